@@ -1,0 +1,51 @@
+# `make demo` and `make test` do their own set-up: a virtual environment in .venv, and Java in .java if there is none.
+PYTHON ?= python3
+BIN := .venv/bin
+
+# Installs Java into .java where no Java 17 or newer is found.
+ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.java > /dev/null 2>&1 || \
+	{ echo 'No Java 17 or newer found: installing one into .java'; \
+	  $(BIN)/pip install --quiet --editable '.[java]' && $(BIN)/python -m cedilla.runtime.java --install .java; }
+# Runs what follows with JAVA_HOME set to the Java that was found.
+WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.java)" && export JAVA_HOME &&
+
+.PHONY: demo test soak lint clean distclean
+.DELETE_ON_ERROR:
+
+demo: .venv/demo.stamp
+	@$(ENSURE_JAVA)
+	rm -rf build/weather
+	mkdir -p build/weather
+	$(BIN)/python queries/weather/prepare.py queries/weather/data
+	$(WITH_JAVA) $(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 \
+	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
+	$(BIN)/python queries/weather/compare.py build/weather/daily
+
+test: .venv/dev.stamp
+	@$(ENSURE_JAVA)
+	$(WITH_JAVA) $(BIN)/pytest
+
+soak: .venv/dev.stamp
+	@$(ENSURE_JAVA)
+	$(WITH_JAVA) $(BIN)/pytest -m soak
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+.venv/demo.stamp .venv/dev.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+.venv/created.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is required: make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	touch $@
+
+clean:
+	rm -rf build dist out queries/weather/data *.egg-info spark-warehouse artifacts .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv .java

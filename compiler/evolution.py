@@ -1,0 +1,165 @@
+"""Where a stream stands in its evolution, and the one law that moves it through operators (theory D0, D1).
+
+`Facts` say, for one stream at one instant and in canonical values, where each attribute is present, which
+functions its values have gone through, and which tuples will never come again. An operator maps the facts
+of its inputs to those of its output; output markers are the difference between two instants. So the rules
+of the papers (U2 to U4, J1, W5, A2 to A4, the accumulators of section 6.1) are one fold over *feeders*: the
+input cells that can produce tuples of an output cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from enum import IntEnum
+from fractions import Fraction
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.regions import Operation, Tree, Universe
+from cedilla.compiler.types import Type
+
+
+class Presence(IntEnum):
+    """Whether tuples of a cell may be defined on an attribute."""
+
+    ABSENT = 0
+    LATENT = 1
+    """Declared optional, never announced: tuples may have it, and an Add is still legal (P4)."""
+    PRESENT = 2
+
+
+ABSENT, LATENT, PRESENT = Presence.ABSENT, Presence.LATENT, Presence.PRESENT
+
+History = tuple[Affine, ...]
+"""The cumulative functions of a cell, oldest first, from the identity; `()` says that no feeder is live."""
+
+ORIGINAL: History = (IDENTITY,)
+NO_FEEDER: History = ()
+
+
+def _settle_most(a: Tree, b: Tree) -> Tree | None:
+    if a is PRESENT or b is PRESENT:
+        return PRESENT
+    if a is ABSENT or a is b:
+        return b
+    return a if b is ABSENT else None
+
+
+def _settle_least(a: Tree, b: Tree) -> Tree | None:
+    if a is ABSENT or b is ABSENT:
+        return ABSENT
+    if a is PRESENT or a is b:
+        return b
+    return a if b is PRESENT else None
+
+
+def _settle_common(a: Tree, b: Tree) -> Tree | None:
+    if a == NO_FEEDER or a is b:
+        return b
+    if b == NO_FEEDER:
+        return a
+    return ORIGINAL if ORIGINAL in (a, b) else None
+
+
+def _common(a: History, b: History) -> History:
+    """The longest sequence of functions that both went through in this order; a function may come back."""
+    alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
+    if alike is None:  # one input only lags behind
+        return min(a, b, key=len)
+    below: list[History] = [()] * (len(b) + 1)
+    for f in reversed(a[alike:]):
+        row: list[History] = [()] * (len(b) + 1)
+        for j in reversed(range(alike, len(b))):
+            both = (f, *below[j + 1]) if f == b[j] else ()
+            row[j] = max(both, below[j], row[j + 1], key=_length)
+        below = row
+    return a[:alike] + below[alike]
+
+
+def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
+    """A total order, so that ties do not depend on which input comes first."""
+    return len(history), [(f.slope, f.shift) for f in history]
+
+
+MOST = Operation(_settle_most, max, ABSENT)
+"""Add: present as soon as one feeder is. Drop: absent when none is (D1)."""
+LEAST = Operation(_settle_least, min, PRESENT)
+"""A computed value is defined where everything it reads is."""
+COMMON = Operation(_settle_common, _common, NO_FEEDER)
+"""Alter: the functions that all live feeders have gone through (D1)."""
+
+
+@frozen
+class Facts:
+    """One stream at one instant, in canonical values.
+
+    `present`: attribute -> tree of `Presence`; an attribute not named is absent everywhere.
+    `units`: attribute -> tree of `History`; an attribute not named was never altered.
+    `closed`: the region of tuples that never come again (theory 1.1).
+    """
+
+    types: Mapping[str, Type]
+    universe: Universe
+    present: Mapping[str, Tree]
+    units: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    closed: Tree = False
+
+    def may_have(self, attribute: str) -> Tree:
+        """The region where tuples may be defined on an attribute."""
+        presence = self.present.get(attribute, ABSENT)
+        return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)
+
+    def may_be_undefined(self, attribute: str) -> bool:
+        """Whether tuples may lack an attribute when the query starts."""
+        return self.present.get(attribute, ABSENT) is not PRESENT
+
+    def live_presence(self, attribute: str) -> Tree:
+        """Presence, with closed cells counted as without the attribute (vacuity, theory 3.2)."""
+        return regions.update(self.present.get(attribute, ABSENT), self.closed, lambda _: ABSENT)
+
+    def live_units(self, attribute: str) -> Tree:
+        """Histories of the cells that are neither closed nor without the attribute."""
+        if attribute not in self.units:
+            return regions.update(ORIGINAL, self._dead(attribute), lambda _: NO_FEEDER)
+        return regions.update(self.units[attribute], self._dead(attribute), lambda _: NO_FEEDER)
+
+    def _dead(self, attribute: str) -> Tree:
+        return regions.union(self.closed, regions.complement(self.may_have(attribute)))
+
+    def keeping(self, names: Iterable[str]) -> Facts:
+        """The facts without all other attributes' types, presence and units; regions are left alone."""
+        kept = list(names)
+        return evolve(
+            self,
+            types={n: self.types[n] for n in kept if n in self.types},
+            present={n: self.present[n] for n in kept if n in self.present},
+            units={n: self.units[n] for n in kept if n in self.units},
+        )
+
+
+def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
+    """Add and Drop of D1: present where some live feeder is."""
+    live = regions.update(presence, facts.closed, lambda _: ABSENT)
+    return regions.quantify(live, over, MOST, facts.universe)
+
+
+def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
+    """Alter of D1: the history common to all live, present feeders."""
+    return regions.quantify(facts.live_units(attribute), over, COMMON, facts.universe)
+
+
+def fold_closed(facts: Facts, over: Set[str]) -> Tree:
+    """Punctuate of D1: closed where no feeder is live (closed fibres, theory 1.3)."""
+    return regions.forall(facts.closed, over, facts.universe)
+
+
+def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
+    """A tree of histories with every function replaced."""
+    return regions.map_leaves(tree, lambda history: tuple(change(f) for f in history))
+
+
+def hold(presence: Tree, held: Tree) -> Tree:
+    """Presence where a Drop is held back because state still has the attribute (G13)."""
+    return regions.update(presence, held, lambda leaf: max(leaf, PRESENT))

@@ -1,0 +1,88 @@
+"""Python text in the layout of ruff's formatter, for generated programs.
+
+Covers what those are made of: calls, names, constants, lists, tuples and dicts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+WIDTH = 110
+"""Longest line; a string that is longer on its own stays in one piece."""
+
+_STEP = 4
+
+
+def lay_out(prefix: str, code: str, indent: int = 0, comment: str = "") -> str:
+    """A statement: `prefix`, the expression `code`, and the comment at the end of its last line."""
+    tail = f"  # {comment}" if comment else ""
+    margin = " " * indent
+    node = ast.parse(code, mode="eval").body
+    return f"{margin}{prefix}{_broken(node, indent + len(prefix), len(tail), indent)}{tail}\n"
+
+
+def quoted(text: str) -> str:
+    """A string constant, in the quotes that need fewer escapes."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    return quote + "".join(_escaped(character, quote) for character in text) + quote
+
+
+def _escaped(character: str, quote: str) -> str:
+    if character in (quote, "\\"):
+        return f"\\{character}"
+    return character if character.isprintable() else repr(character)[1:-1]
+
+
+def _group(node: ast.expr) -> tuple[str, list[tuple[str, ast.expr]], str] | None:
+    """What is in brackets: opening, members each with the text before it, closing."""
+    match node:
+        case ast.Call(func, args, keywords):
+            named = [(f"{keyword.arg}=", keyword.value) for keyword in keywords]
+            return f"{_flat(func)}(", [*(("", arg) for arg in args), *named], ")"
+        case ast.List(elts):
+            return "[", [("", element) for element in elts], "]"
+        case ast.Tuple(elts):
+            return "(", [("", element) for element in elts], ")"
+        case ast.Dict(keys, values):
+            pairs = zip(keys, values, strict=True)
+            return "{", [(f"{_flat(key)}: ", value) for key, value in pairs if key is not None], "}"
+        case _:
+            return None
+
+
+def _flat(node: ast.expr) -> str:
+    """The expression on one line."""
+    if (group := _group(node)) is not None:
+        opening, members, closing = group
+        lone = "," if isinstance(node, ast.Tuple) and len(members) == 1 else ""
+        return f"{opening}{', '.join(label + _flat(member) for label, member in members)}{lone}{closing}"
+    match node:
+        case ast.Attribute(value, name):
+            return f"{_flat(value)}.{name}"
+        case ast.Constant(str(text)):
+            return quoted(text)
+        case _:
+            return ast.unparse(node)
+
+
+def _broken(node: ast.expr, column: int, tail: int, indent: int) -> str:
+    """The expression from a column on, followed by `tail` characters, over as few lines as fit."""
+    flat = _flat(node)
+    group = _group(node)
+    if column + len(flat) + tail <= WIDTH or group is None or not group[1]:
+        return flat
+    opening, members, closing = group
+    return "\n".join([opening, *_members(node, members, indent + _STEP), " " * indent + closing])
+
+
+def _members(node: ast.expr, members: list[tuple[str, ast.expr]], indent: int) -> Iterator[str]:
+    margin = " " * indent
+    together = ", ".join(label + _flat(member) for label, member in members)
+    if isinstance(node, ast.Call) and indent + len(together) <= WIDTH:
+        yield margin + together
+        return
+    comma = "" if isinstance(node, ast.Call) and len(members) == 1 else ","
+    for label, member in members:
+        text = _broken(member, indent + len(label), len(comma), indent)
+        yield f"{margin}{label}{text}{comma}"

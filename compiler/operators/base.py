@@ -1,0 +1,125 @@
+"""What every operator says of itself (theory 1.3, 2.2; paper, section 6)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from attrs import field, frozen
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+
+Kind = Literal["add", "drop", "alter"]
+KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
+Held = Mapping[str, Tree]
+"""Output attribute -> region in which its Drop is held back by state (G13)."""
+
+
+@frozen
+class Signature:
+    """Foundation, Merge and Accumulator attributes of the input (paper, section 6.2)."""
+
+    foundation: tuple[str, ...] = ()
+    merge: tuple[str, ...] = ()
+    accumulate: tuple[str, ...] = ()
+
+
+@frozen
+class Invariants:
+    """What may be passed, propagated and purged, in words (theory 1.3)."""
+
+    passes: str
+    propagates: str
+    purges: str
+
+
+@frozen
+class Reaction:
+    """What an operator does with an accent on one attribute.
+
+    `passes`: the output attributes that carry the accent on; `mentions`: the attributes that its
+    description names after the operator.
+    """
+
+    kind: Literal["propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts"]
+    rule: str
+    passes: tuple[str, ...] = ()
+    mentions: frozenset[str] = frozenset()
+
+
+@frozen(kw_only=True)
+class Operator(ABC):
+    """A node of the plan. `name` is its relation's name, `inputs` those of its inputs."""
+
+    name: str
+    inputs: tuple[str, ...] = field(converter=tuple)
+    line: int = field(default=0, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+    title: ClassVar[str]
+    stateful: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        """Complaints about the operator over inputs as they are when the query starts; errors are raised."""
+
+    @abstractmethod
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        """The output's facts from the inputs' (D1)."""
+
+    @abstractmethod
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        """The operator's attribute profiles over the attributes of its inputs."""
+
+    @abstractmethod
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        """What happens to an accent on `attribute` whose description names `mentions`, from input `side`."""
+
+    @abstractmethod
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        """Pass, propagation and purge invariants."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """What `explain` shows in braces, as plain values."""
+
+    @abstractmethod
+    def code(self, inputs: tuple[str, ...]) -> str:
+        """The DataFrame expression over variables that hold the inputs' DataFrames."""
+
+    def constructor(self) -> str:
+        """The call that builds this operator in the generated program."""
+        given = {
+            "name": repr(self.name),
+            "inputs": repr(self.inputs),
+            **self.arguments(),
+            "line": str(self.line),
+        }
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in given.items())})"
+
+    @abstractmethod
+    def arguments(self) -> dict[str, str]:
+        """The operator's own constructor arguments, as Python text."""
+
+
+def fail(code: str, message: str, span: Span | None, hint: str | None = None) -> DiagnosticError:
+    """One coded error, to raise."""
+    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])
+
+
+def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
+    """Raise RQ102 unless the attribute exists when the query starts."""
+    if attribute not in facts.types:
+        known = ", ".join(facts.types)
+        raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, f"known attributes: {known}")
+
+
+def listed(names: object) -> str:
+    """A set of names as `explain` prints it."""
+    written = [str(n) for n in names]  # type: ignore[attr-defined]
+    return "{" + ", ".join(written) + "}" if written else "∅"

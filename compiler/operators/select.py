@@ -1,0 +1,68 @@
+"""Select σ: the tuples for which a predicate is true (paper, section 4; theory S1 to S6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import expressions, regions
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.types import BOOLEAN
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.parser import parse_expression
+from cedilla.grammar.syntax import Expression
+
+
+def _parsed(predicate: Expression | str) -> Expression:
+    return parse_expression(predicate) if isinstance(predicate, str) else predicate
+
+
+@frozen(kw_only=True)
+class Select(Operator):
+    """`select[predicate](input)`; the predicate reads canonical values (theory D0c), so an Alter never
+    changes it."""
+
+    predicate: Expression = field(converter=_parsed)
+    title: ClassVar[str] = "Select"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        found = expressions.type_of(self.predicate, source.types)
+        if found != BOOLEAN:
+            raise fail("RQ103", f"select requires a condition, found {found}", self.predicate.span)
+        return []
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        never = regions.complement(expressions.possible(self.predicate, source.types))
+        return evolve(source, closed=regions.union(source.closed, never))
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=tuple(sorted(expressions.attributes(self.predicate))))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in expressions.attributes(self.predicate):
+            return Reaction("aborts", "S3")
+        rule = {"add": "S1", "drop": "S4", "alter": "S6"}[kind]
+        if kind == "alter" and attribute in expressions.attributes(self.predicate):
+            rule = "S5"
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        return Invariants(
+            "every selected tuple", "every punctuation, and what the predicate excludes", "stateless"
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"predicate": format_expression(self.predicate)}
+
+    def arguments(self) -> dict[str, str]:
+        return {"predicate": repr(format_expression(self.predicate))}
+
+    def code(self, inputs: tuple[str, ...]) -> str:
+        return f"e.select({inputs[0]}, {format_expression(self.predicate)!r})"

@@ -1,0 +1,197 @@
+"""Window W: tags each tuple with the windows that it falls into (paper, section 4; theory W1 to W5, G24 to G28)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Cut, Domain, Operation, Steps, Tree, ceiling
+from cedilla.compiler.types import LONG, Type, column
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+@frozen(kw_only=True)
+class Window(Operator):
+    """`window[length every step on attribute as alias](input)`.
+
+    The alias is the whole number k of the window [k·step, k·step + length) on the attribute's axis, which for
+    timestamps counts microseconds since 1970-01-01 UTC. Tumbling when step = length, else a tuple gets a copy
+    per window. Length and step are in units of the axis (microseconds for timestamps).
+    """
+
+    length: Fraction = field(converter=Fraction)
+    step: Fraction = field(converter=Fraction)
+    on: str
+    alias: str
+    title: ClassVar[str] = "Window"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        require(self.on, source, self.span, "window")
+        found = source.types[self.on]
+        if not found.is_numeric and found.name != "timestamp":
+            raise fail(
+                "RQ103", f"a window requires a number or a timestamp, `{self.on}` is {found}", self.span
+            )
+        if source.may_be_undefined(self.on):
+            raise fail(
+                "RQ115",
+                f"a window requires an attribute that every tuple has, `{self.on}` is optional",
+                self.span,
+                f"`{self.on}: {found}` without `?` declares so",
+            )
+        if self.alias in source.types:
+            raise fail("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
+        if self.step <= 0 or self.length < self.step:
+            raise fail(
+                "RQ105",
+                "a window requires 0 < step <= length",
+                self.span,
+                "a step above the length would lose the tuples in between" if self.step > 0 else None,
+            )
+        return []
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        whole = source.universe.get(self.on, ANYTHING).integral
+        windows_of_open = self._up(regions.complement(source.closed), UNION, False, whole)
+        present = {name: self._up(source.live_presence(name), MOST, ABSENT, whole) for name in source.types}
+        return Facts(
+            {**source.types, self.alias: LONG},
+            {**source.universe, self.alias: Domain(regions.defined(self.alias), True)},
+            {**present, self.alias: present[self.on]},
+            # W3: what was said of the window's own attribute ends here, it leaves in canonical values (G27).
+            {
+                n: self._up(source.live_units(n), COMMON, NO_FEEDER, whole)
+                for n in source.units
+                if n != self.on
+            },
+            # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
+            regions.union(source.closed, regions.complement(windows_of_open)),
+        )
+
+    def _up(self, tree: Tree, operation: Operation, start: Tree, whole: bool) -> Tree:
+        """The outer image: what holds of some tuple in a window's extent holds of the window (G25, D1).
+
+        `whole`: the attribute takes whole numbers only.
+        """
+        if self.on not in regions.attributes(tree):
+            return tree
+        return regions.reshape(tree, lambda box: self._image(box, whole), operation, start)
+
+    def _image(self, box: dict[str, Tree], whole: bool) -> Iterator[Box]:
+        rest = {name: members for name, members in box.items() if name != self.on}
+        members = box.get(self.on, True)
+        if members is True:
+            yield rest
+            return
+        for low, high, inside in members.piece_bounds():
+            if inside:
+                windows = regions.interval(self.alias, *self._windows(low, high))
+                if whole and members.points:
+                    used_up = regions.values(self.alias, self._used_up(members, low, high))
+                    windows = regions.difference(windows, used_up)
+                yield {**rest, self.alias: windows}
+        for value, inside in members.points.items():
+            if inside:
+                first, end = self._windows((value, 0), (value, 1))
+                yield {**rest, self.alias: regions.interval(self.alias, first, end)}
+
+    def _used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[int]:
+        """The windows whose every whole number between two cuts is a point of its own."""
+        points: Counter[int] = Counter()
+        whole: list[Any] = list(members.points)
+        for value in whole:
+            if (
+                (low is None or low <= (value, 0))
+                and (high is None or (value, 0) < high)
+                and value == floor(value)
+            ):
+                first, end = self._windows((value, 0), (value, 1))
+                assert first is not None
+                assert end is not None
+                points.update(range(first[0], end[0]))
+        for window, count in points.items():
+            start = window * self.step
+            first = ceil(start) if low is None else max(ceil(start), ceiling(low))
+            end = ceil(start + self.length) if high is None else min(ceil(start + self.length), ceiling(high))
+            if count == end - first:
+                yield window
+
+    def _windows(self, low: Cut | None, high: Cut | None) -> tuple[Cut | None, Cut | None]:
+        """The half-open range of windows whose extent meets the values between two cuts."""
+        first = None if low is None else (floor((low[0] - self.length) / self.step) + 1, 0)
+        if high is None:
+            return first, None
+        value, after = high
+        return first, ((floor(value / self.step) + 1 if after else ceil(value / self.step)), 0)
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=(self.on,))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if attribute == self.on:
+            if kind == "drop":
+                return Reaction("aborts", "W2")
+            if kind == "alter":
+                return Reaction("absorbed", "W3")
+        if self.on in mentions:
+            return Reaction("propagates", "W5", (attribute,), mentions - {self.on} | {self.alias})
+        rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        return Invariants(
+            "every tuple", f"{self.on}; {self.alias} once its whole extent is closed", "stateless"
+        )
+
+    def parameters(self) -> dict[str, object]:
+        shape = "tumbling" if self.step == self.length else f"every {self._axis(self.step)}, sliding"
+        return {"on": self.on, "as": self.alias, "length": self._axis(self.length), "shape": shape}
+
+    def arguments(self) -> dict[str, str]:
+        given = {"length": self.length, "step": self.step}
+        written = {k: str(v) if v.denominator == 1 else repr(str(v)) for k, v in given.items()}
+        return {**written, "on": repr(self.on), "alias": repr(self.alias), "on_type": repr(str(self.on_type))}
+
+    on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
+
+    def _axis(self, value: Fraction) -> str:
+        return str(value) if self.on_type.name != "timestamp" else f"{value / 1_000_000} seconds"
+
+    def code(self, inputs: tuple[str, ...]) -> str:
+        value = column(self.on)
+        axis = f"unix_micros({value})" if self.on_type.name == "timestamp" else value
+        length, step = self._number(self.length), self._number(self.step)
+        if self.length == self.step:
+            return f"{inputs[0]}.withColumn({self.alias!r}, F.expr('floor({axis} / {step})'))"
+        windows = f"sequence(floor(({axis} - {length}) / {step}) + 1, floor({axis} / {step}))"
+        return f"{inputs[0]}.withColumn({self.alias!r}, F.explode(F.expr('{windows}')))"
+
+    @staticmethod
+    def _number(value: Fraction) -> str:
+        return str(value) if value.denominator == 1 else f"{float(value)!r}D"
+
+
+def of_type(window: Window, type_: Type) -> Window:
+    """The window over an attribute of a known type."""
+    return evolve(window, on_type=type_)

@@ -1,0 +1,330 @@
+"""Syntax to plan: names are resolved, every operator is checked over its inputs (design, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from attrs import field, frozen, mutable
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Aggregate, Call, Join, Operator, Project, Select, Union, Window
+from cedilla.compiler.operators.base import fail
+from cedilla.compiler.patterns import value_of
+from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source
+from cedilla.compiler.types import Type
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
+
+FORMATS = ("json",)
+"""Formats that sources and sinks can have."""
+
+
+@frozen
+class Compiled:
+    """A plan with the warnings that came with it."""
+
+    plan: Plan
+    warnings: tuple[Diagnostic, ...]
+
+
+def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
+    """The plan of a query. Raises `DiagnosticError` with every error that can be found at once."""
+    planner = _Planner(name)
+    for statement in query.statements:
+        try:
+            planner.add(statement)
+        except DiagnosticError as error:
+            planner.errors += error.diagnostics
+    return planner.finish()
+
+
+@mutable
+class _Planner:
+    name: str
+    nodes: dict[str, str] = field(factory=dict[str, str])  # a name in the query -> its node
+    facts: dict[str, Facts] = field(factory=dict[str, Facts])
+    sources: list[Source] = field(factory=list[Source])
+    operators: list[Operator] = field(factory=list[Operator])
+    emits: list[Emit] = field(factory=list[Emit])
+    settings: dict[str, str] = field(factory=dict[str, str])
+    errors: list[Diagnostic] = field(factory=list[Diagnostic])
+    warnings: list[Diagnostic] = field(factory=list[Diagnostic])
+    broken: set[str] = field(factory=set[str])
+
+    def add(self, statement: syntax.Statement) -> None:
+        match statement:
+            case syntax.StreamDeclaration():
+                self._source(statement)
+            case syntax.Setting(name, value):
+                if self.settings.setdefault(name, value) != value:
+                    raise fail("RQ104", f"`{name}` is set twice", statement.span)
+            case syntax.Definition(name, relation):
+                self._definition(name, relation, statement.span)
+            case syntax.Emit():
+                self._emit(statement)
+
+    def finish(self) -> Compiled:
+        if not self.emits and not self.errors:
+            message = "the query emits nothing"
+            self.errors.append(
+                Diagnostic("RQ111", "error", message, None, help='`emit relation to json "out";` is missing')
+            )
+        if self.errors:
+            raise DiagnosticError([*self.errors, *self.warnings])
+        plan = Plan(
+            name=self.name,
+            sources=tuple(self.sources),
+            operators=tuple(self.operators),
+            emits=tuple(self.emits),
+            settings=self.settings,
+        )
+        return Compiled(plan, tuple(self.warnings))
+
+    # --- statements ---
+
+    def _source(self, node: syntax.StreamDeclaration) -> None:
+        self._declare(node.name, node.span)
+        self.broken.add(node.name)
+        _check_format(node.format, node.span)
+        seen: set[str] = set()
+        for attribute in node.attributes:
+            if attribute.name in seen:
+                raise fail("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
+            seen.add(attribute.name)
+        attributes = tuple(_attribute(a) for a in node.attributes)
+        types = {a.name: a.type for a in attributes}
+        for scheme in node.punctuated:
+            for name in scheme:
+                if name not in types:
+                    known = f"known attributes: {', '.join(types)}"
+                    raise fail("RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, known)
+        source = Source(
+            name=node.name,
+            attributes=attributes,
+            format=node.format,
+            path=node.path,
+            table=node.kind == "table",
+            punctuated=node.punctuated,
+            heartbeat=_heartbeat(node.heartbeat, types),
+            line=node.span.line,
+            span=node.span,
+        )
+        self.sources.append(source)
+        self.facts[source.name] = source.facts(frozenset())
+        self.nodes[node.name] = node.name
+        self.broken.discard(node.name)
+
+    def _definition(self, name: str, relation: syntax.Relation, span: Span) -> None:
+        self._declare(name, span)
+        self.broken.add(name)  # until it is understood: what uses it is not complained about
+        self.nodes[name] = self._relation(relation, name)
+        self.broken.discard(name)
+
+    def _emit(self, node: syntax.Emit) -> None:
+        _check_format(node.format, node.span)
+        relation = self._relation(node.relation, None)
+        name, number = relation, 1
+        while name in {emit.name for emit in self.emits}:
+            number += 1
+            name = f"{relation}_{number}"
+        self.emits.append(
+            Emit(
+                name=name,
+                relation=relation,
+                format=node.format,
+                path=node.path,
+                original_units=node.original_units,
+                line=node.span.line,
+                span=node.span,
+            )
+        )
+
+    def _declare(self, name: str, span: Span) -> None:
+        if name in self.nodes or name in self.broken:
+            raise fail("RQ104", f"`{name}` is defined twice", span)
+
+    # --- relations ---
+
+    def _relation(self, node: syntax.Relation, name: str | None) -> str:
+        """The node of a relation, planned as `name` where that is given."""
+        match node:
+            case syntax.Reference(referred):
+                return self._reference(referred, node.span)
+            case syntax.Select(predicate, source):
+                return self._unary(
+                    source, name, node, lambda n, i: Select(**n, inputs=i, predicate=predicate)
+                )
+            case syntax.Project(items, source):
+                chosen = _items(items)
+                return self._unary(source, name, node, lambda n, i: Project(**n, inputs=i, items=chosen))
+            case syntax.Union(left, right):
+                return self._binary(left, right, name, node, lambda n, i: Union(**n, inputs=i))
+            case syntax.Join():
+                pairs = node.on
+                return self._binary(
+                    node.left,
+                    node.right,
+                    name,
+                    node,
+                    lambda n, i: Join(**n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)),
+                )
+            case syntax.Window():
+                window = node
+                return self._unary(node.input, name, node, lambda n, i: self._window(window, n, i))
+            case syntax.Aggregate():
+                aggregate = node
+                return self._unary(node.input, name, node, lambda n, i: _aggregate(aggregate, n, i))
+
+    def _reference(self, name: str, span: Span) -> str:
+        if name in self.broken:
+            raise DiagnosticError([])  # complained about where it is defined
+        if name not in self.nodes:
+            known = f"known relations: {', '.join(self.nodes)}" if self.nodes else None
+            raise fail("RQ101", f"unknown relation `{name}`", span, known)
+        return self.nodes[name]
+
+    def _unary(
+        self, source: syntax.Relation, name: str | None, node: syntax.Relation, build: _Builder
+    ) -> str:
+        return self._operator((self._relation(source, None),), name, node, build)
+
+    def _binary(
+        self,
+        left: syntax.Relation,
+        right: syntax.Relation,
+        name: str | None,
+        node: syntax.Relation,
+        build: _Builder,
+    ) -> str:
+        return self._operator((self._relation(left, None), self._relation(right, None)), name, node, build)
+
+    def _operator(
+        self, inputs: tuple[str, ...], name: str | None, node: syntax.Relation, build: _Builder
+    ) -> str:
+        name = name or self._fresh(type(node).__name__.lower())
+        given: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
+        operator = build(given, inputs)
+        facts = tuple(self.facts[i] for i in inputs)
+        self.warnings += operator.check(facts)
+        self.facts[name] = operator.facts(facts)
+        self.operators.append(operator)
+        return name
+
+    def _fresh(self, kind: str) -> str:
+        taken = {*self.nodes, *self.broken, *self.facts}
+        names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, len(taken) + 2))
+        return next(name for name in names if name not in taken)
+
+    def _pair(self, pair: syntax.JoinPair, inputs: tuple[str, ...]) -> tuple[str, str]:
+        a, b = pair.left, pair.right
+        if self._of(a, inputs) == 1 or self._of(b, inputs) == 0:
+            a, b = b, a
+        for attribute, side in ((a, 0), (b, 1)):
+            if attribute.qualifier is not None and self._of(attribute, inputs) != side:
+                message = "a join pair requires one attribute of each input"
+                raise fail("RQ112", message, pair.span, "as in `on a.x = b.y`")
+        return a.name, b.name
+
+    def _of(self, attribute: syntax.Attribute, inputs: tuple[str, ...]) -> int | None:
+        """The input that an attribute is said to come from; `None` where nothing tells."""
+        if attribute.qualifier is not None:
+            node = self._reference(attribute.qualifier, attribute.span)
+            if node not in inputs:
+                raise fail("RQ112", f"`{attribute.qualifier}` is no input of the join", attribute.span)
+            return inputs.index(node)
+        inside = [attribute.name in self.facts[i].types for i in inputs]
+        return inside.index(True) if sum(inside) == 1 else None
+
+    def _window(self, node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]) -> Window:
+        types = self.facts[inputs[0]].types
+        type_ = types.get(node.on, Type("long"))
+        length = _measured(type_, node.length)
+        step = length if node.every is None else _measured(type_, node.every)
+        return Window(
+            **given,
+            inputs=inputs,
+            length=length,
+            step=step,
+            on=node.on,
+            alias=node.alias,
+            on_type=type_,
+        )
+
+
+_Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
+
+
+def _check_format(name: str, span: Span) -> None:
+    if name not in FORMATS:
+        raise fail("RQ113", f"unknown format `{name}`", span, f"known formats: {', '.join(FORMATS)}")
+
+
+def _attribute(node: syntax.AttributeDeclaration) -> Attribute:
+    type_ = Type.of(node.type)
+    return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
+
+
+def _domain_text(domain: SetPattern | RangePattern | None, type_: Type) -> str | None:
+    match domain:
+        case None:
+            return None
+        case SetPattern(values):
+            return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
+        case RangePattern(low, high, low_closed, high_closed):
+            lowest = "" if low is None else type_.wire(value_of(type_, low))
+            highest = "" if high is None else type_.wire(value_of(type_, high))
+            return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
+
+
+def _heartbeat(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbeat | None:
+    if node is None:
+        return None
+    if node.attribute not in types:
+        known = f"known attributes: {', '.join(types)}"
+        raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
+    type_ = types[node.attribute]
+    if not type_.is_numeric and type_.name != "timestamp":
+        raise fail("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
+    return Heartbeat(node.attribute, Fraction(_measured(type_, node.delay)))
+
+
+def _measured(type_: Type, measure: Measure) -> int | Fraction:
+    try:
+        return type_.measure(measure)
+    except ValueError as problem:
+        raise fail("RQ103", str(problem), measure.span) from None
+
+
+def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
+    chosen: dict[str, syntax.Expression] = {}
+    for item in items:
+        name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
+        if name is None:
+            written = format_expression(item.expression)
+            raise fail("RQ114", "a computed attribute requires a name", item.span, f"`{written} as name`")
+        if name in chosen:
+            raise fail("RQ104", f"`{name}` is projected twice", item.span)
+        chosen[name] = item.expression
+    return chosen
+
+
+def _aggregate(node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...]) -> Aggregate:
+    if len(set(node.by)) < len(node.by):
+        raise fail("RQ104", "an attribute is named twice in `by`", node.span)
+    calls: dict[str, Call] = {}
+    for call in node.calls:
+        if call.alias in calls or call.alias in node.by:
+            raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
+        calls[call.alias] = Call(call.function, call.argument)
+    return Aggregate(
+        **given,
+        inputs=inputs,
+        by=node.by,
+        function=node.function,
+        excepts=node.excepts or (),
+        calls=calls,
+    )

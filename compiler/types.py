@@ -1,0 +1,184 @@
+"""Attribute types: their constants in markers, in SQL and in the control plane (design, section 4).
+
+Control-plane values are exact and ordered as Spark orders them: whole numbers and fractions, timestamps as
+microseconds and dates as days since 1970-01-01 (UTC), strings, booleans.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from attrs import frozen
+
+from cedilla.compiler.affine import exact
+from cedilla.compiler.regions import Value
+from cedilla.grammar.syntax import Literal, Measure, TypeName
+
+_SPARK = {
+    "int": "INT",
+    "long": "BIGINT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "timestamp": "TIMESTAMP",
+    "date": "DATE",
+}
+# The only words that Spark 4 takes for something else where a column of that name is there.
+_VALUES = {"null", "true", "false", "not", "current_path"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LAST = {
+    "timestamp": (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
+    "date": (date.max - _EPOCH.date()).days,
+}
+_MICROSECONDS = {
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+
+
+@frozen
+class Type:
+    """An attribute's type; `str()` gives it as the language writes it."""
+
+    name: str
+    parameters: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, node: TypeName) -> Type:
+        return cls(node.name, node.parameters)
+
+    @classmethod
+    def parse(cls, text: str) -> Type:
+        """The type from its own `str()`."""
+        name, _, rest = text.partition("(")
+        return cls(name, tuple(int(p) for p in rest.rstrip(")").split(",")) if rest else ())
+
+    def __str__(self) -> str:
+        return f"{self.name}({','.join(map(str, self.parameters))})" if self.parameters else self.name
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.name in ("int", "long", "double", "decimal")
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
+        return self.name in ("int", "long", "timestamp", "date")
+
+    @property
+    def last(self) -> int | None:
+        """The last value that has a text, where there is one."""
+        return _LAST.get(self.name)
+
+    @property
+    def spark(self) -> str:
+        """The type's name in Spark SQL."""
+        return str(self).upper() if self.name == "decimal" else _SPARK[self.name]
+
+    def value(self, literal: Literal) -> Value:
+        """The control-plane value of a constant; `ValueError` says why it is none of this type."""
+        value = literal.value
+        if self.is_numeric:
+            if isinstance(value, bool | str):
+                raise ValueError(f"{literal.text} is not a number")
+            return exact(value)
+        if self.name == "boolean":
+            if not isinstance(value, bool):
+                raise ValueError(f"{literal.text} is neither true nor false")
+            return value
+        if not isinstance(value, str):
+            raise ValueError(f"{literal.text} is not a string")
+        try:
+            if self.name == "timestamp":
+                moment = datetime.fromisoformat(value)
+                moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+                return (moment - _EPOCH) // _MICROSECOND
+            if self.name == "date":
+                return (date.fromisoformat(value) - _EPOCH.date()).days
+        except ValueError:
+            raise ValueError(f"{literal.text} is not a {self.name} in ISO form") from None
+        return value
+
+    def measure(self, measure: Measure) -> int | Fraction:
+        """A length or delay on this type's axis; `ValueError` where the unit does not fit."""
+        if self.name == "timestamp":
+            if measure.unit is None:
+                raise ValueError("a length of time requires a unit, for example `5 minutes`")
+            return exact(measure.value * _MICROSECONDS[measure.unit])
+        if measure.unit is not None:
+            raise ValueError(f"a length in {measure.unit}s requires an attribute of type timestamp")
+        return exact(measure.value)
+
+    def sql(self, value: Value) -> str:
+        """The value as a Spark SQL literal."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return quote(value)
+        if self.name == "timestamp":
+            return f"TIMESTAMP'{_moment(value).isoformat(sep=' ')}'"
+        if self.name == "date":
+            return f"DATE'{_day(value)}'"
+        if isinstance(value, int) and self.name in ("int", "long"):
+            return str(value) if abs(value) < 2**31 else f"{value}L"
+        if self.name == "decimal" and (exactly := _decimal(value)) is not None:
+            return f"{exactly}BD"
+        return f"{float(value)!r}D"
+
+    def wire(self, value: Value) -> str:
+        """The value as a constant in an accent or punctuation."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        if self.name == "timestamp":
+            return f'"{_moment(value).isoformat().replace("+00:00", "Z")}"'
+        if self.name == "date":
+            return f'"{_day(value)}"'
+        if isinstance(value, int):
+            return str(value)
+        return (
+            str(exactly) if (exactly := _decimal(value)) is not None else f"{Decimal(repr(float(value))):f}"
+        )
+
+
+def _moment(value: int | Fraction) -> datetime:
+    return _EPOCH + int(value) * _MICROSECOND
+
+
+def _day(value: int | Fraction) -> date:
+    return _EPOCH.date() + timedelta(days=int(value))
+
+
+def _decimal(value: int | Fraction) -> Decimal | None:
+    """The number in decimal notation, where that is finite and short."""
+    number = Fraction(value)
+    for digits in range(18):
+        scaled = number * 10**digits
+        if scaled.denominator == 1:
+            return Decimal(int(scaled)).scaleb(-digits)
+    return None
+
+
+def quote(text: str) -> str:
+    """A Spark SQL string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def column(name: str) -> str:
+    """An attribute's name as a Spark SQL column."""
+    plain = name.isidentifier() and name.isascii() and name.lower() not in _VALUES
+    return name if plain else f"`{name.replace('`', '``')}`"
+
+
+DOUBLE = Type("double")
+LONG = Type("long")
+BOOLEAN = Type("boolean")
+STRING = Type("string")

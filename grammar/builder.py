@@ -1,0 +1,241 @@
+"""From lark's tree to syntax nodes: statements, relations and markers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from lark import Token
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.terms import ASCII, TermBuilder
+
+if TYPE_CHECKING:
+    from cedilla.grammar.syntax import Expression, Relation
+
+
+@per_rule
+class Builder(TermBuilder):
+    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+
+    # --- statements ---
+
+    def query(self, meta: Meta, *statements: syntax.Statement) -> syntax.Query:
+        return syntax.Query(statements, span=self._span(meta))
+
+    def stream(
+        self,
+        meta: Meta,
+        kind: Token,
+        name: Token,
+        attributes: tuple[syntax.AttributeDeclaration, ...],
+        format: Token,
+        path: Token,
+        *clauses: tuple[str, ...] | syntax.Heartbeat,
+    ) -> syntax.StreamDeclaration:
+        heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
+        for again in heartbeats[1:]:
+            self._report("RQ001", "unexpected second `heartbeat`", again.span, "a source has at most one")
+        return syntax.StreamDeclaration(
+            "stream" if kind == "stream" else "table",
+            str(name),
+            attributes,
+            str(format),
+            self._string(path),
+            tuple(clause for clause in clauses if not isinstance(clause, syntax.Heartbeat)),
+            heartbeats[0] if heartbeats else None,
+            span=self._span(meta),
+        )
+
+    def attributes(
+        self, _meta: Meta, *declarations: syntax.AttributeDeclaration
+    ) -> tuple[syntax.AttributeDeclaration, ...]:
+        return declarations
+
+    def attribute_declaration(
+        self,
+        meta: Meta,
+        name: Token,
+        optional: Token | None,
+        type: syntax.TypeName,
+        domain: syntax.SetPattern | syntax.RangePattern | None = None,
+    ) -> syntax.AttributeDeclaration:
+        return syntax.AttributeDeclaration(
+            str(name), type, optional is not None, domain, span=self._span(meta)
+        )
+
+    def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
+        numbers = [number for number in parameters if number is not None]
+        if self._known("RQ005", "type", name, syntax.TYPES):
+            self._check_parameters(meta, name, numbers)
+        values = tuple(int(number) for number in numbers if number.isdecimal())
+        return syntax.TypeName(str(name), values, span=self._span(meta))
+
+    def _check_parameters(self, meta: Meta, name: Token, numbers: list[Token]) -> None:
+        if name != "decimal":
+            if numbers:
+                self._report("RQ005", f"`{name}` has no parameters", meta)
+        elif len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+            self._report(
+                "RQ005", "`decimal` requires a precision and a scale", meta, "as in `decimal(10, 2)`"
+            )
+        elif int(numbers[0]) == 0 or int(numbers[1]) > int(numbers[0]):
+            self._report("RQ005", "the scale of a `decimal` must not exceed its precision", meta)
+
+    def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
+        return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def setting(self, meta: Meta, _set: Token, name: Token, value: Token) -> syntax.Setting:
+        if self._known("RQ004", "setting", name, syntax.SETTINGS):
+            self._known("RQ004", f"value of setting `{name}`:", value, syntax.SETTINGS[name])
+        return syntax.Setting(str(name), str(value), span=self._span(meta))
+
+    def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
+        return syntax.Definition(str(name), relation, span=self._span(meta))
+
+    def emit(
+        self, meta: Meta, _emit: Token, relation: Relation, format: Token, path: Token, original: bool | None
+    ) -> syntax.Emit:
+        return syntax.Emit(
+            relation, str(format), self._string(path), original is not None, span=self._span(meta)
+        )
+
+    def original_units(self, _meta: Meta) -> bool:
+        return True
+
+    def names(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
+        return tuple(str(name) for name in names)
+
+    def measure(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
+        singular = None
+        if unit is not None:
+            plurals = [f"{each}s" for each in syntax.UNITS]
+            if unit not in plurals:
+                self._known("RQ006", "unit", unit, syntax.UNITS)
+            singular = str(unit).removesuffix("s")
+        return syntax.Measure(Fraction(number), singular, span=self._span(meta))
+
+    # --- relations ---
+
+    def reference(self, meta: Meta, name: Token) -> syntax.Reference:
+        return syntax.Reference(str(name), span=self._span(meta))
+
+    def select(self, meta: Meta, predicate: Expression, input: Relation) -> syntax.Select:
+        return syntax.Select(predicate, input, span=self._span(meta))
+
+    def project(self, meta: Meta, items: tuple[syntax.ProjectItem, ...], input: Relation) -> syntax.Project:
+        return syntax.Project(items, input, span=self._span(meta))
+
+    def items(self, _meta: Meta, *items: syntax.ProjectItem) -> tuple[syntax.ProjectItem, ...]:
+        return items
+
+    def item(self, meta: Meta, expression: Expression, alias: Token | None) -> syntax.ProjectItem:
+        return syntax.ProjectItem(expression, None if alias is None else str(alias), span=self._span(meta))
+
+    def union(self, meta: Meta, left: Relation, right: Relation) -> syntax.Union:
+        return syntax.Union(left, right, span=self._span(meta))
+
+    def join(
+        self, meta: Meta, left: Relation, right: Relation, on: tuple[syntax.JoinPair, ...]
+    ) -> syntax.Join:
+        return syntax.Join(left, right, on, span=self._span(meta))
+
+    def pairs(self, _meta: Meta, *pairs: syntax.JoinPair) -> tuple[syntax.JoinPair, ...]:
+        return pairs
+
+    def pair(
+        self, meta: Meta, left: Token | syntax.Attribute, right: syntax.Attribute | None = None
+    ) -> syntax.JoinPair:
+        span = self._span(meta)
+        if isinstance(left, Token):
+            left = syntax.Attribute(str(left), span=span)
+        return syntax.JoinPair(left, right or left, span=span)
+
+    def window(
+        self,
+        meta: Meta,
+        length: syntax.Measure,
+        every: syntax.Measure | None,
+        on: Token,
+        alias: Token,
+        input: Relation,
+    ) -> syntax.Window:
+        return syntax.Window(length, every, str(on), str(alias), input, span=self._span(meta))
+
+    def aggregate(
+        self,
+        meta: Meta,
+        function: Token,
+        by: tuple[str, ...] | None,
+        excepts: tuple[str, ...] | None,
+        input: Relation,
+    ) -> syntax.Aggregate:
+        return syntax.Aggregate(str(function), (), by or (), excepts or (), input, span=self._span(meta))
+
+    def aggregate_calls(
+        self,
+        meta: Meta,
+        calls: tuple[syntax.AggregateCall, ...],
+        by: tuple[str, ...] | None,
+        input: Relation,
+    ) -> syntax.Aggregate:
+        return syntax.Aggregate(None, calls, by or (), None, input, span=self._span(meta))
+
+    def calls(self, _meta: Meta, *calls: syntax.AggregateCall) -> tuple[syntax.AggregateCall, ...]:
+        return calls
+
+    def call(
+        self, meta: Meta, function: Token, argument: Expression | None, alias: Token
+    ) -> syntax.AggregateCall:
+        return syntax.AggregateCall(str(function), argument, str(alias), span=self._span(meta))
+
+    def by(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    def excepts(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    # --- markers ---
+
+    def accent(self, meta: Meta, *parts: Any) -> syntax.AccentText:
+        return syntax.AccentText(parts[:-1], parts[-1], span=self._span(meta))
+
+    def punctuation(self, meta: Meta, *conditions: syntax.Condition | None) -> syntax.PunctuationText:
+        named = tuple(condition for condition in conditions if condition is not None)
+        return syntax.PunctuationText(named, span=self._span(meta))
+
+    def condition(
+        self,
+        meta: Meta,
+        attribute: Token,
+        pattern: syntax.Comparison | syntax.SetPattern | syntax.RangePattern | syntax.Wildcard,
+    ) -> syntax.Condition:
+        return syntax.Condition(str(attribute), pattern, span=self._span(meta))
+
+    def compared(self, meta: Meta, operator: Token, value: syntax.Literal) -> syntax.Comparison:
+        known = cast("syntax.Comparator", ASCII.get(operator, str(operator)))
+        return syntax.Comparison(known, value, span=self._span(meta))
+
+    def wildcard(self, meta: Meta) -> syntax.Wildcard:
+        return syntax.Wildcard(span=self._span(meta))
+
+    def add(self, meta: Meta, name: Token, type: syntax.TypeName) -> syntax.AddAttribute:
+        return syntax.AddAttribute(str(name), type, span=self._span(meta))
+
+    def drop(self, meta: Meta, name: Token) -> syntax.DropAttribute:
+        return syntax.DropAttribute(str(name), span=self._span(meta))
+
+    def alter(
+        self, meta: Meta, name: Token, mapping: syntax.Inverse, inverse: syntax.Inverse | None
+    ) -> syntax.AlterAttribute:
+        return syntax.AlterAttribute(
+            str(name), mapping.parameter, mapping.body, inverse, span=self._span(meta)
+        )
+
+    def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
+        return syntax.Inverse(str(parameter), body, span=self._span(meta))

@@ -1,0 +1,118 @@
+"""From lark's errors to diagnostics: what was found, what was expected, which slip it looks like."""
+
+from __future__ import annotations
+
+import re
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput
+
+from cedilla.grammar import lalr
+from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.slips import LATER, SLIPS, Slip, span_of
+
+_NAMES = {
+    "$END": "the end of the text",
+    "COMPARATOR": "a comparison",
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "MOMENT": "a time",
+}
+
+_GROUPS = (
+    ("a relation", {"NAME", "LPAR", "SELECT", "PROJECT", "WINDOW", "AGGREGATE", "W"}),
+    ("an expression", {"NAME", "LPAR", "NUMBER", "STRING", "TRUE", "FALSE", "MINUS", "NOT"}),
+    ("an expression", {"NAME", "LPAR", "NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}),
+    ("a constant", {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS", "NAME", "MOMENT"}),
+    ("a constant", {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}),
+    ("a statement", {"NAME", "STREAM", "TABLE", "SET", "EMIT"}),
+    ("a comparison", {"EQUAL", "COMPARATOR", "IN", "NOT"}),
+    ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
+    ("an operator", {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}),
+    ("a condition", {"NAME", "ALTER"}),
+)
+"""Sets of tokens that have one name for people, the larger before those they contain."""
+
+_SECOND_SPELLINGS = {
+    "SELECT_SIGN",
+    "PROJECT_SIGN",
+    "JOIN_SIGN",
+    "UNION_SIGN",
+    "AGGREGATE_SIGN",
+    "NOT_SIGN",
+    "AND_SIGN",
+    "OR_SIGN",
+    "ALTER_SIGN",
+    "ARROW_SIGN",
+    "UNICODE_MINUS",
+}
+"""Understood, not advertised."""
+
+_CHARACTERS = {
+    "“": "strings are written in straight quotes",
+    "”": "strings are written in straight quotes",
+    "`": "strings are written in double or single quotes",
+    "&": "conjunction is written `and`",
+    "|": "disjunction is written `or`",
+    "!": "negation is written `not`",
+}
+
+
+def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -> Diagnostic:
+    """The diagnostic for what lark could not read in `text`."""
+    if isinstance(error, UnexpectedCharacters):
+        return _illegal(text, source, lalr.position(error))
+    before, found = lalr.stop(text, start)
+    accepts = lalr.accepted(before, start)
+    if found.type == "$END":
+        message, place = "unexpected end of the text", end_of(text, source)
+        return Diagnostic("RQ002", "error", message, place, help=_expected(accepts))
+    slip = Slip(found, before, accepts, source)
+    for rule in SLIPS:
+        if (diagnostic := rule(slip)) is not None:
+            return diagnostic
+    place = span_of(found, source)
+    return Diagnostic("RQ001", "error", f"unexpected `{found}`", place, help=_expected(accepts))
+
+
+def end_of(text: str, source: str) -> Span:
+    """The place just after the last visible character."""
+    return _at(text, source, len(text.rstrip()), 0)
+
+
+def _at(text: str, source: str, start: int, length: int) -> Span:
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return Span(source, start, start + length, line, column, line, column + length)
+
+
+def _illegal(text: str, source: str, position: int) -> Diagnostic:
+    character = text[position]
+    if character in "\"'":
+        line = text[position:].split("\n", 1)[0].rstrip()
+        place = _at(text, source, position, len(line))
+        return Diagnostic("RQ006", "error", "a string without its closing quote", place)
+    if character in LATER:
+        place = _at(text, source, position, 1)
+        return Diagnostic("RQ001", "error", f"operator `{LATER[character]}` is not available yet", place)
+    if number := re.compile(r"\d[\w.]*").match(text, position):
+        place = _at(text, source, position, len(number[0]))
+        help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"
+        return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", place, help=help)
+    place = _at(text, source, position, 1)
+    help = _CHARACTERS.get(character)
+    return Diagnostic("RQ003", "error", f"unexpected character `{character}`", place, help=help)
+
+
+def _expected(accepts: frozenset[str]) -> str | None:
+    """`expected ...`, when that is short enough to help."""
+    left = set(accepts) - _SECOND_SPELLINGS
+    names: list[str] = []
+    for name, group in _GROUPS:
+        if group <= left:
+            names.append(name)
+            left -= group
+    names += [_NAMES.get(token) or f"`{lalr.spelling(token)}`" for token in sorted(left)]
+    if not 0 < len(names) < 5:
+        return None
+    return "expected " + " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

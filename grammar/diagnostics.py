@@ -1,0 +1,107 @@
+"""What every stage complains with: one structure, rendered last (design, section 8)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from attrs import asdict, frozen
+
+_LINE = 160
+
+Severity = Literal["error", "warning", "note"]
+
+
+@frozen
+class Span:
+    """A piece of a source text: character offsets from 0, lines and columns from 1, ends exclusive."""
+
+    source: str
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
+
+
+@frozen
+class Diagnostic:
+    """One finding. Codes RQ0xx belong to the grammar, RQ1xx and above to the compiler."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+
+
+class DiagnosticError(Exception):
+    """Work ended because of what `diagnostics` say; at least one of them is an error."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return render(self.diagnostics, {})
+
+
+def to_json(diagnostic: Diagnostic) -> dict[str, object]:
+    """The diagnostic as plain JSON values; keys are the field names."""
+    return {**asdict(diagnostic), "notes": list(diagnostic.notes)}
+
+
+def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:
+    """Diagnostics for people, in the layout of ruff, without a final newline.
+
+    `texts` maps source names to their texts; a diagnostic whose text is missing shows its position only.
+    """
+    return "\n\n".join(_render_one(diagnostic, texts) for diagnostic in diagnostics)
+
+
+def _render_one(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
+    span = diagnostic.span
+    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
+    margin = ""
+    if span is not None:
+        margin = " " * len(str(span.line))
+        lines.append(f"{margin}--> {span}")
+        if span.source in texts:
+            lines += _snippet(span, texts[span.source], margin)
+    if len(lines) > 2 and (diagnostic.notes or diagnostic.help is not None):
+        lines.append(f"{margin} |")
+    lines += [f"{margin} = note: {note}" for note in diagnostic.notes]
+    if diagnostic.help is not None:
+        lines.append(f"{margin} = help: {diagnostic.help}")
+    return "\n".join(lines)
+
+
+def _snippet(span: Span, text: str, margin: str) -> list[str]:
+    rows = text.split("\n")
+    row = rows[span.line - 1].rstrip("\r") if span.line <= len(rows) else ""
+    start = span.column - 1
+    end = span.end_column - 1 if span.end_line == span.line else len(row)
+    # A marker may be one very long line: show the part around the caret.
+    first = max(0, start - _LINE // 2) if len(row) > _LINE else 0
+    row, start, end = row[first : first + _LINE], start - first, min(end - first, _LINE)
+    return [
+        f"{margin} |",
+        f"{span.line} | {row}".replace("\t", " ").rstrip(),
+        f"{margin} | {' ' * _width(row[:start])}{'^' * max(1, _width(row[start:end]))}",
+    ]
+
+
+def _width(text: str) -> int:
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

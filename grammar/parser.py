@@ -1,0 +1,55 @@
+"""Text to syntax nodes. Every function raises `DiagnosticError` on text that is not in the grammar."""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+from lark.exceptions import UnexpectedInput
+
+from cedilla.grammar import complaints, lalr
+from cedilla.grammar.builder import Builder
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.syntax import AccentText, Expression, PunctuationText, Query
+
+
+def parse_query(text: str, source: str = "<text>") -> Query:
+    """A whole `.rq` text (design, section 4)."""
+    return _parse(text, source, "query")
+
+
+def parse_accent(text: str, source: str = "<accent>") -> AccentText:
+    """An accent such as `[[s = 2, alter(t, y -> y * 2)]]` (design, section 6)."""
+    return _parse(text, source, "accent")
+
+
+def parse_punctuation(text: str, source: str = "<punctuation>") -> PunctuationText:
+    """A punctuation such as `[ts <= 600, s = 2]` (design, section 6)."""
+    return _parse(text, source, "punctuation")
+
+
+def parse_expression(text: str, source: str = "<expression>") -> Expression:
+    """An expression such as `t > 90 and s in {1, 2}`."""
+    return _parse(text, source, "expression")
+
+
+@overload
+def _parse(text: str, source: str, start: Literal["query"]) -> Query: ...
+@overload
+def _parse(text: str, source: str, start: Literal["accent"]) -> AccentText: ...
+@overload
+def _parse(text: str, source: str, start: Literal["punctuation"]) -> PunctuationText: ...
+@overload
+def _parse(text: str, source: str, start: Literal["expression"]) -> Expression: ...
+def _parse(text: str, source: str, start: lalr.Start) -> object:
+    builder = Builder(source)
+    try:
+        node = lalr.build(builder, lalr.parse(text, start))
+    except UnexpectedInput as error:
+        raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
+    except RecursionError:
+        # Nodes nest as deep as the text, and every later stage has to walk them too.
+        end = complaints.end_of(text, source)
+        raise DiagnosticError([Diagnostic("RQ001", "error", "the text is nested too deeply", end)]) from None
+    if builder.problems:
+        raise DiagnosticError(builder.problems)
+    return node

@@ -1,0 +1,177 @@
+"""From lark's tree to syntax nodes: expressions, constants and patterns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from lark import Token, Transformer
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.slips import closest
+
+if TYPE_CHECKING:
+    from cedilla.grammar.syntax import Expression
+
+ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+
+
+@per_rule
+class TermBuilder(Transformer[Token, Any]):
+    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.problems: list[Diagnostic] = []
+
+    def _span(self, meta: Meta | Token) -> Span:
+        if isinstance(meta, Meta) and meta.empty:
+            return Span(self.source, 0, 0, 1, 1, 1, 1)
+        start, end = cast("tuple[int, int]", (meta.start_pos, meta.end_pos))
+        ends = cast("tuple[int, int, int, int]", (meta.line, meta.column, meta.end_line, meta.end_column))
+        return Span(self.source, start, end, *ends)
+
+    def _report(self, code: str, message: str, at: Meta | Token | Span, help: str | None = None) -> None:
+        span = at if isinstance(at, Span) else self._span(at)
+        self.problems.append(Diagnostic(code, "error", message, span, help=help))
+
+    def _known(self, code: str, what: str, word: Token, known: Iterable[str]) -> bool:
+        known = tuple(known)
+        if word in known:
+            return True
+        guess = closest(word, known)
+        listed = ", ".join(f"`{each}`" for each in known)
+        help = f"the closest name is `{guess}`" if guess else f"available: {listed}"
+        self._report(code, f"unknown {what} `{word}`", word, help)
+        return False
+
+    # --- expressions ---
+
+    def expression(self, _meta: Meta, expression: Expression) -> Expression:
+        return expression
+
+    def _binary(self, meta: Meta, operator: str, left: Expression, right: Expression) -> syntax.Binary:
+        known = cast("syntax.BinaryOperator", ASCII.get(operator, str(operator)))
+        return syntax.Binary(known, left, right, span=self._span(meta))
+
+    def disjunction(self, meta: Meta, left: Expression, right: Expression) -> syntax.Binary:
+        return self._binary(meta, "or", left, right)
+
+    def conjunction(self, meta: Meta, left: Expression, right: Expression) -> syntax.Binary:
+        return self._binary(meta, "and", left, right)
+
+    def comparison(self, meta: Meta, left: Expression, by: Token, right: Expression) -> syntax.Binary:
+        return self._binary(meta, by, left, right)
+
+    sum = comparison
+    product = comparison
+
+    def negation(self, meta: Meta, operand: Expression) -> syntax.Unary:
+        return syntax.Unary("not", operand, span=self._span(meta))
+
+    def opposite(self, meta: Meta, _minus: Token, operand: Expression) -> syntax.Unary:
+        return syntax.Unary("-", operand, span=self._span(meta))
+
+    def inside(
+        self,
+        meta: Meta,
+        operand: Expression,
+        domain: syntax.SetPattern | syntax.RangePattern,
+        negated: bool = False,
+    ) -> syntax.InSet | syntax.InRange:
+        if isinstance(domain, syntax.SetPattern):
+            return syntax.InSet(operand, domain.values, negated, span=self._span(meta))
+        return syntax.InRange(operand, domain, negated, span=self._span(meta))
+
+    def outside(
+        self, meta: Meta, operand: Expression, domain: syntax.SetPattern | syntax.RangePattern
+    ) -> syntax.InSet | syntax.InRange:
+        return self.inside(meta, operand, domain, negated=True)
+
+    def attribute(self, meta: Meta, first: Token, second: Token | None) -> syntax.Attribute:
+        if second is None:
+            return syntax.Attribute(str(first), span=self._span(meta))
+        return syntax.Attribute(str(second), str(first), span=self._span(meta))
+
+    # --- constants and patterns ---
+
+    def literal(self, meta: Meta, *tokens: Token) -> syntax.Literal:
+        text = "".join(ASCII.get(token, str(token)) for token in tokens)
+        return syntax.Literal(self._value(tokens[-1], text), text, span=self._span(meta))
+
+    constant = literal
+    value = literal
+
+    def _value(self, token: Token, text: str) -> int | Fraction | str | bool:
+        match token.type:
+            case "NUMBER":
+                return int(text) if token.isdecimal() else Fraction(text)
+            case "TRUE" | "FALSE":
+                return token.type == "TRUE"
+            case "STRING":
+                return self._string(token)
+            case _:
+                return text
+
+    def _string(self, token: Token) -> str:
+        def character(escape: re.Match[str]) -> str:
+            code = escape[1]
+            value = chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code)
+            # Half of a surrogate pair is no character, and could not be written to any file.
+            if value is None or "\ud800" <= value <= "\udfff":
+                known = ", ".join(f"`\\{each}`" for each in (*_ESCAPES, "u0041"))
+                self._report("RQ006", f"unknown escape `\\{code}` in a string", token, f"available: {known}")
+                return code
+            return value
+
+        return _ESCAPE.sub(character, token[1:-1])
+
+    def set(self, meta: Meta, *values: syntax.Literal) -> syntax.SetPattern:
+        return syntax.SetPattern(values, span=self._span(meta))
+
+    def range(
+        self,
+        meta: Meta,
+        opening: Token,
+        low: syntax.Literal | None,
+        high: syntax.Literal | None,
+        closing: Token,
+    ) -> syntax.RangePattern:
+        pattern = syntax.RangePattern(low, high, opening == "[", closing == "]", span=self._span(meta))
+        if low is not None and high is not None:
+            self._check_bounds(pattern, low, high)
+        return pattern
+
+    def _check_bounds(self, pattern: syntax.RangePattern, low: syntax.Literal, high: syntax.Literal) -> None:
+        # A bool is an int to Python; and strings may be moments, whose order only their type tells.
+        kinds = [
+            bool if isinstance(each.value, bool) else str if isinstance(each.value, str) else Fraction
+            for each in (low, high)
+        ]
+        if kinds[0] is not kinds[1]:
+            self._report(
+                "RQ006", f"the bounds `{low.text}` and `{high.text}` are of different kinds", pattern.span
+            )
+        elif isinstance(low.value, int | Fraction) and isinstance(high.value, int | Fraction):
+            if low.value > high.value:
+                self._report(
+                    "RQ006",
+                    f"the range starts at `{low.text}`, above its end `{high.text}`",
+                    pattern.span,
+                    "the lower bound is written first",
+                )
+            elif low.value == high.value and not (pattern.low_closed and pattern.high_closed):
+                self._report(
+                    "RQ006",
+                    "the range holds no value",
+                    pattern.span,
+                    f"`[{low.text}, {high.text}]` holds one",
+                )

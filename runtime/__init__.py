@@ -1,0 +1,28 @@
+"""Plan to epochs: reads sources, runs compiled programs on Spark, writes sinks (design, section 5).
+
+| part     | modules                                           | what it does                                |
+|----------|---------------------------------------------------|---------------------------------------------|
+| commands | `cli`, `options`, `console`, `report`             | the command line and what it shows          |
+| programs | `program`, `load`, `session`, `java`              | start Spark and run a compiled program      |
+| epochs   | `executor`, `epoch`, `intake`, `sources`, `sinks` | read, decode, compute, write, commit        |
+| control  | `control`, `advance`, `announce`                  | move markers through the plan without Spark |
+| recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cedilla.runtime.program import run
+
+__all__ = ["run"]
+
+
+def __getattr__(name: str) -> Any:
+    """`run` on first use: it takes a second to import pyspark, and most commands need none."""
+    if name in __all__:
+        from cedilla.runtime import program
+
+        return getattr(program, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,174 @@
+"""Markers of an epoch, one after the other, up to the first that ends it (theory G32, G33)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.markers import Accent, Add, Drop, accent_text, read_accent, read_punctuation
+from cedilla.compiler.operators import Join
+from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan import Plan, derive, follow
+from cedilla.compiler.types import Type
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control import CutBefore, SourceState
+from cedilla.runtime.sources.jsonl import MarkerLine
+
+
+@frozen
+class Stop:
+    """The marker at which a source's part of the epoch ends; `diagnostics` if the query ends there too."""
+
+    source: str
+    marker: MarkerLine
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@frozen
+class Advanced:
+    """The sources after the markers that count, where each was stopped, and how many of each kind counted."""
+
+    states: Mapping[str, SourceState]
+    stops: Mapping[str, Stop] = field(factory=dict[str, Stop])
+    accents: int = 0
+    punctuations: int = 0
+
+    @property
+    def failures(self) -> list[Stop]:
+        """The stops that end the query."""
+        return [stop for stop in self.stops.values() if stop.diagnostics]
+
+
+def advance(
+    plan: Plan, states: Mapping[str, SourceState], found: Mapping[str, Sequence[MarkerLine]]
+) -> Advanced:
+    """Apply the markers of every source, in the order of the sources' declarations.
+
+    A marker that aborts stops its source there; the others are read on, so that all that came before it is
+    committed.
+    """
+    result = Advanced(dict(states))
+    for source in plan.sources:
+        for marker in found.get(source.name, ()):
+            try:
+                state, kind = _apply(plan, result.states, source.name, marker)
+            except CutBefore:
+                result = evolve(result, stops={**result.stops, source.name: Stop(source.name, marker)})
+                break
+            except DiagnosticError as error:
+                stop = Stop(source.name, marker, error.diagnostics)
+                result = evolve(result, stops={**result.stops, source.name: stop})
+                break
+            result = evolve(
+                result,
+                states={**result.states, source.name: state},
+                accents=result.accents + (kind == "accent"),
+                punctuations=result.punctuations + (kind == "punctuation"),
+            )
+    return result
+
+
+def _apply(
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine
+) -> tuple[SourceState, Literal["accent", "punctuation"]]:
+    state = states[source]
+    if marker.kind == "punctuation":
+        return state.punctuate(read_punctuation(marker.text, state.types), marker.position), "punctuation"
+    accent = read_accent(marker.text, state.types)
+    after = state.accent(accent, marker.position)
+    live = regions.difference(state.canonical(accent.description), state.closed)
+    if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
+        _check(plan, {**states, source: after}, source, accent)
+    return after, "accent"
+
+
+INFERRED = {
+    "bigint": Type("long"),
+    "double": Type("double"),
+    "string": Type("string"),
+    "boolean": Type("boolean"),
+}
+"""What Spark infers of a JSON field -> the attribute type that `set drift = infer` gives it."""
+
+
+def add_inferred(
+    plan: Plan, states: dict[str, SourceState], source: str, attribute: str, type_: Type
+) -> None:
+    """Add an attribute that a source has begun to send unannounced, before all lines of its slice."""
+    primitive = Add(attribute, type_)
+    accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
+    states[source] = states[source].accent(accent, -1)
+    _check(plan, states, source, accent)
+
+
+def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
+    """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
+    primitive = accent.primitive
+    kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
+    name = primitive.attribute
+    declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
+    for operator, reaction in follow(plan, source, kind, name, plan.start, accent.mentions):
+        if reaction.kind == "aborts" and kind == "drop":
+            raise _refused(
+                "RQ209",
+                f"`{name}` cannot be dropped: {operator.title} `{operator.name}` requires it ({reaction.rule})",
+                f"line {operator.line} of the query uses the attribute",
+            )
+        if reaction.kind == "accumulates" and plan.settings["accents"] == "strict":
+            raise _refused(
+                "RQ211",
+                f"{operator.title} `{operator.name}` would have to wait for other accents ({reaction.rule})",
+                "`set accents = accumulate;` lets it wait (paper, section 6.2)",
+            )
+    if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
+        raise _refused(
+            "RQ209",
+            f"`{name}` cannot be dropped: its declared domain says that it is always there",
+            f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
+        )
+    if kind == "add" and _may_meet(plan, states, source, name):
+        _check_joins(plan, states, name)
+
+
+def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:
+    """Whether an added attribute could meet one of its name in some join."""
+    if not any(isinstance(operator, Join) for operator in plan.operators):
+        return False
+    elsewhere = any(name in state.types for other, state in states.items() if other != source)
+    computed = any(name in plan.start[operator.name].types for operator in plan.operators)
+    twice = any(
+        isinstance(operator, Join)
+        and all(source in {node.name for node in plan.ancestors(i)} for i in operator.inputs)
+        for operator in plan.operators
+    )
+    return elsewhere or computed or twice
+
+
+def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> None:
+    if (operator := _conflict(plan, {n: s.facts() for n, s in states.items()}, name)) is not None:
+        raise _refused(
+            "RQ210",
+            f"`{name}` would come from both inputs of the join `{operator}` (J2)",
+            f"a projection of one input can rename or leave out `{name}`",
+        )
+    most = {n: s.facts_during(s.closed) for n, s in states.items()}
+    if _conflict(plan, most, name) is not None:
+        raise CutBefore  # the other input has dropped it in this very epoch
+
+
+def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> str | None:
+    facts = derive(plan, sources)
+    for operator in plan.operators:
+        if isinstance(operator, Join):
+            inputs = tuple(facts[i] for i in operator.inputs)
+            if operator.conflict(inputs) == name:
+                return operator.name
+    return None
+
+
+def _refused(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

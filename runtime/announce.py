@@ -1,0 +1,205 @@
+"""The control plane of a sink: what the output has told its readers, and what it must tell next (theory 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from cedilla.compiler import patterns, regions
+from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
+from cedilla.compiler.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
+from cedilla.compiler.regions import Operation, Tree
+from cedilla.runtime.control import leaves, translate
+
+_MANY = 64
+"""Above this number of boxes, descriptions are written as they come and not made simpler."""
+
+
+@frozen
+class SinkState:
+    """What an output stream has said so far, in canonical values.
+
+    `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
+    (theory D0: o); `closed`: the region that its punctuations describe.
+    """
+
+    present: Mapping[str, Tree]
+    scale: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    closed: Tree = False
+
+    @classmethod
+    def start(cls, facts: Facts) -> SinkState:
+        return cls(dict(facts.present))
+
+
+@frozen
+class Markers:
+    """An epoch's output markers as wire text, in output order."""
+
+    adds: tuple[str, ...] = ()
+    punctuations: tuple[str, ...] = ()
+    alters: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+
+
+def announce(
+    before: SinkState, during: Facts, after: Facts, *, original_units: bool = False
+) -> tuple[SinkState, Markers]:
+    """The markers of an epoch and the sink's state after it.
+
+    `during`: the output's facts with all that tuples of the epoch may have; `after`: at the epoch's end.
+    With `original_units` nothing is ever encoded (paper, section 5: the absorbing alternative).
+    """
+    adds, present = _adds(before, during)
+    punctuations = tuple(_punctuations(before, after))
+    alters, scale = ((), before.scale) if original_units else _alters(before, after)
+    drops, present = _drops(present, scale, after)
+    return SinkState(present, scale, after.closed), Markers(adds, punctuations, alters, drops)
+
+
+def _adds(before: SinkState, during: Facts) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    texts: list[str] = []
+    present = dict(before.present)
+    for name, presence in during.present.items():
+        told = present.get(name, ABSENT)
+        new = regions.difference(_is_present(presence), regions.union(_is_present(told), during.closed))
+        if regions.is_empty(new, during.universe):
+            continue
+        announced: Tree = False
+        for text, box in _described(
+            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=True
+        ):
+            texts.append(text)
+            announced = regions.union(announced, box)
+        present[name] = regions.update(told, announced, lambda _: PRESENT)
+    return tuple(texts), present
+
+
+def _drops(
+    told: Mapping[str, Tree], scale: Mapping[str, Tree], after: Facts
+) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    texts: list[str] = []
+    present = dict(told)
+    for name, presence in told.items():
+        now = after.present.get(name, ABSENT)
+        gone = regions.intersection(
+            regions.map_leaves(presence, lambda leaf: leaf is not ABSENT),
+            regions.map_leaves(now, lambda leaf: leaf is ABSENT),
+        )
+        gone = regions.difference(gone, after.closed)
+        if regions.is_empty(gone, after.universe):
+            continue
+        announced: Tree = False
+        for text, box in _described(gone, after, scale, after.closed, Drop(name), outer=False):
+            texts.append(text)
+            announced = regions.union(announced, box)
+        present[name] = regions.update(presence, announced, lambda _: ABSENT)
+    return tuple(texts), present
+
+
+def _punctuations(before: SinkState, after: Facts) -> Iterator[str]:
+    """Written in the units of the tuples they follow (theory 3.3)."""
+    new = regions.difference(after.closed, before.closed)
+    if regions.is_empty(new, after.universe):
+        return
+    for box in _simple_boxes(new, after, after.closed):
+        raw = translate(regions.box(box), before.scale)
+        for conditions, inside in regions.boxes(raw):
+            if inside is True:
+                for written in patterns.texts(conditions, after.types, outer=False):
+                    yield punctuation_text(written)
+
+
+def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    texts: list[str] = []
+    scale = dict(before.scale)
+    for name, units in after.units.items():
+        old = scale.get(name, IDENTITY)
+        target = regions.combine(units, old, _NEXT)
+        change = regions.combine(target, old, _CHANGE)
+        for function in leaves(change):
+            if function.is_identity:
+                continue
+            where = regions.map_leaves(change, lambda leaf, f=function: leaf == f)
+            where = regions.difference(where, after.closed)
+            if regions.is_empty(where, after.universe) or name in regions.attributes(where):
+                continue
+            announced: Tree = False
+            for text, box in _described(
+                where, after, scale, after.closed, Alter(name, function), outer=False
+            ):
+                texts.append(text)
+                announced = regions.union(announced, box)
+            scale[name] = regions.update(
+                scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
+            )
+    return tuple(texts), scale
+
+
+def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
+    """The latest common function, never backwards (D1); a cell without feeders stays as it is."""
+    return history[-1] if scale in history else scale
+
+
+_NEXT = Operation(lambda a, b: None, _next)
+_CHANGE = Operation(lambda a, b: None, lambda new, old: new.after(old.inverse()))
+
+
+def _described(
+    region: Tree, facts: Facts, scale: Mapping[str, Tree], free: Tree, primitive: Primitive, *, outer: bool
+) -> Iterator[tuple[str, Tree]]:
+    """Accents that together describe a region, each with the region that it announces."""
+    for box in _simple_boxes(region, facts, free):
+        told = {n: m for n, m in box.items() if m is not True}
+        if outer:
+            told = {n: m for n, m in told.items() if not m.undefined}
+        else:
+            told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
+        if any(members is False for members in told.values()):
+            continue  # only ⊥ is left: the wire has no words for it
+        raw = translate(regions.box(told), scale)
+        for conditions, inside in regions.boxes(raw):
+            if inside is True:
+                for written in patterns.texts(conditions, facts.types, outer=outer):
+                    yield accent_text(written, primitive), regions.box(told)
+
+
+def _simple_boxes(region: Tree, facts: Facts, free: Tree) -> list[regions.Box]:
+    """Disjoint boxes that cover a region; each may grow into `free`, where nothing will ever come."""
+    plain = [box for box, inside in regions.boxes(region) if inside is True]
+    if len(plain) > _MANY:
+        return list(plain)
+    chosen: list[regions.Box] = []
+    remaining = region
+    for start in plain:
+        if regions.intersection(remaining, regions.box(start)) is False:
+            continue
+        box: dict[str, Any] = dict(start)
+        allowed = regions.union(remaining, free)
+        for name in list(box):
+            for wider in _wider(box, name):
+                if regions.is_empty(regions.difference(regions.box(wider), allowed), facts.universe):
+                    box = wider
+                    break
+        chosen.append(box)
+        remaining = regions.difference(remaining, regions.box(box))
+    return chosen
+
+
+def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """The box without the condition on an attribute, then without one of its bounds."""
+    members = box[name]
+    yield {n: m for n, m in box.items() if n != name}
+    if members is True or members.points or len(members.cuts) != 2 or members.undefined:
+        return
+    if members.pieces == (False, True, False):
+        low, high = members.cuts
+        yield {**box, name: regions.interval(name, None, high)}
+        yield {**box, name: regions.interval(name, low, None)}
+
+
+def _is_present(presence: Tree) -> Tree:
+    return regions.map_leaves(presence, lambda leaf: leaf is PRESENT)

@@ -1,0 +1,87 @@
+"""All that is written to the terminal; the only user of rich, and that only where there is a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TextIO
+
+from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.runtime.report import EpochReport
+
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+
+
+class Console:
+    """Results go to standard output; progress and diagnostics go to standard error.
+
+    On a terminal they are coloured, elsewhere plain. `NO_COLOR` in the environment switches colours off.
+    """
+
+    @property
+    def color(self) -> bool:
+        """Whether results may be coloured."""
+        return _colors(sys.stdout)
+
+    def out(self, text: str) -> None:
+        """A result, on standard output."""
+        _write(sys.stdout, text)
+
+    def note(self, text: str) -> None:
+        """A remark, on standard error."""
+        self._styled(text, "dim")
+
+    def diagnostics(self, items: Iterable[Diagnostic], texts: Mapping[str, str]) -> None:
+        """Diagnostics on standard error. `texts`: source name -> text, to show their places."""
+        for number, item in enumerate(items):
+            head, *rest = render([item], texts).splitlines()
+            if number:
+                _write(sys.stderr, "")
+            self._styled(head, _STYLES[item.severity])
+            if rest:
+                _write(sys.stderr, "\n".join(rest))
+
+    def epoch(self, report: EpochReport) -> None:
+        """One line about an epoch, on standard error."""
+        self._styled(epoch_line(report), "yellow" if report.quarantined else "default")
+
+    def _styled(self, text: str, style: str) -> None:
+        if not _colors(sys.stderr):
+            _write(sys.stderr, text)
+            return
+        from rich.console import Console as Rich
+
+        Rich(file=sys.stderr).print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def epoch_line(report: EpochReport) -> str:
+    """`epoch 7 · 12,000 tuples · 48,000/s · 2 accents in force`, then what there is else to tell."""
+    rate = report.tuples / report.seconds if report.seconds > 0 else 0.0
+    parts = [f"epoch {report.number}", _count(report.tuples, "tuple"), f"{rate:,.0f}/s"]
+    if report.accents:
+        parts.append(f"{_count(report.accents, 'accent')} read")
+    parts.append(f"{_count(report.in_force, 'accent')} in force")
+    if report.punctuations:
+        parts.append(_count(report.punctuations, "punctuation"))
+    if report.quarantined:
+        codes = ", ".join(f"{code}: {count:,}" for code, count in sorted(report.quarantined.items()))
+        parts.append(f"{sum(report.quarantined.values()):,} quarantined ({codes})")
+    if report.held:
+        parts.append(f"held: {'; '.join(report.held)}")
+    return " · ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _colors(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    # The tree's lines and Greek letters have no place in some terminals' encodings: show their codes there.
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.flush()

@@ -1,0 +1,270 @@
+"""The control plane of a source: markers move its state of evolution forward (theory 2.5, 2.7, 3.1).
+
+Everything is kept in *canonical* values, except the maps that lead there from raw ones. What data needs to
+know of a marker's place is kept in trees with `regions.POSITION` as one more attribute, until the epoch ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.markers import Accent, Add, Alter, Drop, Punctuation
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import POSITION, Domain, Operation, Tree
+from cedilla.compiler.types import DOUBLE, Type
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+
+_HERE = object()
+
+
+class CutBefore(Exception):
+    """The epoch must end before this marker: it adds what the epoch dropped (G32)."""
+
+
+@frozen
+class SourceState:
+    """Where a source stands after some of its markers.
+
+    `original`: attribute -> tree over *raw* values: the function that leads to the canonical value.
+    `placed_*`: the same trees with positions, for the tuples of the epoch under way.
+    `dropped`: what the epoch under way has dropped so far.
+    """
+
+    types: Mapping[str, Type]
+    universe: Mapping[str, Domain]
+    present: Mapping[str, Tree]
+    units: Mapping[str, Tree]
+    original: Mapping[str, Tree]
+    closed: Tree = False
+    placed_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed_original: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed_closed: Tree = False
+    most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
+
+    @classmethod
+    def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
+        facts = source.facts(droppable)
+        return cls(facts.types, facts.universe, facts.present, {}, {}).next_epoch()
+
+    def next_epoch(self) -> SourceState:
+        """The state with no epoch under way."""
+        return evolve(
+            self,
+            placed_present=self.present,
+            placed_original=self.original,
+            placed_closed=self.closed,
+            most_present=self.present,
+            dropped={},
+        )
+
+    def facts(self) -> Facts:
+        """The stream after the markers so far."""
+        return Facts(self.types, self.universe, self.present, self.units, self.closed)
+
+    def facts_during(self, closed_before: Tree) -> Facts:
+        """The stream with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
+        return Facts(self.types, self.universe, self.most_present, self.units, closed_before)
+
+    # --- markers ---
+
+    def canonical(self, raw: Tree) -> Tree:
+        """A region over raw values at this place, in canonical values (G22)."""
+        return translate(raw, self.original)
+
+    def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
+        """The state after a punctuation (theory 3): what it closes, it closes for ever."""
+        return self.close(self.canonical(punctuation.pattern), position)
+
+    def close(self, region: Tree, position: int | None = None) -> SourceState:
+        """The state with a canonical region closed, from a position on (`None`: from the epoch's end on)."""
+        placed = self.placed_closed
+        if position is not None:
+            placed = regions.union(placed, regions.intersection(region, _after(position)))
+        return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
+
+    def accent(self, accent: Accent, position: int) -> SourceState:
+        """The state after an accent.
+
+        Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
+        (adds with another type); `CutBefore` where the accent adds what this epoch dropped.
+        """
+        where = self.canonical(accent.description)
+        live = regions.difference(where, self.closed)
+        match accent.primitive:
+            case Add(attribute, type_):
+                return self._add(accent, attribute, type_, where, live, position)
+            case Drop(attribute):
+                self._require(attribute, live, accent, "drops")
+                return self._drop(attribute, where, position)
+            case Alter(attribute, function):
+                self._require(attribute, live, accent, "alters")
+                return self._alter(attribute, function, accent.description, where, position)
+
+    def _require(self, attribute: str, live: Tree, accent: Accent, verb: str) -> None:
+        there = regions.intersection(live, self.facts().may_have(attribute))
+        if live is not False and regions.is_empty(there, self.universe):
+            raise _wrong(
+                "RQ206",
+                f"the accent {verb} `{attribute}`, which does not exist there",
+                "an accent on an attribute requires an add before it, for tuples of its description",
+            )
+
+    def _add(
+        self, accent: Accent, attribute: str, type_: Type, where: Tree, live: Tree, position: int
+    ) -> SourceState:
+        known = self.types.get(attribute)
+        if known is not None and known != type_ and not (known.is_numeric and type_.is_numeric):
+            raise _wrong(
+                "RQ208",
+                f"the accent adds `{attribute}` as {type_}; it was {known}",
+                "another name for the new attribute keeps both meanings apart",
+            )
+        presence = self.present.get(attribute, ABSENT)
+        already = regions.map_leaves(presence, lambda leaf: leaf is PRESENT)
+        if not regions.is_empty(regions.intersection(live, already), self.universe):
+            raise _wrong(
+                "RQ205",
+                f"the accent adds `{attribute}`, which exists there already",
+                "a drop must come before, or the description must leave out the tuples that have it",
+            )
+        if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
+            raise CutBefore
+        here = regions.intersection(where, _after(position))
+        state = evolve(
+            self,
+            types=self.types if known is not None else {**self.types, attribute: type_},
+            universe=self.universe
+            if known is not None
+            else {**self.universe, attribute: Domain(True, type_.is_integral)},
+            present=_changed(self.present, attribute, ABSENT, where, PRESENT),
+            placed_present=_changed(self.placed_present, attribute, ABSENT, here, PRESENT),
+            most_present=_changed(self.most_present, attribute, ABSENT, where, PRESENT),
+        )
+        if attribute not in self.units:
+            return state
+        # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
+        raw = accent.description
+        raw_here = regions.intersection(raw, _after(position))
+        return evolve(
+            state,
+            units=_changed(self.units, attribute, ORIGINAL, where, ORIGINAL),
+            original=_changed(self.original, attribute, IDENTITY, raw, IDENTITY),
+            placed_original=_changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
+        )
+
+    def _drop(self, attribute: str, where: Tree, position: int) -> SourceState:
+        here = regions.intersection(where, _after(position))
+        return evolve(
+            self,
+            present=_changed(self.present, attribute, ABSENT, where, ABSENT),
+            placed_present=_changed(self.placed_present, attribute, ABSENT, here, ABSENT),
+            dropped={
+                **self.dropped,
+                attribute: regions.union(self.dropped.get(attribute, False), where),
+            },
+        )
+
+    def _alter(self, attribute: str, function: Affine, raw: Tree, where: Tree, position: int) -> SourceState:
+        inverse = function.inverse()
+        raw_here = regions.intersection(raw, _after(position))
+        return evolve(
+            self,
+            types={**self.types, attribute: DOUBLE},
+            universe={
+                **self.universe,
+                attribute: Domain(self.universe[attribute].members, integral=False),
+            },
+            units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: (*h, function.after(h[-1]))),
+            original=_shifted(self.original, attribute, function, raw, inverse),
+            placed_original=_shifted(self.placed_original, attribute, function, raw_here, inverse),
+        )
+
+
+def _after(position: int) -> Tree:
+    return regions.interval(POSITION, (position, 1), None)
+
+
+def _changed(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
+) -> dict[str, Tree]:
+    return _changed_by(trees, attribute, default, where, lambda _: value)
+
+
+def _changed_by(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, change: Callable[[Any], Any]
+) -> dict[str, Tree]:
+    return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
+
+
+def _shifted(
+    trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
+) -> dict[str, Tree]:
+    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere."""
+    changed = _changed_by(trees, attribute, IDENTITY, where, lambda f: f.after(inverse))
+    for other, tree in trees.items():
+        if other != attribute and attribute in regions.attributes(tree):
+            changed[other] = choose(where, regions.transform(tree, attribute, function), tree)
+    return changed
+
+
+def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
+    """One tree inside a region, another outside."""
+
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        if a is _HERE:
+            return b
+        return a if b is _HERE else None
+
+    masked_inside = regions.update(inside, regions.complement(where), lambda _: _HERE)
+    masked_outside = regions.update(outside, where, lambda _: _HERE)
+    return regions.combine(masked_inside, masked_outside, Operation(settle, lambda a, b: a))
+
+
+def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
+    """The image of a region when each attribute goes through the function of the cell it lies in.
+
+    `maps`: attribute -> tree of `Affine` over the same values as the region.
+    """
+    mentioned = set(regions.attributes(region))
+    needed: dict[str, Tree] = {}
+    while more := [n for n in maps if n in mentioned and n not in needed]:
+        for name in more:
+            needed[name] = maps[name]
+            mentioned |= regions.attributes(maps[name])
+    parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
+    for name, tree in needed.items():
+        cells = _cells(tree)
+        parts = [
+            (common, {**functions, name: function})
+            for part, functions in parts
+            for function, cell in cells
+            if (common := regions.intersection(part, cell)) is not False
+        ]
+    images: list[Tree] = []
+    for part, functions in parts:
+        for name, function in functions.items():
+            part = part if function.is_identity else regions.transform(part, name, function)  # noqa: PLW2901
+        images.append(part)
+    return regions.union(*images)
+
+
+def _cells(tree: Tree) -> list[tuple[Affine, Tree]]:
+    """Each function of a tree with the region where it applies."""
+    functions = list(dict.fromkeys(leaves(tree)))
+    return [(f, regions.map_leaves(tree, lambda leaf, f=f: leaf == f)) for f in functions]
+
+
+def leaves(tree: Tree) -> Iterable[Any]:
+    """The distinct leaves of a tree."""
+    return dict.fromkeys(leaf for _, leaf in regions.boxes(tree))
+
+
+def _wrong(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

@@ -1,0 +1,166 @@
+"""From the lines of a slice to canonical tuples, and to the quarantine what is none (theory D0, G34)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.affine import IDENTITY
+from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.types import Type, column, quote
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.sources import jsonl
+from cedilla.runtime.sources.jsonl import CORRUPT, InputFile
+
+REJECT = "$reject"
+REASONS = {
+    "RQ301": "the line is no JSON object, or a value is not of its attribute's type",
+    "RQ302": "a required attribute is missing",
+    "RQ303": "a value is outside its attribute's declared domain",
+    "RQ304": "an attribute is defined where it does not exist: before its add or after its drop",
+    "RQ305": "a punctuation has closed the tuple's region",
+    "RQ306": "the line has an attribute that was never declared or added",
+}
+"""Why a tuple is rejected, by code."""
+
+LATE = "RQ305"
+DRIFT = "RQ306"
+
+
+@frozen
+class Slice:
+    """Part of a source: files in stream order, and the places between which lines count (high excluded)."""
+
+    files: tuple[InputFile, ...]
+    low: int | None = None
+    high: int | None = None
+
+
+@frozen
+class Tally:
+    """What one pass over a slice counted: tuples kept, tuples rejected by code, greatest heartbeat value."""
+
+    kept: int
+    rejected: Mapping[str, int]
+    greatest: Fraction | None = None
+
+
+def tuples(
+    spark: SparkSession, source: Source, state: SourceState, part: Slice, undeclared: Sequence[str] = ()
+) -> DataFrame:
+    """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any.
+
+    `state` is the source's after all markers of the slice; its trees with positions tell what held where.
+    """
+    extra = {name: Type("string") for name in undeclared}
+    lines = jsonl.rows(spark, part.files, {**state.types, **extra})
+    bounds = [f"{column(jsonl.POSITION)} >= {part.low}L"] if part.low is not None else []
+    bounds += [f"{column(jsonl.POSITION)} < {part.high}L"] if part.high is not None else []
+    is_tuple = " AND ".join(["`$accent` IS NULL", "`$punctuation` IS NULL", *bounds])
+    raw = lines.where(is_tuple)
+    canonical = raw.select(
+        *(F.expr(_decoded(name, state)).alias(name) for name in state.types),
+        *(F.col(column(name)) for name in (*undeclared, CORRUPT, "$file", jsonl.POSITION)),
+    )
+    return canonical.withColumn(REJECT, F.expr(_rejection(source, state, undeclared)))
+
+
+def _decoded(name: str, state: SourceState) -> str:
+    """Canonical from raw: one flat expression over regions and places (design, section 9)."""
+    tree = state.placed_original.get(name, IDENTITY)
+    return sql.expression(tree, state.types, lambda f: f.sql(column(name)), _PLACE)
+
+
+_PLACE = {POSITION: column(jsonl.POSITION)}
+
+
+def _rejection(source: Source, state: SourceState, undeclared: Sequence[str]) -> str:
+    def inside(region: Tree) -> str:
+        return sql.predicate(region, state.types, _PLACE)
+
+    cases = [f"WHEN {column(CORRUPT)} IS NOT NULL THEN 'RQ301'"]
+    for attribute in source.attributes:
+        name = column(attribute.name)
+        if not attribute.optional:
+            there = _where(state, attribute.name, lambda leaf: leaf is PRESENT)
+            if there is not False:
+                cases.append(f"WHEN {name} IS NULL AND {inside(there)} THEN 'RQ302'")
+        if attribute.domain is not None:
+            members = regions.union(
+                attribute.domain_members(), regions.complement(regions.defined(attribute.name))
+            )
+            cases.append(f"WHEN NOT {inside(members)} THEN 'RQ303'")
+    for name in state.types:
+        absent = _where(state, name, lambda leaf: leaf is ABSENT)
+        if absent is not False:
+            cases.append(f"WHEN {column(name)} IS NOT NULL AND {inside(absent)} THEN 'RQ304'")
+    if state.placed_closed is not False:
+        cases.append(f"WHEN {inside(state.placed_closed)} THEN '{LATE}'")
+    cases += [f"WHEN {column(name)} IS NOT NULL THEN 'RQ306'" for name in undeclared]
+    return f"CASE {' '.join(cases)} END"
+
+
+def _where(state: SourceState, name: str, wanted: Callable[[Presence], bool]) -> Tree:
+    return regions.map_leaves(state.placed_present.get(name, ABSENT), wanted)
+
+
+def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
+    """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted.
+
+    One Spark job; only counters reach the driver.
+    """
+    counted = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
+    counted += [F.count_if(F.col(REJECT) == code).alias(code) for code in REASONS]
+    if heartbeat is not None:
+        name, type_ = column(heartbeat[0]), heartbeat[1]
+        axis = f"unix_micros({name})" if type_.name == "timestamp" else name
+        counted.append(F.max(F.expr(f"CASE WHEN `{REJECT}` IS NULL THEN {axis} END")).alias("greatest"))
+    row = frame.agg(*counted).first()
+    assert row is not None
+    greatest = row["greatest"] if heartbeat is not None else None
+    rejected = {code: row[code] for code in REASONS if row[code]}
+    return Tally(row["kept"], rejected, None if greatest is None else Fraction(greatest))
+
+
+def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
+    """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
+    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in REASONS.items())
+    every = jsonl.rows(spark, part.files, {}).selectExpr(
+        "`$file` AS file",
+        f"`{jsonl.POSITION}` AS place",
+        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{jsonl.POSITION}`) AS ordinal",
+    )
+    bad = frame.where(F.col(REJECT).isin(list(codes))).selectExpr(
+        f"`{REJECT}` AS code", f"`{jsonl.POSITION}` AS place"
+    )
+    return (
+        bad.join(every, "place")
+        .join(jsonl.lines(spark, part.files), ["file", "ordinal"])
+        .selectExpr(
+            "code",
+            f"CASE code {reasons} END AS reason",
+            "named_struct('file', file, 'line', line) AS position",
+            "raw",
+        )
+    )
+
+
+def line_of(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
+    """The number of the line at a place, for a message."""
+    file = files[position >> 47]
+    ordinal = (
+        jsonl.rows(spark, files, {})
+        .where(F.col(column("$file")) == file.uri)
+        .where(F.col(column(jsonl.POSITION)) <= position)
+        .count()
+    )
+    found = jsonl.lines(spark, [file]).where(F.col("ordinal") == ordinal).select("line").first()
+    assert found is not None
+    return int(found[0])

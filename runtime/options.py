@@ -1,0 +1,147 @@
+"""The options of `cedilla run`, shared with generated programs (design, section 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce, wraps
+from typing import Any
+
+import click
+from attrs import evolve, field, fields, frozen
+
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.syntax import SETTINGS
+
+Texts = Mapping[str, str]
+
+
+@frozen(kw_only=True)
+class Options:
+    """How to run a query; what is not given is as the query says.
+
+    `sources`, `sinks`: name -> path; `settings`: those of the query; `conf`: those of Spark.
+    """
+
+    once: bool = False
+    checkpoint: str | None = None
+    sources: Texts = field(factory=dict[str, str])
+    sinks: Texts = field(factory=dict[str, str])
+    files_per_epoch: int | None = None
+    interval: float = 1.0
+    master: str | None = None
+    settings: Texts = field(factory=dict[str, str])
+    conf: Texts = field(factory=dict[str, str])
+
+    def check(self, plan: Plan) -> None:
+        """Raise `click.UsageError` where a source or sink is named that the plan does not have."""
+        _check_names("--source", self.sources, [source.name for source in plan.sources])
+        _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
+
+
+def apply(plan: Plan, options: Options) -> Plan:
+    """The plan with the paths and settings of the options."""
+    return evolve(
+        plan,
+        sources=[evolve(s, path=options.sources.get(s.name, s.path)) for s in plan.sources],
+        emits=[evolve(e, path=options.sinks.get(e.name, e.path)) for e in plan.emits],
+        settings={**plan.settings, **options.settings},
+    )
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the options of `run` on a click command, which gets them as one `options: Options`."""
+
+    @wraps(command)
+    def with_options(*args: Any, **given: Any) -> Any:
+        chosen = {each.name: given.pop(each.name) for each in fields(Options)}
+        return command(*args, options=Options(**chosen), **given)
+
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)
+
+
+def _check_names(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise click.UsageError(f"{option}: the query has no `{name}`; it has {', '.join(known)}")
+
+
+# --- values ----------------------------------------------------------------------------------------------
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """`NAME=VALUE`, given any number of times."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        name, equal, rest = value.partition("=")
+        if not (name and equal and rest):
+            raise click.BadParameter(f"`{value}` is not of the form {parameter.metavar}")
+        if name in pairs:
+            raise click.BadParameter(f"`{name}` is given twice")
+        pairs[name] = rest
+    return pairs
+
+
+def _settings(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = _pairs(context, parameter, values)
+    for name, value in pairs.items():
+        if name not in SETTINGS:
+            raise click.BadParameter(f"unknown setting `{name}`; known: {', '.join(SETTINGS)}")
+        if value not in SETTINGS[name]:
+            raise click.BadParameter(
+                f"unknown value of `{name}`: `{value}`; known: {', '.join(SETTINGS[name])}"
+            )
+    return pairs
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter("a number of seconds is required")
+    return value
+
+
+_OPTIONS = (
+    click.option("--once", is_flag=True, help="Process what is there and stop."),
+    click.option("--checkpoint", metavar="DIR", help="Where state and commit records are kept."),
+    click.option(
+        "--source",
+        "sources",
+        metavar="NAME=PATH",
+        multiple=True,
+        callback=_pairs,
+        help="Read a source from elsewhere than the query says.",
+    ),
+    click.option(
+        "--sink",
+        "sinks",
+        metavar="NAME=PATH",
+        multiple=True,
+        callback=_pairs,
+        help="Write a result elsewhere than the query says; its name is that of the emitted relation.",
+    ),
+    click.option(
+        "--files-per-epoch",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Cut the input into epochs of N files of each source.",
+    ),
+    click.option(
+        "--interval",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0),
+        default=1.0,
+        show_default=True,
+        callback=_seconds,
+        help="How often to look for new files.",
+    ),
+    click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
+    click.option(
+        "--set",
+        "settings",
+        metavar="NAME=VALUE",
+        multiple=True,
+        callback=_settings,
+        help="A setting of the query, for example late=abort.",
+    ),
+    click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
+)

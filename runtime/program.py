@@ -1,0 +1,135 @@
+"""Running a compiled program: the front door of `cedilla run`, of `spark-submit`, and of Python users."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import reduce
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint import Checkpoint
+from cedilla.runtime.console import Console
+from cedilla.runtime.executor import Executor, Function
+from cedilla.runtime.files import Files
+from cedilla.runtime.java import JavaMissing
+from cedilla.runtime.load import load
+from cedilla.runtime.options import Options, apply, run_options
+from cedilla.runtime.report import EpochReport
+from cedilla.runtime.session import local_session
+from cedilla.runtime.sources import jsonl
+
+
+def run(
+    query: str | Path,
+    options: Options | None = None,
+    on_epoch: Callable[[EpochReport], None] | None = None,
+    spark: SparkSession | None = None,
+) -> None:
+    """Compile and run a query: a path, or the text itself.
+
+    `on_epoch` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
+    """
+    is_path = isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
+    name = str(query) if is_path else "<text>"
+    text = Path(query).read_text() if is_path else str(query)
+    plan, functions = load(compile_query(text, name).program, name)
+    start(plan, functions, options or Options(), on_epoch or (lambda report: None), spark)
+
+
+def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
+    """Run for the command line: progress and messages on the console. The exit status."""
+    try:
+        start(plan, functions, options, console.epoch)
+    except KeyboardInterrupt:
+        console.note("stopped; the next run continues after the last committed epoch")
+        return 130
+    return 0
+
+
+def main(plan: Plan, functions: Mapping[str, Function]) -> None:
+    """The command line of a generated program: the options of `cedilla run`."""
+    import click
+
+    @click.command(name=plan.name)
+    @run_options
+    def command(options: Options) -> None:
+        console = Console()
+        options.check(plan)
+        try:
+            sys.exit(execute(plan, functions, options, console))
+        except DiagnosticError as error:
+            console.diagnostics(error.diagnostics, {})
+            sys.exit(1)
+
+    command()
+
+
+def start(
+    plan: Plan,
+    functions: Mapping[str, Function],
+    options: Options,
+    on_report: Callable[[EpochReport], None],
+    spark: SparkSession | None = None,
+) -> None:
+    """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
+    plan = apply(plan, options)
+    try:
+        session = spark or local_session(f"cedilla {plan.name}", options.master, options.conf)
+    except JavaMissing as missing:
+        raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+    files = Files(session)
+    for source in plan.sources:
+        if not files.exists(source.path):
+            raise _failed(
+                "RQ401",
+                f"the folder {source.path} of {'table' if source.table else 'stream'} `{source.name}` does not exist",
+                f"--source {source.name}=PATH reads another; an empty folder is fine",
+            )
+    checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
+    executor = Executor(session, plan, functions, checkpoint, files, options.files_per_epoch, on_report)
+    _drive(session, plan, executor, options)
+
+
+def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options) -> None:
+    """Let Spark's file stream discover files, and the executor do the rest."""
+    streams = [source for source in plan.sources if not source.table]
+    if not streams:
+        executor.process(0, {})
+        return
+    failure: list[BaseException] = []
+
+    def batch(listed: DataFrame, number: int) -> None:
+        try:
+            rows = listed.collect()  # names of files, no data
+            found = {s.name: jsonl.in_order(r for r in rows if r["source"] == s.name) for s in streams}
+            executor.process(number, found)
+        except BaseException as problem:
+            failure.append(problem)
+            raise
+
+    arriving = [
+        jsonl.arriving(spark, source.path).withColumn("source", F.lit(source.name)) for source in streams
+    ]
+    writer = reduce(DataFrame.union, arriving).writeStream.foreachBatch(batch)
+    writer = writer.option("checkpointLocation", f"{executor.checkpoint.path}/spark")
+    trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
+    query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
+    try:
+        query.awaitTermination()
+    except StreamingQueryException:
+        if failure:
+            raise failure[0] from None
+        raise
+    finally:
+        query.stop()
+
+
+def _failed(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

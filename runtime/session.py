@@ -1,0 +1,46 @@
+"""The Spark session that queries run in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from cedilla.runtime import java
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Timestamps in files, markers and state are in UTC.
+    "spark.sql.session.timeZone": "UTC",
+    # Attributes `t` and `T` are two.
+    "spark.sql.caseSensitive": "true",
+    # Outputs are read in the order of their names: nothing else may lie beside them.
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.parquet.compression.codec": "lz4_raw",
+    "spark.sql.files.openCostInBytes": str(4 << 20),
+}
+
+
+def local_session(
+    app_name: str = "cedilla", master: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session with what Cedilla needs set; `conf` comes last.
+
+    Without `master`, what `spark-submit` chose is used, else every core of this machine. Raises
+    `java.JavaMissing` where no Java 17 or newer is found.
+    """
+    java.ensure()
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    elif "MASTER" not in os.environ and "SPARK_ENV_LOADED" not in os.environ:
+        builder = builder.master("local[*]")
+        builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
+    for name, value in {**_SETTINGS, **(conf or {})}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,100 @@
+"""What the compiler makes of queries: plans as `explain` shows them, programs, complaints (`golden/*.txt`)."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cedilla.compiler.compile import CompiledQuery, compile_query
+from cedilla.compiler.explain import explain_text
+from cedilla.compiler.operators import OPERATORS
+from cedilla.grammar import DiagnosticError, render
+from tests.golden import check
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted(GOLDEN.glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden(path: Path) -> None:
+    check(path, run)
+
+
+def run(directive: str, text: str) -> str:
+    """`explain`, `compile` or `complain`, with the path of a query where that is not the input."""
+    command, _, path = directive.partition(" ")
+    source = path or "q.rq"
+    text = (ROOT / path).read_text(encoding="utf-8") if path else text
+    try:
+        compiled = compile_query(text, source)
+    except DiagnosticError as error:
+        return render(error.diagnostics, {source: text})
+    match command:
+        case "explain":
+            return explain_text(compiled.plan, False, compiled.warnings, {source: text})
+        case "compile":
+            return compiled.program
+        case _:
+            return render(compiled.warnings, {source: text})
+
+
+# --- what the files have to cover ---
+
+
+def queries() -> list[CompiledQuery]:
+    """Every query of `compile.txt`."""
+    blocks = (GOLDEN / "compile.txt").read_text(encoding="utf-8").split("====\n")
+    compiled: list[CompiledQuery] = []
+    for block in blocks:
+        directive, _, text = block.partition("----\n")[0].partition("compile")[2].partition("\n")
+        source = directive.strip() or "q.rq"
+        text = (ROOT / source).read_text(encoding="utf-8") if directive.strip() else text
+        compiled.append(compile_query(text, source))
+    return compiled
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.title)
+@pytest.mark.parametrize("name", ["explain", "compile"])
+def test_every_operator_has_a_golden_plan_and_program(name: str, operator: type) -> None:
+    assert re.search(rf"\b{operator.__name__}\b", (GOLDEN / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+def test_every_code_of_the_compiler_has_a_golden_complaint() -> None:
+    known = {
+        code
+        for file in (ROOT / "compiler").rglob("*.py")
+        for code in re.findall(r"RQ1\d\d", file.read_text(encoding="utf-8"))
+    }
+    assert known == set(re.findall(r"RQ1\d\d", (GOLDEN / "complain.txt").read_text(encoding="utf-8")))
+
+
+def test_programs_are_python() -> None:
+    for compiled in queries():
+        tree = ast.parse(compiled.program)
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        assert len(functions) == len(compiled.plan.emits)
+
+
+def test_programs_are_written_as_ruff_would(tmp_path: Path) -> None:
+    for number, compiled in enumerate(queries()):
+        (tmp_path / f"program_{number}.py").write_text(compiled.program, encoding="utf-8")
+    # E501: what the query says in one string stays in one piece, however long.
+    for command in (["check", "--ignore", "E501"], ["format", "--diff"]):
+        config = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, *config], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_program_holds_the_plan() -> None:
+    for compiled in queries():
+        module: dict[str, object] = {"__name__": "program"}
+        exec(compile(compiled.program, "<program>", "exec"), module)
+        plan = module["PLAN"]
+        for part in ("name", "sources", "operators", "emits", "settings"):
+            assert getattr(plan, part) == getattr(compiled.plan, part)

@@ -1,0 +1,136 @@
+"""Accents and punctuations from their texts, and what is wrong with the wrong ones (design, section 6)."""
+
+from fractions import Fraction
+
+import pytest
+
+from cedilla.compiler import regions
+from cedilla.compiler.affine import Affine
+from cedilla.compiler.markers import (
+    Add,
+    Alter,
+    Drop,
+    Primitive,
+    accent_text,
+    punctuation_text,
+    read_accent,
+    read_punctuation,
+)
+from cedilla.compiler.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError
+
+TYPES = {
+    "t": Type("double"),
+    "s": Type("int"),
+    "l": Type("string"),
+    "ts": Type("timestamp"),
+    "y": Type("long"),
+}
+
+CELSIUS = Affine(Fraction(5, 9), Fraction(-160, 9))
+ACCEPTED: list[tuple[str, Primitive]] = [
+    ("[[+(p: double)]]", Add("p", Type("double"))),
+    ("[[s = 1, +(t: long)]]", Add("t", Type("long"))),
+    ("[[+(p: decimal(8,2))]]", Add("p", Type("decimal", (8, 2)))),
+    ("[[s in {1, 2} and l = 'a', -(t)]]", Drop("t")),
+    ("[[s = 2, alter(t, y -> (y - 32) * 5/9)]]", Alter("t", CELSIUS)),
+    ("[[s = 2 ∧ ≀(t, y → (y − 32) * 5/9, x → x * 1.8 + 32)]]", Alter("t", CELSIUS)),
+    ("[[alter(y, t -> t / 4)]]", Alter("y", Affine(Fraction(1, 4), 0))),
+]
+
+
+@pytest.mark.parametrize(("text", "primitive"), ACCEPTED, ids=[text for text, _ in ACCEPTED])
+def test_right_accents_are_read(text: str, primitive: Primitive) -> None:
+    accent = read_accent(text, TYPES)
+    assert (accent.primitive, accent.text) == (primitive, text)
+    assert regions.attributes(accent.description) == accent.mentions
+
+
+@pytest.mark.parametrize(("text", "primitive"), ACCEPTED, ids=[text for text, _ in ACCEPTED])
+def test_primitives_read_back_from_their_text(text: str, primitive: Primitive) -> None:
+    again = read_accent(accent_text(("s = 1",), primitive), TYPES)
+    assert again.primitive == primitive
+    assert again.description == regions.values("s", [1])
+    assert accent_text((), primitive) == f"[[{primitive}]]"
+
+
+REFUSED = [
+    ("[[t > 5, alter(t, y -> 2 * y)]]", "RQ201", None),  # G23
+    ("[[p = 1, +(p: int)]]", "RQ201", None),
+    ("[[alter(t, y -> y * y)]]", "RQ202", "y * y"),
+    ("[[alter(t, y -> 5)]]", "RQ202", "5"),
+    ("[[alter(t, y -> x)]]", "RQ202", "x"),
+    ("[[alter(t, y -> y + s)]]", "RQ202", "y + s"),
+    ("[[alter(t, y -> 1 / y)]]", "RQ202", "1 / y"),
+    ("[[alter(t, y -> y / 0)]]", "RQ202", "y / 0"),
+    ("[[alter(t, y -> y % 2)]]", "RQ202", "y % 2"),
+    ("[[alter(t, y -> -y)]]", "RQ203", "-y"),  # G21
+    ("[[alter(t, y -> y - 2 * y)]]", "RQ203", "y - 2 * y"),
+    ("[[alter(t, y -> 2 * y, x -> x / 3)]]", "RQ204", "x -> x / 3"),
+    ("[[alter(t, y -> 2 * y + 1, x -> x / 2)]]", "RQ204", "x -> x / 2"),
+    ("[[alter(t, y -> 2 * y, x -> x * x)]]", "RQ202", "x * x"),
+    ("[[-(p)]]", "RQ206", None),
+    ("[[alter(p, y -> 2 * y)]]", "RQ207", None),
+    ("[[s = 1, p = 2, -(t)]]", "RQ207", "p = 2"),
+    ("[[s = 1, l = 2, -(t)]]", "RQ208", "2"),
+    ("[[ts < 'soon', -(t)]]", "RQ208", "'soon'"),
+    ("[[s in {1, 'a'}, -(t)]]", "RQ208", "'a'"),
+    ("[[alter(l, y -> 2 * y)]]", "RQ208", None),
+    ("[[alter(ts, y -> 2 * y)]]", "RQ208", None),
+    ("[[alter(t, y -> 'a')]]", "RQ202", "'a'"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "place"), REFUSED, ids=[text for text, *_ in REFUSED])
+def test_wrong_accents_are_refused_where_they_are_wrong(text: str, code: str, place: str | None) -> None:
+    """A bad marker always has a code and a position (G34)."""
+    with pytest.raises(DiagnosticError) as caught:
+        read_accent(text, TYPES, "data/0.json:17")
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert found.span is not None
+    assert found.span.source == "data/0.json:17"
+    assert 0 <= found.span.start < found.span.end <= len(text)
+    if place is not None:
+        assert text[found.span.start : found.span.end] == place
+
+
+@pytest.mark.parametrize("text", ["[[s = 1]]", "[[+(p)]]", "[[alter(t)]]", "[s = 1]", ""])
+def test_texts_that_are_no_accents_have_syntax_errors(text: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        read_accent(text, TYPES)
+    assert all(d.code.startswith("RQ0") for d in caught.value.diagnostics)
+
+
+def test_the_hint_of_a_wrong_inverse_is_the_right_one() -> None:
+    with pytest.raises(DiagnosticError, match=r"the inverse is x -> \(x \* 9 \+ 160\) / 5"):
+        read_accent("[[alter(t, y -> (y - 32) * 5/9, x -> x)]]", TYPES)
+
+
+def test_punctuations_are_regions() -> None:
+    """Attributes not named are free, `[]` and `[*]` end the stream (theory 1.1)."""
+    assert read_punctuation("[]", TYPES).pattern is True
+    assert read_punctuation("[*]", TYPES).pattern is True
+    assert read_punctuation("[s = *]", TYPES).pattern is True
+    read = read_punctuation("[ts in [, 2013-01-31T11:00), s = 2]", TYPES)
+    assert regions.attributes(read.pattern) == {"ts", "s"}
+    assert regions.contains(read.pattern, {"ts": 0, "s": 2}) is True
+    assert regions.contains(read.pattern, {"s": 2}) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [("[p = 1]", "RQ207", "p = 1"), ("[s = 1, t = 'a']", "RQ208", "'a'"), ("[s", "RQ0", None)],
+)
+def test_wrong_punctuations_are_refused_where_they_are_wrong(text: str, code: str, place: str | None) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        read_punctuation(text, TYPES)
+    (found,) = caught.value.diagnostics
+    assert found.code.startswith(code)
+    assert found.span is not None
+    assert place is None or text[found.span.start : found.span.end] == place
+
+
+def test_punctuation_text() -> None:
+    assert punctuation_text(("s = 1", "t < 5")) == "[s = 1, t < 5]"
+    assert punctuation_text(()) == "[]"

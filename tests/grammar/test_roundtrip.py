@@ -1,0 +1,134 @@
+"""Law: formatting a query and parsing it again gives the same query."""
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.formatter import format_accent, format_punctuation, format_query, quote
+from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
+
+HERE = Span("<made>", 0, 0, 1, 1, 1, 1)
+NAMES = st.sampled_from(
+    ["t", "größe", "a_1", "by", "every", "W", "table", "stream", "to", "from", "json", "distinct"]
+)
+SCHEMES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
+STRINGS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+
+
+def make(kind: type[syntax.Node], *parts: st.SearchStrategy[object]) -> st.SearchStrategy[syntax.Node]:
+    return st.tuples(*parts).map(lambda values: kind(*values, span=HERE))
+
+
+def optional(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.none() | strategy
+
+
+def several(strategy: st.SearchStrategy[object], least: int = 1) -> st.SearchStrategy[object]:
+    return st.lists(strategy, min_size=least, max_size=3).map(tuple)
+
+
+def literal(value: object) -> syntax.Literal:
+    match value:
+        case bool():
+            return syntax.Literal(value, str(value).lower(), span=HERE)
+        case str():
+            return syntax.Literal(value, quote(value), span=HERE)
+        case int():
+            return syntax.Literal(value, str(value), span=HERE)
+        case _:
+            return syntax.Literal(Fraction(str(value)), str(value), span=HERE)
+
+
+DECIMALS = st.decimals(-10, 10, places=2)
+POSITIVE = (st.integers(0, 99) | st.decimals(0, 10, places=2) | st.booleans() | STRINGS).map(literal)
+LITERALS = (st.integers(-9, 9) | DECIMALS | st.booleans() | STRINGS).map(literal)
+SETS = make(syntax.SetPattern, several(LITERALS))
+LOWER, UPPER = (optional(st.integers(*ends).map(literal)) for ends in ((-9, 0), (1, 9)))
+RANGES = make(syntax.RangePattern, LOWER, UPPER, st.booleans(), st.booleans())
+ATTRIBUTES = make(syntax.Attribute, NAMES, optional(NAMES))
+OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"])
+EXPRESSIONS = st.recursive(
+    ATTRIBUTES | POSITIVE,
+    lambda inner: (
+        make(syntax.Unary, st.sampled_from(["-", "not"]), inner)
+        | make(syntax.Binary, OPERATORS, inner, inner)
+        | make(syntax.InSet, inner, several(LITERALS), st.booleans())
+        | make(syntax.InRange, inner, RANGES, st.booleans())
+    ),
+    max_leaves=8,
+)
+
+VALUES = st.integers(0, 99).map(Fraction) | st.decimals(0, 10, places=3).map(Fraction)
+MEASURES = make(syntax.Measure, VALUES, optional(st.sampled_from(syntax.UNITS)))
+PAIRS = make(syntax.JoinPair, ATTRIBUTES, ATTRIBUTES)
+SAME = NAMES.map(lambda name: syntax.JoinPair(*[syntax.Attribute(name, span=HERE)] * 2, span=HERE))
+CALLS = make(syntax.AggregateCall, NAMES, optional(EXPRESSIONS), NAMES)
+FUNCTION_FORM = (NAMES, st.just(()), st.just(()) | SCHEMES, st.just(()) | SCHEMES)
+CALL_FORM = (st.none(), several(CALLS), st.just(()) | SCHEMES, st.none())
+RELATIONS = st.recursive(
+    make(syntax.Reference, NAMES),
+    lambda inner: (
+        make(syntax.Select, EXPRESSIONS, inner)
+        | make(syntax.Project, several(make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))), inner)
+        | make(syntax.Union, inner, inner)
+        | make(syntax.Join, inner, inner, several(PAIRS | SAME))
+        | make(syntax.Window, MEASURES, optional(MEASURES), NAMES, NAMES, inner)
+        | make(syntax.Aggregate, *FUNCTION_FORM, inner)
+        | make(syntax.Aggregate, *CALL_FORM, inner)
+    ),
+    max_leaves=4,
+)
+
+SIMPLE_TYPES = [name for name in syntax.TYPES if name != "decimal"]
+TYPES = make(syntax.TypeName, st.sampled_from(SIMPLE_TYPES)) | make(
+    syntax.TypeName, st.just("decimal"), st.tuples(st.integers(5, 38), st.integers(0, 5))
+)
+DECLARED = make(syntax.AttributeDeclaration, NAMES, TYPES, st.booleans(), optional(SETS | RANGES))
+STATEMENTS = (
+    make(
+        syntax.StreamDeclaration,
+        st.sampled_from(["stream", "table"]),
+        NAMES,
+        several(DECLARED),
+        NAMES,
+        STRINGS,
+        several(SCHEMES, 0),
+        optional(make(syntax.Heartbeat, NAMES, MEASURES)),
+    )
+    | st.sampled_from([(name, value) for name, values in syntax.SETTINGS.items() for value in values]).map(
+        lambda setting: syntax.Setting(*setting, span=HERE)
+    )
+    | make(syntax.Definition, NAMES, RELATIONS)
+    | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
+)
+QUERIES = make(syntax.Query, several(STATEMENTS, 0))
+
+COMPARISONS = make(syntax.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), LITERALS)
+CONDITIONS = make(syntax.Condition, NAMES, COMPARISONS | SETS | RANGES | make(syntax.Wildcard))
+INVERSES = make(syntax.Inverse, NAMES, EXPRESSIONS)
+PRIMITIVES = (
+    make(syntax.AddAttribute, NAMES, TYPES)
+    | make(syntax.DropAttribute, NAMES)
+    | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
+)
+
+
+@given(QUERIES)
+def test_queries(query: syntax.Query) -> None:
+    text = format_query(query)
+    again = parse_query(text)
+    assert again == query
+    assert format_query(again, text) == text
+
+
+@given(make(syntax.AccentText, several(CONDITIONS, 0), PRIMITIVES))
+def test_accents(accent: syntax.AccentText) -> None:
+    assert parse_accent(format_accent(accent)) == accent
+
+
+@given(make(syntax.PunctuationText, several(CONDITIONS, 0)))
+def test_punctuations(punctuation: syntax.PunctuationText) -> None:
+    assert parse_punctuation(format_punctuation(punctuation)) == punctuation

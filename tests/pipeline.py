@@ -1,0 +1,89 @@
+"""Runs of real Spark in tests: a query's text, streams as lists of items, cut into files and epochs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attrs import define, evolve, field
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.runtime.checkpoint import Checkpoint
+from cedilla.runtime.executor import Executor
+from cedilla.runtime.files import Files
+from cedilla.runtime.load import load
+from cedilla.runtime.report import EpochReport
+from cedilla.runtime.sources import jsonl
+from tests.stream import Item, read_output
+
+
+@define
+class Run:
+    """A query over folders below `root`: `in/SOURCE`, `out/EMIT`, `checkpoint`."""
+
+    spark: SparkSession
+    root: Path
+    query: str
+    reports: list[EpochReport] = field(factory=list[EpochReport])
+    _batch: int = 0
+    _count: int = 0
+
+    def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
+        """A file of a source; later ones come later in its order. Text items are written as they are."""
+        folder = self.root / "in" / source
+        folder.mkdir(parents=True, exist_ok=True)
+        self._count += 1
+        path = folder / (name or f"{self._count:05d}.jsonl")
+        path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
+        os.utime(path, (self._count, self._count))
+        return path
+
+    def executor(
+        self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
+    ) -> Executor:
+        """A fresh executor on the checkpoint, as a new process would have one."""
+        plan, functions = load(compile_query(self.query).program)
+        for source in plan.sources:
+            (self.root / "in" / source.name).mkdir(parents=True, exist_ok=True)
+        plan = evolve(
+            plan,
+            sources=[evolve(s, path=str(self.root / "in" / s.name)) for s in plan.sources],
+            emits=[evolve(e, path=str(self.root / "out" / e.name)) for e in plan.emits],
+            settings={**plan.settings, **(settings or {})},
+        )
+        files = Files(self.spark)
+        checkpoint = Checkpoint(files, str(self.root / "checkpoint"))
+        return Executor(
+            self.spark,
+            plan,
+            functions,
+            checkpoint,
+            files,
+            files_per_epoch,
+            self.reports.append,
+        )
+
+    def files(self, executor: Executor) -> dict[str, list[jsonl.InputFile]]:
+        """All files of the streams, as one micro-batch brings them."""
+        return {s.name: jsonl.discover(self.spark, s.path) for s in executor.plan.sources if not s.table}
+
+    def process(
+        self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
+    ) -> Executor:
+        """Everything there is, as one micro-batch."""
+        executor = self.executor(files_per_epoch, settings)
+        executor.process(0, self.files(executor))
+        return executor
+
+    def output(self, emit: str) -> list[Item]:
+        return read_output(self.root / "out" / emit)
+
+    def quarantine(self, source: str) -> list[Item]:
+        """The rejected lines of a source."""
+        folder = self.root / "checkpoint" / "quarantine" / source
+        return [
+            json.loads(line) for f in sorted(folder.glob("*.jsonl")) for line in f.read_text().splitlines()
+        ]

@@ -1,0 +1,209 @@
+"""What can be wrong with the input: each has its code, its place, and leaves the rest alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from tests.pipeline import Run
+from tests.stream import Item, is_tuple
+
+QUERY = """
+stream readings(ts: long, s: int in {1, 2}, t: double, note?: string) from json "in" punctuated on ts;
+table names(s: int, name: string) from json "in";
+joined := readings join names on s;
+hot := select[t > 0](joined);
+emit hot to json "out";
+"""
+GOOD = {"ts": 5, "s": 1, "t": 1.5}
+
+
+def make(spark: SparkSession, root: Path, items: list[Item | str], query: str = QUERY) -> Run:
+    run = Run(spark, root, query)
+    run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
+    run.write("readings", items)
+    return run
+
+
+def test_bad_tuples_go_to_quarantine_with_code_place_and_text(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [
+        json.dumps(GOOD),
+        "",
+        '{"ts": 6, "s": 1, "t":',
+        '{"ts": "six", "s": 1, "t": 2.0}',
+        '{"ts": 6, "t": 2.0}',
+        '{"ts": 6, "s": 3, "t": 2.0}',
+        '{"$accent": "[[+(p: double)]]"}',
+        '{"$accent": "[[s = 2, -(p)]]"}',
+        '{"ts": 6, "s": 2, "t": 2.0, "p": 1}',
+        '{"$punctuation": "[ts < 10]"}',
+        '{"ts": 9, "s": 1,  "t": 2.0}',
+        '{"ts": 10, "s": 1, "t": 3.0, "p": 4.0}',
+    ]
+    run = make(spark, tmp_path, list(lines))
+    executor = run.process()
+    found = {r["position"]["line"]: r for r in run.quarantine("readings")}
+    assert {line: r["code"] for line, r in found.items()} == {
+        3: "RQ301",
+        4: "RQ301",
+        5: "RQ302",
+        6: "RQ303",
+        9: "RQ304",
+        11: "RQ305",
+    }
+    assert all(r["raw"] == lines[line - 1] for line, r in found.items())
+    assert all(r["position"]["file"].endswith(".jsonl") and r["reason"] for r in found.values())
+    assert sorted(i["ts"] for i in run.output("hot") if is_tuple(i)) == [5, 10]
+    assert executor.last.counters == {"RQ301": 2, "RQ302": 1, "RQ303": 1, "RQ304": 1, "RQ305": 1}
+
+
+def test_a_tuple_before_its_add_is_rejected_and_after_it_is_not(spark: SparkSession, tmp_path: Path) -> None:
+    before = {**GOOD, "note": "kept: optional attributes need no add"}
+    items: list[Item | str] = [before, {"$accent": "[[-(note)]]"}, {**GOOD, "note": "after its drop"}]
+    run = make(spark, tmp_path, items)
+    run.process()
+    assert [r["code"] for r in run.quarantine("readings")] == ["RQ304"]
+    assert [i["note"] for i in run.output("hot") if is_tuple(i)] == [before["note"]]
+
+
+BAD_MARKERS = {
+    "[[t > 1, alter(t, y -> y * 2)]]": "RQ201",
+    "[[alter(t, y -> y * y)]]": "RQ202",
+    "[[alter(t, y -> 5 - y)]]": "RQ203",
+    "[[alter(t, y -> y * 2, y -> y / 3)]]": "RQ204",
+    "[[+(t: double)]]": "RQ205",
+    "[[-(absent)]]": "RQ206",
+    "[[alter(absent, y -> y * 2)]]": "RQ207",
+    "[[nowhere = 1, -(note)]]": "RQ207",
+    '[[s = "one", -(note)]]': "RQ208",
+    "[[alter(note, y -> y * 2)]]": "RQ208",
+    "[[-(t)]]": "RQ209",
+    "[[-(s)]]": "RQ209",
+    "[[+(name: string)]]": "RQ210",
+    "[[s = , -(note)]]": "RQ001",
+}
+
+
+@pytest.mark.parametrize("text", BAD_MARKERS)
+def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
+    late = {"ts": 7, "s": 2, "t": 8.0}
+    run = make(spark, tmp_path, [GOOD, {"$accent": text}, late])
+    executor = run.executor()
+    for _ in range(2):  # the second time, as after a restart: the same end, nothing twice
+        with pytest.raises(DiagnosticError) as caught:
+            executor.process(0, run.files(executor))
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == BAD_MARKERS[text]
+        assert any(f".jsonl:2: {text}" in note for note in diagnostic.notes)
+        assert [i["ts"] for i in run.output("hot") if is_tuple(i)] == [5]
+        executor = run.executor()
+
+
+def test_once_the_marker_is_mended_the_run_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    late = {"ts": 7, "s": 2, "t": 8.0}
+    run = make(spark, tmp_path, [GOOD, {"$accent": "[[-(t)]]"}, late])
+    with pytest.raises(DiagnosticError):
+        run.process()
+    (path,) = (tmp_path / "in" / "readings").iterdir()
+    path.write_text(path.read_text().replace("-(t)", "-(note)"))
+    run.process()
+    assert [i["ts"] for i in run.output("hot") if is_tuple(i)] == [5, 7]
+
+
+def test_a_drop_of_what_operators_require_is_nothing_where_nothing_comes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = make(spark, tmp_path, [GOOD, {"$punctuation": "[s = 2]"}, {"$accent": "[[s = 2, -(t)]]"}, GOOD])
+    run.process()
+    assert len([i for i in run.output("hot") if is_tuple(i)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "line", "code"),
+    [("invalid", "no json", "RQ301"), ("late", '{"ts": 1, "s": 1, "t": 1.0}', "RQ305")],
+)
+def test_settings_let_a_bad_tuple_end_the_query(
+    spark: SparkSession, tmp_path: Path, setting: str, line: str, code: str
+) -> None:
+    run = make(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, line])
+    with pytest.raises(DiagnosticError) as caught:
+        run.process(settings={setting: "abort"})
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert diagnostic.notes[0].endswith(f".jsonl:3: {line}")
+
+
+def test_late_tuples_can_be_ignored_but_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    run = make(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, {"ts": 1, "s": 1, "t": 1.0}])
+    executor = run.process(settings={"late": "ignore"})
+    assert run.quarantine("readings") == []
+    assert executor.last.counters == {"RQ305": 1}
+
+
+def test_strict_accents_end_the_query_where_an_operator_would_wait(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query = """
+    stream r(ts: long, s: int, t: double) from json "in";
+    kept := project[ts, t](r);
+    emit kept to json "out";
+    """
+    for setting, code in (("strict", "RQ211"), ("accumulate", None)):
+        run = Run(spark, tmp_path / setting, query)
+        run.write("r", [{"ts": 1, "s": 1, "t": 2.0}, {"$accent": "[[s = 1, alter(t, y -> y * 2)]]"}])
+        if code is None:
+            run.process(settings={"accents": setting})
+            continue
+        with pytest.raises(DiagnosticError) as caught:
+            run.process(settings={"accents": setting})
+        assert caught.value.diagnostics[0].code == code
+
+
+@pytest.mark.parametrize("drift", ["ignore", "infer", "quarantine", "abort"])
+def test_drift_is_ignored_taken_up_set_aside_or_fatal(
+    spark: SparkSession, tmp_path: Path, drift: str
+) -> None:
+    run = make(spark, tmp_path, [GOOD, {**GOOD, "ts": 6, "extra": 2.5}, {"$punctuation": "[ts < 7]"}])
+    if drift == "abort":
+        with pytest.raises(DiagnosticError) as caught:
+            run.process(settings={"drift": drift})
+        assert caught.value.diagnostics[0].code == "RQ306"
+        return
+    run.process(settings={"drift": drift})
+    output = run.output("hot")
+    rows = [i for i in output if is_tuple(i)]
+    assert [r.get("extra") for r in rows] == {
+        "ignore": [None, None],
+        "infer": [None, 2.5],
+        "quarantine": [None],
+    }[drift]
+    assert ({"$accent": "[[+(extra: double)]]"} in output) == (drift == "infer")
+    assert [r["code"] for r in run.quarantine("readings")] == (["RQ306"] if drift == "quarantine" else [])
+
+
+def test_a_checkpoint_of_another_query_is_refused_with_what_changed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = make(spark, tmp_path, [GOOD])
+    run.process()
+    run.query = QUERY.replace("t > 0", "t > 1")
+    with pytest.raises(DiagnosticError) as caught:
+        run.executor()
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ402"
+    assert any(note.startswith("-") and "t > 0" in note for note in diagnostic.notes)
+    assert any(note.startswith("+") and "t > 1" in note for note in diagnostic.notes)
+
+
+def test_a_new_checkpoint_does_not_write_into_an_older_output(spark: SparkSession, tmp_path: Path) -> None:
+    make(spark, tmp_path, [GOOD]).process()
+    (tmp_path / "checkpoint").rename(tmp_path / "old")
+    with pytest.raises(DiagnosticError) as caught:
+        Run(spark, tmp_path, QUERY).executor()
+    assert caught.value.diagnostics[0].code == "RQ405"

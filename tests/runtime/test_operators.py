@@ -1,0 +1,245 @@
+"""Each operator through Spark, with accents in between, against what plain Python says of the canonical data."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.pipeline import Run
+from tests.stream import Item, complaints, decode, is_tuple
+
+HEAD = 'stream r(ts: long, s: int in {1, 2}, t: double, n?: int) from json "in" punctuated on ts;\n'
+ROWS: list[Item] = [{"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)]
+ALTER = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
+ALTER_REST = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
+
+
+def altered(row: Item, sensors: set[int]) -> Item:
+    return {**row, "t": row["t"] * 2 + 1} if row["s"] in sensors else row
+
+
+def stream() -> list[Item]:
+    """The rows, with s = 1 altered after 8 of them and s = 2 after 16."""
+    parts = [altered(row, set() if ts < 8 else {1} if ts < 16 else {1, 2}) for ts, row in enumerate(ROWS)]
+    return [
+        *parts[:8],
+        ALTER,
+        *parts[8:16],
+        {"$punctuation": "[ts < 16]"},
+        ALTER_REST,
+        *parts[16:],
+        {"$punctuation": "[]"},
+    ]
+
+
+def run_query(spark: SparkSession, root: Path, text: str, **inputs: list[Item]) -> list[Item]:
+    """The output, with the input cut into three files and epochs."""
+    run = Run(spark, root, text)
+    for name, items in inputs.items():
+        for start in range(0, len(items), 10):
+            run.write(name, items[start : start + 10])
+    run.process(files_per_epoch=1)
+    assert all(run.quarantine(name) == [] for name in inputs)
+    return run.output("out")
+
+
+def canonical(output: list[Item], *keys: str) -> list[tuple[object, ...]]:
+    return sorted(
+        tuple(float(row[k]) if isinstance(row[k], float | int) else row[k] for k in keys)
+        for row in _floats(decode(output))
+    )
+
+
+def _floats(rows: list[Item]) -> list[Item]:
+    return [{k: v if isinstance(v, str) else float(v) for k, v in row.items()} for row in rows]
+
+
+def test_select_reads_canonical_values_whatever_the_units(spark: SparkSession, tmp_path: Path) -> None:
+    output = run_query(
+        spark, tmp_path, HEAD + 'out := select[t > 8 and not n = 0](r); emit out to json "o";', r=stream()
+    )
+    expected = sorted((float(r["ts"]), r["t"]) for r in ROWS if r["t"] > 8 and r["n"] != 0)
+    assert canonical(output, "ts", "t") == expected
+    assert list(complaints(output, {"ts", "s", "t", "n"})) == []
+
+
+def test_project_computes_and_carries_the_alter_through_an_affine_expression(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = HEAD + 'out := project[s, ts, t * 10 - 3 as u, t * t as square](r); emit out to json "o";'
+    output = run_query(spark, tmp_path, text, r=stream())
+    assert canonical(output, "ts", "u", "square") == sorted(
+        (float(r["ts"]), r["t"] * 10 - 3, r["t"] ** 2) for r in ROWS
+    )
+    accents = [i["$accent"] for i in output if "$accent" in i]
+    assert accents == ["[[s = 1, alter(u, y -> y * 2 + 13)]]", "[[s = 2, alter(u, y -> y * 2 + 13)]]"]
+
+
+def test_project_without_the_described_attribute_waits_for_the_domain(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    output = run_query(spark, tmp_path, HEAD + 'out := project[ts, t](r); emit out to json "o";', r=stream())
+    assert canonical(output, "ts", "t") == sorted((float(r["ts"]), r["t"]) for r in ROWS)
+    assert [i["$accent"] for i in output if "$accent" in i] == ["[[alter(t, y -> y * 2 + 1)]]"]
+
+
+def test_union_alters_once_both_inputs_have(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream a(k: long, t: double) from json "in";
+    stream b(k: long, t: double) from json "in";
+    out := a union b;
+    emit out to json "o";
+    """
+    alter = {"$accent": "[[alter(t, y -> y / 10)]]"}
+    run = Run(spark, tmp_path, text)
+    run.write("a", [{"k": 1, "t": 10.0}, alter, {"k": 2, "t": 2.0}])
+    run.write("b", [{"k": 3, "t": 30.0}, {"$punctuation": "[k = 3]"}])
+    run.write("a", [{"k": 4, "t": 4.0}, {"$punctuation": "[k < 9]"}])
+    run.write("b", [alter, {"k": 5, "t": 5.0}])
+    run.write("a", [{"k": 10, "t": 1.0}])
+    run.process(files_per_epoch=1)
+    output = run.output("out")
+    assert canonical(output, "k", "t") == [(float(k), float(k) * 10) for k in (1, 2, 3, 4, 5)] + [
+        (10.0, 10.0)
+    ]
+    assert [i["$accent"] for i in output if "$accent" in i][-1].startswith("[[")
+    assert output[-1] == {"k": 10, "t": 1.0}, "both have changed: tenths go out as they came in"
+    assert {"$punctuation": "[k = 3]"} in output
+
+
+def test_sliding_windows_have_every_tuple_in_each_of_its_windows(spark: SparkSession, tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+    w := window[6 every 2 on ts as wid](r);
+    out := aggregate[sum(n) as total, count() as rows, max(t) as top by wid](w);
+    emit out to json "o";
+    """
+    )
+    output = run_query(spark, tmp_path, text, r=stream())
+    windows = {k: [r for r in ROWS if 2 * k <= r["ts"] < 2 * k + 6] for k in range(-2, 12)}
+    expected = [
+        (float(k), float(sum(r["n"] for r in rows)), float(len(rows)), max(r["t"] for r in rows))
+        for k, rows in windows.items()
+    ]
+    assert canonical(output, "wid", "total", "rows", "top") == expected
+    assert list(complaints(output, {"wid", "total", "rows", "top"})) == []
+
+
+def test_every_aggregate_function(spark: SparkSession, tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+    w := window[8 on ts as wid](r);
+    out := aggregate[avg(t) as mean, sum(t) as total, count(t) as n, min(t) as low, max(t) as high,
+                     stddev(t) as spread, var(t) as variance, avg(t * 2 + 1) as scaled by wid](w);
+    emit out to json "o";
+    """
+    )
+    output = run_query(spark, tmp_path, text, r=stream())
+    for row in _floats(decode(output)):
+        values = [r["t"] for r in ROWS if r["ts"] // 8 == row["wid"]]
+        assert row == pytest.approx(
+            {
+                "wid": row["wid"],
+                "mean": statistics.mean(values),
+                "total": sum(values),
+                "n": len(values),
+                "low": min(values),
+                "high": max(values),
+                "spread": statistics.stdev(values),
+                "variance": statistics.variance(values),
+                "scaled": 2 * statistics.mean(values) + 1,
+            }
+        )
+    changed = {i["$accent"] for i in output if "$accent" in i}
+    assert changed == {
+        "[[alter(mean, y -> y * 2 + 1)]]",
+        "[[alter(low, y -> y * 2 + 1)]]",
+        "[[alter(high, y -> y * 2 + 1)]]",
+        "[[alter(spread, y -> y * 2)]]",
+        "[[alter(variance, y -> y * 4)]]",
+        "[[alter(scaled, y -> y * 2 + 1)]]",
+    }, "sum and count absorb a shift (theory 2.8)"
+
+
+def test_windows_over_timestamps_and_heartbeats(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream r(at: timestamp, v: double) from json "in" heartbeat at delay 30 seconds;
+    w := window[1 minute on at as minute](r);
+    out := aggregate[avg by minute except at](w);
+    emit out to json "o";
+    """
+    run = Run(spark, tmp_path, text)
+    run.write("r", [{"at": "1970-01-01T00:00:10Z", "v": 1.0}, {"at": "1970-01-01T00:01:20Z", "v": 3.0}])
+    run.write("r", [{"at": "1970-01-01T00:00:59Z", "v": 5.0}, {"at": "1970-01-01T00:01:35Z", "v": 7.0}])
+    run.write("r", [{"at": "1970-01-01T00:01:00Z", "v": 9.0}, {"at": "1970-01-01T00:03:00Z", "v": 0.0}])
+    run.process(files_per_epoch=1)
+    assert run.output("out") == [
+        {"$punctuation": "[minute < 0]"},
+        {"minute": 0, "v": 3.0},
+        {"$punctuation": "[minute < 1]"},
+        {"minute": 1, "v": 5.0},
+        {"$punctuation": "[minute < 2]"},
+    ]
+    assert [r["code"] for r in run.quarantine("r")] == ["RQ305"]
+
+
+def test_join_on_attributes_of_other_names_and_self_join(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream a(ts: long, x: int, v: double) from json "in" punctuated on ts;
+    left := project[ts, x, v](a);
+    right := project[x as y, v as w](a);
+    out := left join right on left.x = right.y;
+    emit out to json "o";
+    """
+    rows: list[Item] = [{"ts": i, "x": i % 3, "v": float(i)} for i in range(9)]
+    output = run_query(spark, tmp_path, text, a=rows)
+    expected = sorted((float(a["ts"]), b["v"]) for a in rows for b in rows if a["x"] == b["x"])
+    assert canonical(output, "ts", "w") == expected
+
+
+def test_join_state_is_purged_and_never_stored_for_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream r(ts: long, s: int) from json "in" punctuated on ts;
+    table names(s: int, name: string) from json "in";
+    out := r join names on s;
+    emit out to json "o";
+    """
+    run = Run(spark, tmp_path, text)
+    run.write("names", [{"s": 1, "name": "one"}])
+    run.write("r", [{"ts": 1, "s": 1}, {"$punctuation": "[s = 2]"}])
+    executor = run.process()
+    assert list(executor.last.segments) == ["out.right"], (
+        "stream tuples are not kept beside a closed relation"
+    )
+    run.write("r", [{"ts": 2, "s": 1}, {"$punctuation": "[]"}])
+    executor = run.executor()
+    executor.process(1, {"r": run.files(executor)["r"][1:]})
+    assert executor.last.segments == {}
+    assert [i["ts"] for i in run.output("out") if is_tuple(i)] == [1, 2]
+    assert list((tmp_path / "checkpoint" / "state").rglob("*.parquet")) == []
+
+
+def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream r(ts: long, g: int, v: double) from json "in" punctuated on ts;
+    out := aggregate[avg(v) as mean, var(v) as spread by g](r);
+    emit out to json "o";
+    """
+    run = Run(spark, tmp_path, text)
+    for i in range(11):
+        run.write("r", [{"ts": i, "g": g, "v": float(i * g)} for g in range(3)])
+    run.write("r", [{"$punctuation": "[]"}])
+    executor = run.process(files_per_epoch=1)
+    assert executor.last.segments == {}
+    rows = _floats(decode(run.output("out")))
+    for row in rows:
+        values = [i * row["g"] for i in range(11)]
+        assert (row["mean"], row["spread"]) == pytest.approx(
+            (statistics.mean(values), statistics.variance(values))
+        )
+    assert len(rows) == 3

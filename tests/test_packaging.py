@@ -1,0 +1,75 @@
+"""The shape of the repository: what is packaged, and which way imports point."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("grammar", "compiler", "runtime")
+FORBIDDEN = {
+    "grammar": ("cedilla.compiler", "cedilla.runtime", "pyspark"),
+    "compiler": ("cedilla.runtime", "pyspark"),
+    "runtime": (),
+}
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def source_files(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module that a file imports, at any depth, by its absolute name."""
+    package = ["cedilla", *file.relative_to(ROOT).parent.parts]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def test_every_folder_with_python_is_a_listed_package() -> None:
+    on_disk = {
+        ".".join(("cedilla", *file.relative_to(ROOT).parent.parts))
+        for folder in FOLDERS
+        for file in source_files(folder)
+    }
+    assert set(SETUPTOOLS["packages"]) == on_disk
+
+
+def test_every_package_has_an_init_and_every_folder_is_typed() -> None:
+    for package in SETUPTOOLS["packages"]:
+        assert (ROOT.joinpath(*package.split(".")[1:]) / "__init__.py").is_file(), package
+    for folder in FOLDERS:
+        assert (ROOT / folder / "py.typed").is_file(), folder
+
+
+def test_cedilla_is_a_namespace_package() -> None:
+    assert not (ROOT / "__init__.py").exists()
+    assert not (ROOT / ".links" / "cedilla" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_link_for_type_checkers_resolves(folder: str) -> None:
+    link = ROOT / ".links" / "cedilla" / folder
+    assert link.is_symlink()
+    assert not link.readlink().is_absolute()
+    assert link.resolve() == ROOT / folder
+    assert SETUPTOOLS["package-dir"][f"cedilla.{folder}"] == folder
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_point_towards_grammar(folder: str) -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in source_files(folder)
+        for module in imports(file)
+        if any(module == name or module.startswith(f"{name}.") for name in FORBIDDEN[folder])
+    ]
+    assert wrong == []
