@@ -52,7 +52,9 @@ class Console:
             return
         from rich.console import Console as Rich
 
-        Rich(file=sys.stderr).print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        Rich(file=sys.stderr).print(
+            text, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
 
 
 def epoch_line(report: EpochReport) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 
@@ -25,6 +28,8 @@ from cedilla.runtime.report import EpochReport
 from cedilla.runtime.session import local_session
 from cedilla.runtime.sources import jsonl
 
+_POLL_SECONDS = 0.5
+
 
 def run(
     query: str | Path,
@@ -38,7 +43,7 @@ def run(
     """
     is_path = isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
     name = str(query) if is_path else "<text>"
-    text = Path(query).read_text() if is_path else str(query)
+    text = Path(query).read_text(encoding="utf-8-sig") if is_path else str(query)
     plan, functions = load(compile_query(text, name).program, name)
     start(plan, functions, options or Options(), on_epoch or (lambda report: None), spark)
 
@@ -122,13 +127,32 @@ def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options
     trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
     query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
     try:
-        query.awaitTermination()
+        with _interruptible() as interrupted:
+            while not query.awaitTermination(_POLL_SECONDS):
+                if interrupted():
+                    raise KeyboardInterrupt
     except StreamingQueryException:
         if failure:
             raise failure[0] from None
         raise
     finally:
         query.stop()
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C as a wish to stop, told by the function given; pyspark's own handler would call into Java
+    while Java is being listened to.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _failed(code: str, message: str, hint: str) -> DiagnosticError:

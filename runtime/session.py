@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from cedilla.runtime import java
 
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Timestamps in files, markers and state are in UTC.
@@ -33,10 +37,13 @@ def local_session(
     `java.JavaMissing` where no Java 17 or newer is found.
     """
     java.ensure()
+    # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)
     elif "MASTER" not in os.environ and "SPARK_ENV_LOADED" not in os.environ:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.master("local[*]")
         builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
     for name, value in {**_SETTINGS, **(conf or {})}.items():

@@ -7,6 +7,7 @@ others, so only files and ordinals of markers are ever stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -42,6 +43,7 @@ class MarkerLine:
     position: int
 
 
+_EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified")
 
@@ -58,8 +60,16 @@ def arriving(spark: SparkSession, path: str) -> DataFrame:
 
 
 def in_order(listed: Iterable[Row]) -> list[InputFile]:
-    """Files in stream order; rows of path, uri, modified."""
-    return [InputFile(r["path"], r["uri"]) for r in sorted(listed, key=lambda r: (r["modified"], r["path"]))]
+    """Files in stream order; rows of path, uri, modified.
+
+    By modification time, then by name; the files of another query's output by name alone, as they are written
+    aside in another order (design, section 6).
+    """
+    return [InputFile(r["path"], r["uri"]) for r in sorted(listed, key=_place)]
+
+
+def _place(row: Row) -> tuple[int, str]:
+    return 0 if _EPOCH_FILE.search(row["path"]) else row["modified"], row["path"]
 
 
 def rows(spark: SparkSession, files: Sequence[InputFile], types: Mapping[str, Type]) -> DataFrame:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -246,14 +245,16 @@ def test_commands_without_spark_do_not_load_it(command: str) -> None:
 
 
 def test_explain_answers_in_under_half_a_second() -> None:
+    """Of processor time: other tests may be running beside this one."""
     command = [sys.executable, "-m", "cedilla.runtime.cli", "explain", SENSORS]
 
     def once() -> float:
-        start = time.perf_counter()
+        before = os.times()
         subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-        return time.perf_counter() - start
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
 
-    assert min(once() for _ in range(5)) < 0.5
+    assert min(once() for _ in range(3)) < 0.5
 
 
 def test_output_survives_a_terminal_without_unicode() -> None:

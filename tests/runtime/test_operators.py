@@ -243,3 +243,67 @@ def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> N
             (statistics.mean(values), statistics.variance(values))
         )
     assert len(rows) == 3
+
+
+def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
+    first = Run(spark, tmp_path / "first", HEAD + 'out := project[ts, t](r); emit out to json "o";')
+    items = stream()
+    for start in range(0, len(items), 9):
+        first.write("r", items[start : start + 9])
+    first.process(files_per_epoch=1)
+    text = """
+    stream out(ts: long, t: double) from json "in";
+    w := window[8 on ts as wid](out);
+    mean := aggregate[avg by wid except ts](w);
+    emit mean to json "o";
+    """
+    second = Run(spark, tmp_path / "second", text)
+    (tmp_path / "second" / "in").mkdir(parents=True)
+    (tmp_path / "first" / "out" / "out").rename(tmp_path / "second" / "in" / "out")
+    second.process(files_per_epoch=2)
+    assert second.quarantine("out") == []
+    rows = {row["wid"]: row["t"] for row in _floats(decode(second.output("mean")))}
+    assert rows == pytest.approx(
+        {k: statistics.mean(r["t"] for r in ROWS if r["ts"] // 8 == k) for k in range(3)}
+    )
+
+
+def test_whole_numbers_may_become_fractions(spark: SparkSession, tmp_path: Path) -> None:
+    """Latency in whole milliseconds, then in seconds; and the other way round for a second service."""
+    text = """
+    stream calls(ts: long, service: string, latency: long) from json "in";
+    out := aggregate[avg(latency) as mean, max(latency) as worst by service](calls);
+    emit out to json "o";
+    """
+    run = Run(spark, tmp_path, text)
+    run.write("calls", [{"ts": 1, "service": "a", "latency": 250}, {"ts": 1, "service": "b", "latency": 40}])
+    alter = {"$accent": '[[service = "a", alter(latency, y -> y / 1000)]]'}
+    run.write(
+        "calls", [alter, {"ts": 2, "service": "a", "latency": 0.75}, {"ts": 2, "service": "b", "latency": 60}]
+    )
+    run.write("calls", [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=1)
+    assert run.quarantine("calls") == []
+    rows = {row["service"]: (row["mean"], row["worst"]) for row in _floats(decode(run.output("out")))}
+    assert rows == {"a": (500.0, 750.0), "b": (50.0, 60.0)}
+    assert [i["mean"] for i in run.output("out") if is_tuple(i) and i["service"] == "a"] == [0.5]
+
+
+def test_a_fleet_changes_sensor_by_sensor_in_one_epoch(spark: SparkSession, tmp_path: Path) -> None:
+    fleet = 300
+    text = f"""
+    stream r(s: int in [1, {fleet}], t: double) from json "in";
+    out := aggregate[avg(t) as mean, count() as n except s](r);
+    emit out to json "o";
+    """.replace(" except s", "")
+    rows: list[Item] = []
+    for s in range(1, fleet + 1):
+        rows += [{"s": s, "t": float(s)}, {"$accent": f"[[s = {s}, alter(t, y -> y * 2 + {s % 7})]]"}]
+        rows += [{"s": s, "t": float(s) * 2 + s % 7}]
+    run = Run(spark, tmp_path, text)
+    run.write("r", rows)
+    run.write(
+        "r", [*({"s": s, "t": float(s) * 2 + s % 7} for s in range(1, fleet + 1)), {"$punctuation": "[]"}]
+    )
+    run.process(files_per_epoch=1)
+    assert run.output("out")[-2:] == [{"mean": (fleet + 1) / 2, "n": 3 * fleet}, {"$punctuation": "[]"}]
