@@ -206,12 +206,16 @@ def _changed_by(
 def _shifted(
     trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
 ) -> dict[str, Tree]:
-    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere."""
-    changed = _changed_by(trees, attribute, IDENTITY, where, lambda f: f.after(inverse))
+    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
+
+    Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
+    cells are told apart by t.
+    """
+    changed = dict(trees)
     for other, tree in trees.items():
-        if other != attribute and attribute in regions.attributes(tree):
+        if attribute in regions.attributes(tree):
             changed[other] = choose(where, regions.transform(tree, attribute, function), tree)
-    return changed
+    return _changed_by(changed, attribute, IDENTITY, where, lambda f: f.after(inverse))
 
 
 def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:

@@ -217,8 +217,8 @@ class Executor:
     def _frame(self, source: Source, state: SourceState, read: _Read | None) -> DataFrame:
         names = [column(name) for name in state.types]
         if read is None:
-            schema = ", ".join(f"{column(n)} {t.spark}" for n, t in state.types.items())
-            return self.spark.createDataFrame([], schema)
+            nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
+            return self.spark.range(0).selectExpr(*nothing)
         return read.frame.where(F.col(REJECT).isNull()).select(*names)
 
     # --- output ---

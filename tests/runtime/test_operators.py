@@ -307,3 +307,18 @@ def test_a_fleet_changes_sensor_by_sensor_in_one_epoch(spark: SparkSession, tmp_
     )
     run.process(files_per_epoch=1)
     assert run.output("out")[-2:] == [{"mean": (fleet + 1) / 2, "n": 3 * fleet}, {"$punctuation": "[]"}]
+
+
+def test_many_small_files_are_one_epoch_in_the_order_of_their_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """More files than an expression can number; each closes what it brings, so any disorder would show."""
+    run = Run(spark, tmp_path, HEAD + 'out := select[t > 0](r); emit out to json "o";')
+    for ts in range(90):
+        change: list[Item] = [{"$accent": "[[alter(t, y -> y * 2)]]"}] if ts in (30, 60) else []
+        row = {"ts": ts, "s": 1, "t": float(2 ** (ts // 30))}
+        run.write("r", [*change, row, {"$punctuation": f"[ts <= {ts}]"}])
+    run.process()
+    assert len(run.reports) == 1
+    assert run.quarantine("r") == []
+    assert canonical(run.output("out"), "ts", "t") == [(float(ts), 1.0) for ts in range(90)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline import Run
-from tests.stream import Item, complaints, decode
+from tests.stream import Decoder, Item, complaints, decode
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
@@ -56,6 +57,48 @@ def random_stream(rng: random.Random, length: int) -> list[Item]:
     return [*stream, {"$punctuation": "[]"}]
 
 
+def wild_stream(rng: random.Random, length: int) -> list[Item]:
+    """Readings with Alters of any described subset, of `t` and of `p`, described by any other attribute in the
+    units of the moment, and punctuations on any attribute. Tuples that would break a punctuation are left out."""
+    stream: list[Item] = [{"$accent": "[[+(p: double)]]"}]
+    decoder = Decoder()
+    decoder.feed(stream[0])
+    now = alters = 0
+    for _ in range(length):
+        now += rng.randrange(0, 4)
+        sensor, cut = rng.choice([1, 2, 3]), rng.randrange(0, 60)
+        by_sensor = [
+            f"s = {sensor}",
+            f"s != {sensor}",
+            "s in {1, 2}",
+            f"ts >= {cut}",
+            f"s = {sensor}, ts < {cut}",
+        ]
+        roll = rng.random()
+        item: Item
+        if roll < 0.15 and alters < 7:
+            alters += 1
+            attribute, other = rng.choice([("t", "p"), ("p", "t"), ("t", "p")])
+            where = rng.choice([*by_sensor, f"{other} > {cut}", ""])
+            function = f"alter({attribute}, {rng.choice(FUNCTIONS)})"
+            item = {"$accent": f"[[{where}{', ' if where else ''}{function}]]"}
+        elif roll < 0.3:
+            item = {
+                "$punctuation": rng.choice(
+                    [f"[ts < {now - 5}]", f"[s = {sensor}, ts <= {now}]", f"[t > {900 + cut}]"]
+                )
+            }
+        else:
+            item = {"ts": now, "s": sensor, "t": rng.randrange(-100, 400) / 4}
+            if rng.random() < 0.8:
+                item["p"] = rng.randrange(0, 400) / 4
+            if decoder.closed(decoder.canonical(item)):
+                continue
+        decoder.feed(item)
+        stream.append(item)
+    return [*stream, {"$punctuation": "[]"}]
+
+
 def averages(stream: list[Item], places: list[Item], size: int) -> dict[tuple[str, int], Item]:
     """The plain averages of the canonical tuples, by place and window."""
     where = {p["s"]: p["l"] for p in places}
@@ -73,9 +116,14 @@ def cut(rng: random.Random, stream: list[Item]) -> list[list[Item]]:
     return [stream[a:b] for a, b in zip([0, *bounds], [*bounds, len(stream)], strict=True)]
 
 
-def check(spark: SparkSession, root: Path, seed: int, length: int) -> None:
+Generator = Callable[[random.Random, int], list[Item]]
+
+
+def check(
+    spark: SparkSession, root: Path, seed: int, length: int, generate: Generator = random_stream
+) -> None:
     rng = random.Random(seed)
-    stream = random_stream(rng, length)
+    stream = generate(rng, length)
     places = [*PLACES, {"$punctuation": "[]"}]
     expected = averages(stream, PLACES, 10)
     for attempt in range(2):
@@ -111,3 +159,16 @@ def test_decoded_output_is_the_plain_average_on_longer_streams(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     check(spark, tmp_path, seed, 200)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    check(spark, tmp_path, seed, 60, wild_stream)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_any_described_subset_may_change_on_longer_streams(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    check(spark, tmp_path, seed, 150, wild_stream)

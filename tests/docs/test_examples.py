@@ -1,0 +1,208 @@
+"""What the documentation says is so: examples compile and run, links lead somewhere, rules are named."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+from attrs import frozen
+
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.operators import OPERATORS
+from cedilla.compiler.plan import Plan
+from cedilla.grammar import DiagnosticError
+from cedilla.runtime.cli import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PRELUDE = """
+stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
+table names(s: int, name: string) from json "names";
+"""
+
+_FENCE = re.compile(r"^```(?P<info>.*)\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE)
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+_COMMAND = re.compile(r"^(?: {4}|\t)(cedilla .*)$|`(cedilla [a-z]+ [^`]*)`", re.MULTILINE)
+_RULE = re.compile(r'"([SPUJWAG]\d+|\d\.\d)"')
+
+
+@frozen
+class Block:
+    """A fenced block: what stands behind its fence, and its text."""
+
+    page: Path
+    info: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{name(self.page)}:{self.info}"
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, kind: str) -> list[Block]:
+    """The blocks of a page whose fence begins with a word."""
+    found = (Block(page, m["info"].strip(), m["text"]) for m in _FENCE.finditer(page.read_text("utf-8")))
+    return [block for block in found if block.info.split(" ")[0] == kind]
+
+
+def operator_page(operator: type) -> Path:
+    return ROOT / "docs" / "operators" / f"{operator.__name__.lower()}.md"
+
+
+# --- queries and commands ---
+
+
+@pytest.mark.parametrize("block", [b for page in PAGES for b in blocks(page, "rq")], ids=str)
+def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
+    tag = block.info.removeprefix("rq").strip()
+    assert tag in ("", "fragment", "error")
+    if tag == "error":
+        with pytest.raises(DiagnosticError):
+            compile_query(block.text)
+        return
+    compile_query(PRELUDE + block.text if tag == "fragment" else block.text)
+
+
+def commands() -> Iterator[Any]:
+    """Every command line of `cedilla`; what stands in brackets is optional, what is in capitals a value."""
+    for page in PAGES:
+        for match in _COMMAND.finditer(page.read_text("utf-8")):
+            line = (match[1] or match[2]).split("#")[0].replace("[", "").replace("]", "").replace("...", "")
+            yield pytest.param(line.replace("text|json", "json"), id=f"{name(page)}:{line}")
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_line_has_options_that_exist(line: str) -> None:
+    _, command, *arguments = shlex.split(line)
+    known = main.commands[command]
+    # Callbacks look at values, which here are words that stand for them: only names are checked.
+    for parameter in known.params:
+        parameter.callback, keep = None, parameter.callback
+        try:
+            assert isinstance(parameter, click.Parameter)
+        finally:
+            parameter.callback = keep
+    options = {option for parameter in known.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    used = [argument.split("=")[0] for argument in arguments if argument.startswith("-") and argument != "-"]
+    assert set(used) <= options
+
+
+# --- operators ---
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_every_operator_has_a_page_that_names_its_rules(operator: type) -> None:
+    page = operator_page(operator)
+    assert page.is_file()
+    module = inspect.getmodule(operator)
+    assert module is not None
+    rules = set(_RULE.findall(inspect.getsource(module)))
+    assert rules
+    text = page.read_text("utf-8")
+    missing = {rule for rule in rules if not re.search(rf"(?<![\w.]){re.escape(rule)}(?!\w)", text)}
+    assert missing == set()
+    assert f"({page.name})" in (page.parent / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_every_signature_on_a_page_has_its_three_parts(operator: type) -> None:
+    """The example uses the operator that the page is about."""
+    (query,) = blocks(operator_page(operator), "rq")
+    plan: Plan = compile_query(query.text).plan
+    assert operator in {type(each) for each in plan.operators}
+    assert "**Signature**: F =" in operator_page(operator).read_text("utf-8")
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_every_example_of_an_operator_does_what_its_page_says(
+    spark: SparkSession, tmp_path: Path, operator: type
+) -> None:
+    from tests.pipeline import Run
+
+    page = operator_page(operator)
+    (query,) = blocks(page, "rq")
+    run = Run(spark, tmp_path, query.text)
+    expected: list[dict[str, Any]] = []
+    for block in blocks(page, "json"):
+        target = block.info.removeprefix("json").strip()
+        items = [json.loads(line) for line in block.text.splitlines()]
+        if target == "output":
+            expected = items
+        else:
+            source, _, file = target.partition("/")
+            run.write(source, items, file)
+    executor = run.process(files_per_epoch=1)
+    (emit,) = executor.plan.emits
+    assert in_parts(run.output(emit.name)) == in_parts(expected)
+    assert [run.quarantine(source.name) for source in executor.plan.sources] == [[] for _ in executor.plan.sources]
+
+
+def in_parts(stream: list[dict[str, Any]]) -> list[list[str]]:
+    """Runs of tuples in no order, between markers."""
+    parts: list[list[str]] = []
+    for marked, items in groupby(stream, lambda i: "$accent" in i or "$punctuation" in i):
+        written = [json.dumps(item, sort_keys=True) for item in items]
+        parts.append(written if marked else sorted(written))
+    return parts
+
+
+# --- links and names ---
+
+
+def anchors(page: Path) -> set[str]:
+    """The places in a page that a link can name, as GitHub makes them."""
+    headings = _HEADING.findall(_FENCE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for match in _LINK.finditer(_FENCE.sub("", page.read_text("utf-8"))):
+        target, _, anchor = match["target"].partition("#")
+        if ":" in target:
+            continue
+        place = (page.parent / target).resolve() if target else page
+        assert place.exists(), match[0]
+        if anchor:
+            assert anchor in anchors(place), match[0]
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = [page for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    assert [page.name for page in pages if f"({page.name})" not in index] == []
+
+
+def rows() -> Iterator[Any]:
+    for line in (ROOT / "docs" / "rules.md").read_text("utf-8").splitlines():
+        if line.startswith("| ") and not line.startswith("| rule"):
+            rule, _, files, tests = (cell.strip() for cell in line.strip("|").split("|"))
+            yield pytest.param(files, tests, id=rule)
+
+
+@pytest.mark.parametrize(("files", "tests"), rows())
+def test_every_rule_names_files_and_tests_that_exist(files: str, tests: str) -> None:
+    for file in re.findall(r"`([^`]+)`", files):
+        assert (ROOT / file).is_file(), file
+    where: Path | None = None
+    for word in re.findall(r"`([^`]+)`", tests):
+        if word.endswith(".py"):
+            where = ROOT / word
+        else:
+            assert where is not None
+            assert re.search(rf"^def {word}\(", where.read_text("utf-8"), re.MULTILINE), word

@@ -1,0 +1,100 @@
+"""A source's control plane against plain Python, element by element, without Spark."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.affine import IDENTITY
+from cedilla.compiler.markers import read_accent, read_punctuation
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.checkpoint import dump_tree, load_tree
+from cedilla.runtime.control import SourceState
+from tests.runtime.test_sensors import QUERY, wild_stream
+from tests.stream import Decoder, Item
+
+
+def follow(stream: list[Item]) -> SourceState:
+    """The state after every marker, with the index of its item as its place."""
+    plan = compile_query(QUERY).plan
+    source = plan.sources[0]
+    state = SourceState.start(source, plan.droppable[source.name])
+    for place, item in enumerate(stream):
+        if "$accent" in item:
+            state = state.accent(read_accent(item["$accent"], state.types), place)
+        elif "$punctuation" in item:
+            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), place)
+    return state
+
+
+def exact(row: Item) -> dict[str, Any]:
+    return {name: Fraction(value) for name, value in row.items()}
+
+
+def check(seed: int, length: int) -> None:
+    """At its own place, every tuple gets its canonical values, and is closed iff a punctuation before says so."""
+    stream = wild_stream(random.Random(seed), length)
+    state = follow(stream)
+    decoder = Decoder()
+    probes = [
+        {"ts": ts, "s": s, "t": Fraction(t), "p": Fraction(7)}
+        for ts in (0, 20, 50)
+        for s in (1, 2, 3)
+        for t in (0, 950)
+    ]
+    for place, item in enumerate(stream):
+        expected = decoder.feed(item)
+        if expected is not None:
+            row = {**exact(item), POSITION: place}
+            found = {
+                name: regions.contains(state.placed_original.get(name, IDENTITY), row)(row[name])
+                for name in item
+            }
+            assert found == expected, f"item {place}"
+        for probe in probes:
+            # A punctuation counts from its own place on, so just after it.
+            closed = regions.contains(state.placed_closed, {**probe, POSITION: place + Fraction(1, 2)})
+            assert closed == decoder.closed(probe), f"item {place}: {probe}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_tuple_is_decoded_and_judged_as_its_place_demands(seed: int) -> None:
+    check(seed, 80)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1000, 3000))
+def test_every_tuple_is_decoded_and_judged_on_longer_streams(seed: int) -> None:
+    check(seed, 150)
+
+
+def test_an_attributes_own_map_follows_its_new_values() -> None:
+    """Found by a random stream: t is told apart by p, then p by t, then t changes once more (G22)."""
+    stream: list[Item] = [
+        {"$accent": "[[+(p: double)]]"},
+        {"$accent": "[[p > 57, alter(t, y -> y * 2)]]"},
+        {"$accent": "[[t > 26, alter(p, y -> y + 100)]]"},
+        {"$accent": "[[p > 51, alter(t, y -> y * 1000)]]"},
+        {"ts": 1, "s": 1, "t": 90.25, "p": 55.0},
+    ]
+    row = exact(stream[-1])
+    state = follow(stream)
+    decoder = Decoder()
+    expected = [decoder.feed(item) for item in stream][-1]
+    assert expected is not None
+    assert regions.contains(state.original["t"], row)(row["t"]) == expected["t"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_state_survives_its_way_through_a_commit(seed: int) -> None:
+    state = follow(wild_stream(random.Random(seed), 80))
+    for tree in (state.closed, *state.present.values()):
+        assert load_tree(dump_tree(tree), lambda leaf: type(next(iter(leaves(tree))))(leaf)) == tree
+
+
+def leaves(tree: regions.Tree) -> list[Any]:
+    return [leaf for _, leaf in regions.boxes(tree)]
