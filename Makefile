@@ -9,7 +9,7 @@ ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.java > /dev/null 2>&1 || \
 # Runs what follows with JAVA_HOME set to the Java that was found.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.java)" && export JAVA_HOME &&
 
-.PHONY: demo test soak lint clean distclean
+.PHONY: demo test bench soak lint clean distclean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.stamp
@@ -24,6 +24,9 @@ demo: .venv/demo.stamp
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/pytest
+
+bench: .venv/dev.stamp
+	$(BIN)/python tests/benchmarks/regions.py
 
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)

@@ -76,6 +76,12 @@ def _apply(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine
 ) -> tuple[SourceState, Literal["accent", "punctuation"]]:
     state = states[source]
+    if marker.kind == "spoilt":
+        raise _refused(
+            "RQ212",
+            "a line that is meant as a marker is no JSON object",
+            'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}',
+        )
     if marker.kind == "punctuation":
         return state.punctuate(read_punctuation(marker.text, state.types), marker.position), "punctuation"
     accent = read_accent(marker.text, state.types)

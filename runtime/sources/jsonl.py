@@ -34,7 +34,10 @@ class InputFile:
 
 @frozen
 class MarkerLine:
-    """A marker as it was read: `file` is the index in the slice, `ordinal` counts the file's markers."""
+    """A marker as it was read: `file` is the index in the slice, `ordinal` counts the file's markers.
+
+    `kind`: accent, punctuation, or spoilt: a line that was meant as a marker but is no JSON object.
+    """
 
     kind: str
     text: str
@@ -44,6 +47,8 @@ class MarkerLine:
 
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
+# A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
+_SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified")
 
@@ -88,20 +93,19 @@ def markers(spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]
     """The markers of the files in stream order. One Spark job; only markers reach the driver."""
     found = (
         rows(spark, files, {})
-        .where("`$accent` IS NOT NULL OR `$punctuation` IS NOT NULL")
-        .select("`$accent`", "`$punctuation`", POSITION)
+        .where(f"`$accent` IS NOT NULL OR `$punctuation` IS NOT NULL OR {_SPOILT}")
+        .select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION)
         .collect()
     )
     counts: dict[int, int] = {}
     result: list[MarkerLine] = []
-    for accent, punctuation, position in sorted(found, key=lambda row: row[2]):
+    for accent, punctuation, corrupt, position in sorted(found, key=lambda row: row[3]):
         file = position >> 47
         ordinal = counts.get(file, 0)
         counts[file] = ordinal + 1
-        kind = "accent" if accent is not None else "punctuation"
-        result.append(
-            MarkerLine(kind, accent if accent is not None else punctuation, file, ordinal, position)
-        )
+        kind = "spoilt" if corrupt is not None else "accent" if accent is not None else "punctuation"
+        text = {"spoilt": corrupt, "accent": accent, "punctuation": punctuation}[kind]
+        result.append(MarkerLine(kind, text, file, ordinal, position))
     return result
 
 

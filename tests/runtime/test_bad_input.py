@@ -105,6 +105,19 @@ def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
         executor = run.executor()
 
 
+@pytest.mark.parametrize("line", ['{"$accent": "[[s = "one", -(note)]]"}', '{"$punctuation": "[ts < 3]"'])
+def test_a_marker_that_is_no_json_ends_the_query_and_is_no_bad_tuple(
+    spark: SparkSession, tmp_path: Path, line: str
+) -> None:
+    run = make(spark, tmp_path, [GOOD, line, GOOD])
+    with pytest.raises(DiagnosticError) as caught:
+        run.process()
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ212"
+    assert diagnostic.notes[-1].endswith(f".jsonl:2: {line}")
+    assert len([i for i in run.output("hot") if is_tuple(i)]) == 1
+
+
 def test_once_the_marker_is_mended_the_run_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     late = {"ts": 7, "s": 2, "t": 8.0}
     run = make(spark, tmp_path, [GOOD, {"$accent": "[[-(t)]]"}, late])

@@ -322,3 +322,69 @@ def test_many_small_files_are_one_epoch_in_the_order_of_their_names(
     assert len(run.reports) == 1
     assert run.quarantine("r") == []
     assert canonical(run.output("out"), "ts", "t") == [(float(ts), 1.0) for ts in range(90)]
+
+
+def test_several_emits_share_state_and_aggregates_may_be_aggregated(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = (
+        HEAD
+        + """
+    table names(s: int, name: string) from json "in";
+    joined := r join names on s;
+    w := window[8 on ts as wid](joined);
+    mean := aggregate[avg(t) as mean by name, wid](w);
+    best := aggregate[max(mean) as best by wid](mean);
+    emit r to json "o";
+    emit mean to json "o";
+    emit best to json "o" in original units;
+    """
+    )
+    run = Run(spark, tmp_path, text)
+    run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
+    items = stream()
+    for start in range(0, len(items), 9):
+        run.write("r", items[start : start + 9])
+    run.process(files_per_epoch=1)
+    means = {
+        (name, k): statistics.mean(r["t"] for r in ROWS if r["s"] == s and r["ts"] // 8 == k)
+        for s, name in ((1, "one"), (2, "two"))
+        for k in range(3)
+    }
+    assert canonical(run.output("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in ROWS]
+    found = {(r["name"], r["wid"]): r["mean"] for r in _floats(decode(run.output("mean")))}
+    assert found == pytest.approx(means)
+    best = {i["wid"]: i["best"] for i in run.output("best") if is_tuple(i)}
+    assert best == pytest.approx({k: max(means["one", k], means["two", k]) for k in range(3)})
+    assert [i for i in run.output("r") if "$accent" in i] == [ALTER, ALTER_REST]
+    for emit, names in (
+        ("r", {"ts", "s", "t", "n"}),
+        ("mean", {"name", "wid", "mean"}),
+        ("best", {"wid", "best"}),
+    ):
+        assert list(complaints(run.output(emit), names)) == []
+
+
+@pytest.mark.soak
+def test_accents_count_from_their_line_in_a_file_of_several_blocks(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Two files of about 25 MB, each read by several tasks; the value is 1 in every unit."""
+    text = """
+    stream r(i: long, t: double) from json "in";
+    out := aggregate[avg(t) as mean, min(t) as low, max(t) as high, count() as n](r);
+    emit out to json "o";
+    """
+    run = Run(spark, tmp_path, text)
+    unit, sent = 1.0, 0
+    for _ in range(2):
+        lines: list[Item | str] = []
+        for _ in range(7):
+            lines += [f'{{"i": {sent + i}, "t": {unit}, "padding": "{"x" * 40}"}}' for i in range(40_000)]
+            sent += 40_000
+            lines.append({"$accent": "[[alter(t, y -> y * 2)]]"})
+            unit *= 2
+        run.write("r", lines)
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=2)
+    assert decode(run.output("out")) == [{"mean": 1, "low": 1, "high": 1, "n": sent}]
