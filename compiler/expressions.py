@@ -49,7 +49,19 @@ def type_of(expression: Expression, types: Types) -> Type:
     Raises `DiagnosticError` with RQ102 (unknown attribute) or RQ103 (type clash).
     """
     match expression:
-        case Attribute(name):
+        case Attribute(name, qualifier):
+            if qualifier is not None:
+                raise DiagnosticError(
+                    [
+                        Diagnostic(
+                            "RQ112",
+                            "error",
+                            f"`{qualifier}.` says where a join attribute comes from; here there is one input",
+                            expression.span,
+                            help=f"`{name}` alone",
+                        )
+                    ]
+                )
             if name not in types:
                 raise unknown_attribute(name, types, expression.span)
             return types[name]

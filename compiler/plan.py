@@ -15,7 +15,7 @@ from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Held, Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SETTINGS
 
@@ -181,6 +181,16 @@ class Plan:
         ]
         lines += [evolve(operator, line=0).constructor() for operator in self.operators]
         return lines + [f"emit {emit.relation} to {emit.format}" for emit in self.emits]
+
+
+def check_paths(plan: Plan) -> None:
+    """Raise RQ116 where two emits write to one folder."""
+    for index, emit in enumerate(plan.emits):
+        for other in plan.emits[:index]:
+            if emit.path.rstrip("/") == other.path.rstrip("/"):
+                message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
+                hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
+                raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])
 
 
 def derive(

@@ -12,7 +12,7 @@ from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Aggregate, Call, Join, Operator, Project, Select, Union, Window
 from cedilla.compiler.operators.base import fail
 from cedilla.compiler.patterns import value_of
-from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source
+from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source, check_paths
 from cedilla.compiler.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
@@ -82,6 +82,7 @@ class _Planner:
             emits=tuple(self.emits),
             settings=self.settings,
         )
+        check_paths(plan)
         return Compiled(plan, tuple(self.warnings))
 
     # --- statements ---

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.markers import Accent, Add, Drop, accent_text, read_accent, read_punctuation
-from cedilla.compiler.operators import Join
+from cedilla.compiler.operators import Aggregate, Join
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.types import Type
@@ -136,8 +136,21 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
             f"`{name}` cannot be dropped: its declared domain says that it is always there",
             f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
         )
+    if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
+        _check_functions(plan, source, primitive)
     if kind == "add" and _may_meet(plan, states, source, name):
         _check_joins(plan, states, name)
+
+
+def _check_functions(plan: Plan, source: str, added: Add) -> None:
+    for operator, reaction in follow(plan, source, "add", added.attribute, plan.start):
+        if isinstance(operator, Aggregate) and reaction.passes and not operator.takes(added.type):
+            raise _refused(
+                "RQ211",
+                f"{operator.function} of Aggregate `{operator.name}` cannot take `{added.attribute}`: "
+                f"it is {added.type} (G37)",
+                f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
+            )
 
 
 def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:

@@ -124,8 +124,8 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
             if function.is_identity:
                 continue
             where = regions.map_leaves(change, lambda leaf, f=function: leaf == f)
-            where = regions.difference(where, after.closed)
-            if regions.is_empty(where, after.universe) or name in regions.attributes(where):
+            where = _without(name, regions.difference(where, after.closed), after)
+            if regions.is_empty(where, after.universe):
                 continue
             announced: Tree = False
             for text, box in _described(
@@ -137,6 +137,17 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
                 scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
             )
     return tuple(texts), scale
+
+
+def _without(name: str, region: Tree, facts: Facts) -> Tree:
+    """A region that does not tell tuples apart by an attribute, as the description of its own Alter must not
+    (G23): grown into what is closed, where that is enough; else nothing, and the Alter is absorbed.
+    """
+    if name not in regions.attributes(region):
+        return region
+    grown = regions.exists(region, {name}, facts.universe)
+    gained = regions.difference(regions.difference(grown, region), facts.closed)
+    return grown if regions.is_empty(gained, facts.universe) else False
 
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.announce import SinkState
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.files import Files, name_of
+from cedilla.runtime.sources.jsonl import InputFile
 from cedilla.runtime.state import Segment
 
 _VERSION = 1
@@ -28,13 +29,12 @@ _KEPT_COMMITS = 2
 
 @frozen
 class Progress:
-    """How far a source has been read in the current batch: files done, and markers of the file after those.
-
-    `markers` is `None` unless the last epoch ended at a marker inside that file.
+    """How far a source has been read in the current batch: files done, and lines (blank ones not counted) of
+    the file after those, where the last epoch ended inside it.
     """
 
     files: int = 0
-    markers: int | None = None
+    lines: int = 0
 
 
 @frozen
@@ -83,6 +83,22 @@ class Checkpoint:
             )
         records = self._files.list(f"{self.path}/commits")
         return _load(json.loads(self._files.read(records[-1].path))) if records else Commit()
+
+    def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
+        """The files of a batch in the order in which they were first seen.
+
+        A file that is mended after a bad marker keeps its place, whatever its modification time says then.
+        """
+        place = f"{self.path}/batch.json"
+        if self._files.exists(place):
+            known = json.loads(self._files.read(place))
+            if known["batch"] == batch:
+                return {
+                    name: [InputFile(*file) for file in listed] for name, listed in known["files"].items()
+                }
+        listed = {name: [(file.path, file.uri) for file in found] for name, found in files.items()}
+        self._files.write(place, json.dumps({"batch": batch, "files": listed}))
+        return {name: list(found) for name, found in files.items()}
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""

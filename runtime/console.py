@@ -71,6 +71,7 @@ def epoch_line(report: EpochReport) -> str:
         parts.append(f"{sum(report.quarantined.values()):,} quarantined ({codes})")
     if report.held:
         parts.append(f"held: {'; '.join(report.held)}")
+    parts += report.notes
     return " · ".join(parts)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler import patterns, regions, sql
 from cedilla.compiler.affine import IDENTITY, exact
 from cedilla.compiler.evolution import ABSENT, MOST, Facts
+from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.operators.base import Held
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
@@ -101,7 +102,7 @@ class Executor:
             return
         if batch > self.last.batch:
             self.last = evolve(self.last, batch=batch, progress={})
-        files = {**found, **self._tables()}
+        files = self.checkpoint.order(batch, {**found, **self._tables()})
         while any(self._progress(name).files < len(listed) for name, listed in files.items()):
             self._epoch(files)
 
@@ -124,12 +125,25 @@ class Executor:
             if chosen := self._next_files(name, listed):
                 whole[name], found[name] = self._part(name, chosen)
         advanced = advance(self.plan, self.last.sources, found)
+        ends = self._ends(whole, advanced.stops)
         parts = _cut(whole, advanced.stops)
-        if any(part.low is None or part.low != part.high for part in parts.values()):
-            self._run(parts, advanced, files, started)
+        if any(name not in ends or ends[name] != self._progress(name) for name in parts):
+            self._run(parts, advanced, {**self._all_read(whole), **ends}, started)
         if advanced.failures:
-            located = [self._located(stop, whole[stop.source]) for stop in advanced.failures]
+            located = [self._located(stop, whole[stop.source], ends) for stop in advanced.failures]
             raise DiagnosticError(diagnostic for found in located for diagnostic in found)
+
+    def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
+        """Where the sources that are stopped at a marker will have been read to."""
+        ends: dict[str, Progress] = {}
+        for name, stop in stops.items():
+            lines = intake.lines_before(self.spark, whole[name].files, stop.marker.position)
+            ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
+        return ends
+
+    def _all_read(self, whole: Mapping[str, Slice]) -> dict[str, Progress]:
+        read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
+        return {**self.last.progress, **read}
 
     def _next_files(self, name: str, listed: Sequence[InputFile]) -> tuple[InputFile, ...]:
         done = self._progress(name).files
@@ -139,15 +153,17 @@ class Executor:
     def _part(self, name: str, files: tuple[InputFile, ...]) -> tuple[Slice, list[MarkerLine]]:
         """A slice without what is done of its first file, and the markers still to be processed."""
         found = jsonl.markers(self.spark, files)
-        done = self._progress(name).markers
-        if done is None:
+        done = self._progress(name).lines
+        if not done:
             return Slice(files), found
-        rest = [marker for marker in found if marker.file > 0 or marker.ordinal >= done]
-        return Slice(files, low=rest[0].position), rest
+        low = intake.place_after(self.spark, files, done)
+        return Slice(files, low=low), [marker for marker in found if marker.position >= low]
 
     # --- one epoch ---
 
-    def _run(self, parts: Mapping[str, Slice], advanced: Advanced, files: Files_, started: float) -> None:
+    def _run(
+        self, parts: Mapping[str, Slice], advanced: Advanced, progress: Mapping[str, Progress], started: float
+    ) -> None:
         number = self.last.epoch + 1
         states = {**self.last.sources, **advanced.states}
         with ExitStack() as cached:
@@ -156,7 +172,10 @@ class Executor:
                 name: self._read(name, states[name], part, drift[name], cached)
                 for name, part in parts.items()
             }
-            states = {n: self._end(self.plan.source_of[n], s, read.get(n)) for n, s in states.items()}
+            states = {
+                n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
+                for n, s in states.items()
+            }
             quarantined = self._quarantine(number, read)
             before = derive(self.plan, {n: s.facts() for n, s in self.last.sources.items()}, self.last.held)
             closed = {n: self.last.sources[n].closed for n in states}
@@ -179,8 +198,9 @@ class Executor:
             held = self._held(epoch, during)
             after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
             sinks = self._announce(number, during, after)
-        self._commit(number, states, sinks, held, self._after(files, parts, advanced), quarantined)
-        self.on_report(self._report(number, read, advanced, quarantined, states, held, started))
+        self._commit(number, states, sinks, held, progress, quarantined)
+        notes = self._left_out(before, after)
+        self.on_report(self._report(number, read, advanced, quarantined, states, held, notes, started))
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> tuple[str, ...]:
         """Fields that nothing has announced and that are to be rejected; `set drift = infer` adds them instead."""
@@ -339,18 +359,6 @@ class Executor:
 
     # --- commit ---
 
-    def _after(self, files: Files_, parts: Mapping[str, Slice], advanced: Advanced) -> dict[str, Progress]:
-        """How far each source is read once the epoch is committed."""
-        progress = {name: self._progress(name) for name in files}
-        for name, part in parts.items():
-            start = progress[name].files
-            stop = advanced.stops.get(name)
-            if stop is None:
-                progress[name] = Progress(start + len(part.files))
-            else:
-                progress[name] = Progress(start + stop.marker.file, stop.marker.ordinal)
-        return progress
-
     def _commit(
         self,
         number: int,
@@ -384,10 +392,21 @@ class Executor:
 
     # --- messages ---
 
-    def _located(self, stop: Stop, part: Slice) -> list[Diagnostic]:
-        line = intake.line_of(self.spark, part.files, stop.marker.position)
-        place = f"{part.files[stop.marker.file].path}:{line}: {stop.marker.text}"
+    def _located(self, stop: Stop, part: Slice, ends: Mapping[str, Progress]) -> list[Diagnostic]:
+        file = part.files[stop.marker.file]
+        line = intake.line_number(self.spark, file, ends[stop.source].lines)
+        place = f"{file.path}:{line}: {stop.marker.text}"
         return [evolve(d, notes=(*d.notes, place)) for d in stop.diagnostics]
+
+    def _left_out(self, before: Mapping[str, Facts], after: Mapping[str, Facts]) -> tuple[str, ...]:
+        """What this epoch added and an aggregate cannot take (G37)."""
+        return tuple(
+            f"{operator.name} leaves out {name}: {operator.function} requires numbers"
+            for operator in self.plan.operators
+            if isinstance(operator, Aggregate)
+            for name in operator.left_out(after[operator.inputs[0]])
+            if name not in before[operator.inputs[0]].types
+        )
 
     def _report(
         self,
@@ -397,6 +416,7 @@ class Executor:
         quarantined: Mapping[str, int],
         states: Mapping[str, SourceState],
         held: Mapping[str, Mapping[str, Tree]],
+        notes: tuple[str, ...],
         started: float,
     ) -> EpochReport:
         in_force = sum(
@@ -420,6 +440,7 @@ class Executor:
                 for node, attributes in held.items()
                 for attribute in attributes
             ),
+            notes=notes,
         )
 
 

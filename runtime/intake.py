@@ -152,15 +152,21 @@ def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Se
     )
 
 
-def line_of(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
-    """The number of the line at a place, for a message."""
-    file = files[position >> 47]
-    ordinal = (
-        jsonl.rows(spark, files, {})
-        .where(F.col(column("$file")) == file.uri)
-        .where(F.col(column(jsonl.POSITION)) <= position)
-        .count()
-    )
-    found = jsonl.lines(spark, [file]).where(F.col("ordinal") == ordinal).select("line").first()
+def lines_before(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
+    """How many lines, blank ones not counted, a file has before a place in it. One Spark job."""
+    file = F.col(column("$file")) == files[position >> 47].uri
+    return jsonl.rows(spark, files, {}).where(file & (F.col(column(jsonl.POSITION)) < position)).count()
+
+
+def place_after(spark: SparkSession, files: Sequence[InputFile], lines: int) -> int:
+    """The place of the line after so many lines of the first file; of the next file where there is none."""
+    first = jsonl.rows(spark, files, {}).where(F.col(column("$file")) == files[0].uri)
+    place = first.select(column(jsonl.POSITION)).orderBy(column(jsonl.POSITION)).offset(lines).first()
+    return jsonl.NEXT_FILE if place is None else int(place[0])
+
+
+def line_number(spark: SparkSession, file: InputFile, lines: int) -> int:
+    """The number, blank lines counted, of the line after so many lines, for a message."""
+    found = jsonl.lines(spark, [file]).where(F.col("ordinal") == lines + 1).select("line").first()
     assert found is not None
     return int(found[0])

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint import Checkpoint
 from cedilla.runtime.console import Console
@@ -85,6 +85,7 @@ def start(
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
     plan = apply(plan, options)
+    check_paths(plan)
     try:
         session = spark or local_session(f"cedilla {plan.name}", options.master, options.conf)
     except JavaMissing as missing:

@@ -12,7 +12,8 @@ class EpochReport:
     """One committed epoch.
 
     `seconds`: from the first read to the commit; `accents`, `punctuations`: markers read in this epoch;
-    `in_force`: altered regions after it; `quarantined`: code -> rejected items; `held`: what waits, and why.
+    `in_force`: altered regions after it; `quarantined`: code -> rejected items; `held`: what waits, and why;
+    `notes`: what else a user should know.
     """
 
     number: int
@@ -24,3 +25,4 @@ class EpochReport:
     in_force: int = 0
     quarantined: Mapping[str, int] = field(factory=dict[str, int])
     held: tuple[str, ...] = field(default=(), converter=tuple)
+    notes: tuple[str, ...] = field(default=(), converter=tuple)

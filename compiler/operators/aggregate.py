@@ -31,7 +31,7 @@ from cedilla.compiler.operators.base import (
 )
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import LONG
+from cedilla.compiler.types import LONG, Type
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
@@ -103,7 +103,7 @@ class Aggregate(Operator):
                 self.span,
                 help=f"`except {name}` says so",
             )
-            for name in self._skipped(source)
+            for name in self.left_out(source)
         ]
 
     def _check_call(self, call: Call, source: Facts) -> None:
@@ -115,11 +115,13 @@ class Aggregate(Operator):
         if FUNCTIONS[call.function].numeric and not found.is_numeric:
             raise fail("RQ103", f"{call.function} requires a number, found {found}", call.argument.span)
 
-    def _skipped(self, source: Facts) -> list[str]:
+    def left_out(self, source: Facts) -> list[str]:
         """Attributes that the function cannot take (G37)."""
-        if self.function is None or not FUNCTIONS[self.function].numeric:
-            return []
-        return [n for n in self._others(source) if not source.types[n].is_numeric]
+        return [n for n in self._others(source) if not self.takes(source.types[n])]
+
+    def takes(self, type_: Type) -> bool:
+        """Whether the function over all attributes can take one of a type."""
+        return self.function is None or type_.is_numeric or not FUNCTIONS[self.function].numeric
 
     def _others(self, source: Facts) -> list[str]:
         return [n for n in source.types if n not in self.by and n not in self.excepts]
@@ -128,7 +130,7 @@ class Aggregate(Operator):
         """Output attribute -> call, over an input as evolved so far (A2)."""
         if self.function is None:
             return self.calls
-        skipped = self._skipped(source)
+        skipped = self.left_out(source)
         return {
             name: Call(self.function, Attribute(name, span=_NOWHERE))
             for name in self._others(source)

@@ -21,6 +21,9 @@ CORRUPT = "$corrupt"
 MAX_FILES = 1 << 15
 """Files of one slice; the file's number has 15 bits of a place, the block 14, the row 33."""
 
+NEXT_FILE = 1 << 47
+"""The first place of a slice's second file."""
+
 _INLINE_FILES = 64
 
 
@@ -60,8 +63,13 @@ def discover(spark: SparkSession, path: str) -> list[InputFile]:
 
 
 def arriving(spark: SparkSession, path: str) -> DataFrame:
-    """A streaming DataFrame of the files that appear in a folder: path, uri, modified."""
-    return spark.readStream.schema(_LISTING).format("binaryFile").load(path).selectExpr(*_LISTED)
+    """A streaming DataFrame of the files that appear in a folder: path, uri, modified.
+
+    However old they are: a file that is moved into place keeps its modification time, and by default Spark
+    passes over what is a week older than the newest file.
+    """
+    reader = spark.readStream.schema(_LISTING).format("binaryFile").option("maxFileAge", "36500d")
+    return reader.load(path).selectExpr(*_LISTED)
 
 
 def in_order(listed: Iterable[Row]) -> list[InputFile]:

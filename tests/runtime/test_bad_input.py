@@ -118,15 +118,41 @@ def test_a_marker_that_is_no_json_ends_the_query_and_is_no_bad_tuple(
     assert len([i for i in run.output("hot") if is_tuple(i)]) == 1
 
 
-def test_once_the_marker_is_mended_the_run_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    late = {"ts": 7, "s": 2, "t": 8.0}
-    run = make(spark, tmp_path, [GOOD, {"$accent": "[[-(t)]]"}, late])
+@pytest.mark.parametrize("mended", ['{"$accent": "[[-(note)]]"}', None, '{"ts": 6, "s": 1, "t": 1.0}'])
+def test_once_the_marker_is_mended_or_gone_the_run_goes_on_at_its_place(
+    spark: SparkSession, tmp_path: Path, mended: str | None
+) -> None:
+    """Also when mending changes the file's modification time, and so its place in a fresh listing."""
+    bad = '{"$accent": "[[-(t)]]"}'
+    run = make(spark, tmp_path, [{**GOOD, "ts": 1}])
+    path = run.write("readings", [{**GOOD, "ts": 2}, "", bad, {**GOOD, "ts": 3}])
+    run.write("readings", [{**GOOD, "ts": 4}])
     with pytest.raises(DiagnosticError):
-        run.process()
-    (path,) = (tmp_path / "in" / "readings").iterdir()
-    path.write_text(path.read_text().replace("-(t)", "-(note)"))
-    run.process()
-    assert [i["ts"] for i in run.output("hot") if is_tuple(i)] == [5, 7]
+        run.process(files_per_epoch=2)
+    text = path.read_text()
+    path.write_text(text.replace(bad, mended) if mended else text.replace(bad + "\n", ""))
+    run.process(files_per_epoch=2)
+    expected = [1, 2, 6, 3, 4] if mended and "ts" in mended else [1, 2, 3, 4]
+    assert sorted(i["ts"] for i in run.output("hot") if is_tuple(i)) == sorted(expected)
+
+
+def test_a_table_is_closed_only_once_it_is_read_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
+    """A bad marker stops it half-way; re-adding what it dropped cuts the epoch, and loses nothing."""
+    rows: list[Item | str] = [{"s": 1, "name": "one"}, {"$accent": "[[-(name)]]"}]
+    run = Run(spark, tmp_path, QUERY)
+    run.write("readings", [GOOD, {**GOOD, "s": 2}])
+    path = run.write(
+        "names",
+        [*rows, {"$accent": "[[-(nothing)]]"}, {"$accent": "[[+(name: string)]]"}, {"s": 2, "name": "two"}],
+    )
+    for _ in range(2):
+        with pytest.raises(DiagnosticError) as caught:
+            run.process()
+        assert caught.value.diagnostics[0].code == "RQ206"
+    path.write_text(path.read_text().replace('{"$accent": "[[-(nothing)]]"}\n', ""))
+    executor = run.process()
+    assert executor.last.counters == {}
+    assert sorted(i["name"] for i in run.output("hot") if is_tuple(i)) == ["one", "two"]
 
 
 def test_a_drop_of_what_operators_require_is_nothing_where_nothing_comes(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.grammar.diagnostics import DiagnosticError
 from tests.pipeline import Run
 from tests.runtime.test_sensors import PLACES, QUERY
 from tests.stream import Item, is_tuple
@@ -93,3 +94,46 @@ def test_a_drop_waits_for_the_state_unless_it_is_eager(
     expected = {"l": "north", "wid": 0, "t": 55.0}
     assert rows == [expected if drop == "eager" else {**expected, "p": 7.0}]
     assert bool(run.reports[1].held) == (drop == "exact")
+
+
+def test_an_alter_is_announced_though_the_predicate_reads_the_attribute(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What the predicate excludes is closed, in terms of the altered attribute; no reader needs to hear of it."""
+    run = Run(
+        spark, tmp_path, 'stream r(t: double) from json "in"; out := select[t > 9](r); emit out to json "o";'
+    )
+    run.write(
+        "r", [{"t": 50.0}, {"$accent": f"[[alter(t, {CELSIUS})]]"}, {"t": 20.0}, {"$punctuation": "[t > 30]"}]
+    )
+    run.write("r", [{"t": 25.0}, {"t": -40.0}])
+    run.process(files_per_epoch=1)
+    assert run.output("out") == [
+        {"t": 50.0},
+        {"t": 68.0},
+        {"$punctuation": "[t <= 9]"},
+        {"$punctuation": "[t > 86]"},
+        {"$accent": "[[alter(t, y -> (y * 5 - 160) / 9)]]"},
+        {"t": 25.0},
+    ]
+
+
+def test_an_added_attribute_that_has_no_average_is_left_out_and_said(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """G37; under `set accents = strict` it ends the query."""
+    for setting in ("accumulate", "strict"):
+        run = Run(spark, tmp_path / setting, QUERY)
+        run.write("placement", [*PLACES, {"$punctuation": "[]"}])
+        added = {"$accent": "[[+(firmware: string)]]"}
+        run.write(
+            "sensors", [added, {**reading(1, 1, 50.0), "firmware": "2.1"}, {"$punctuation": "[ts < 10]"}]
+        )
+        if setting == "strict":
+            with pytest.raises(DiagnosticError) as caught:
+                run.process(settings={"accents": setting})
+            assert caught.value.diagnostics[0].code == "RQ211"
+            continue
+        run.process(settings={"accents": setting})
+        assert run.output("average") == [{"l": "north", "wid": 0, "t": 50.0}, {"$punctuation": "[wid < 1]"}]
+        assert run.reports[0].notes == ("average leaves out firmware: avg requires numbers",)

@@ -335,9 +335,9 @@ def test_several_emits_share_state_and_aggregates_may_be_aggregated(
     w := window[8 on ts as wid](joined);
     mean := aggregate[avg(t) as mean by name, wid](w);
     best := aggregate[max(mean) as best by wid](mean);
-    emit r to json "o";
-    emit mean to json "o";
-    emit best to json "o" in original units;
+    emit r to json "o/r";
+    emit mean to json "o/mean";
+    emit best to json "o/best" in original units;
     """
     )
     run = Run(spark, tmp_path, text)
