@@ -4,8 +4,9 @@
 |----------|---------------------------------------------------|---------------------------------------------|
 | commands | `cli`, `options`, `console`, `report`             | the command line and what it shows          |
 | programs | `program`, `load`, `session`, `java`              | start Spark and run a compiled program      |
-| epochs   | `executor`, `epoch`, `intake`, `sources`, `sinks` | read, decode, compute, write, commit        |
-| control  | `control`, `advance`, `announce`                  | move markers through the plan without Spark |
+| epochs   | `executor`, `epoch`, `sources`, `sinks`           | read, compute, write, commit                |
+| edges    | `intake`, `quarantine`, `encode`                  | decode once, encode once, reject            |
+| control  | `control`, `advance`, `announce`, `held`          | move markers through the plan without Spark |
 | recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
 """
 

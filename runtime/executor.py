@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler import patterns, regions, sql
-from cedilla.compiler.affine import IDENTITY, exact
-from cedilla.compiler.evolution import ABSENT, MOST, Facts
-from cedilla.compiler.operators import Aggregate
-from cedilla.compiler.operators.base import Held
+from cedilla.compiler import patterns, regions
+from cedilla.compiler.affine import exact
+from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
@@ -24,9 +23,12 @@ from cedilla.runtime.advance import INFERRED, Advanced, Stop, add_inferred, adva
 from cedilla.runtime.announce import SinkState, announce
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState, leaves
+from cedilla.runtime.encode import encoded
 from cedilla.runtime.epoch import Epoch
 from cedilla.runtime.files import Files
-from cedilla.runtime.intake import DRIFT, LATE, REJECT, Slice, Tally
+from cedilla.runtime.held import left_out, waiting_drops
+from cedilla.runtime.intake import REJECT, Read, Slice
+from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.jsonl import JsonLinesSink, epoch_name
 from cedilla.runtime.sources import jsonl
@@ -35,19 +37,6 @@ from cedilla.runtime.state import StateStore
 
 Function = Callable[[Epoch], DataFrame]
 Files_ = Mapping[str, Sequence[InputFile]]
-
-
-_SETTING = {LATE: "late", DRIFT: "drift"}
-"""The setting that decides about a code, where it is not `invalid`."""
-
-
-@frozen
-class _Read:
-    """One source's part of an epoch, read and counted."""
-
-    frame: DataFrame
-    part: Slice
-    tally: Tally
 
 
 @define(eq=False, slots=False)
@@ -195,11 +184,11 @@ class Executor:
             outputs = {emit.name: self._output(emit, epoch, during) for emit in self.plan.emits}
             for emit in self.plan.emits:
                 self.sinks[emit.name].stage(number, outputs[emit.name])
-            held = self._held(epoch, during)
+            held = waiting_drops(epoch, during)
             after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
             sinks = self._announce(number, during, after)
         self._commit(number, states, sinks, held, progress, quarantined)
-        notes = self._left_out(before, after)
+        notes = left_out(self.plan, before, after)
         self.on_report(self._report(number, read, advanced, quarantined, states, held, notes, started))
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> tuple[str, ...]:
@@ -216,14 +205,14 @@ class Executor:
 
     def _read(
         self, name: str, state: SourceState, part: Slice, undeclared: tuple[str, ...], cached: ExitStack
-    ) -> _Read:
+    ) -> Read:
         source = self.plan.source_of[name]
         frame = intake.tuples(self.spark, source, state, part, undeclared).persist()
         cached.callback(frame.unpersist)
         beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
-        return _Read(frame, part, intake.tally(frame, beat))
+        return Read(frame, part, intake.tally(frame, beat))
 
-    def _end(self, source: Source, state: SourceState, read: _Read | None) -> SourceState:
+    def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
@@ -234,7 +223,7 @@ class Executor:
         late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
         return state.close(late)
 
-    def _frame(self, source: Source, state: SourceState, read: _Read | None) -> DataFrame:
+    def _frame(self, source: Source, state: SourceState, read: Read | None) -> DataFrame:
         names = [column(name) for name in state.types]
         if read is None:
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
@@ -247,24 +236,9 @@ class Executor:
         frame = self.functions[emit.name](epoch)
         if emit.relation not in epoch.busy:
             return None
-        return self._encoded(frame, emit, epoch.after[emit.relation], during[emit.relation])
-
-    def _encoded(self, frame: DataFrame, emit: Emit, facts: Facts, during: Facts) -> DataFrame:
-        """Encode once, at the sink, in the units announced before this epoch (theory D0, 3.3)."""
-        sink = self.last.sinks[emit.name]
-        columns: list[str] = []
-        for name in frame.columns:
-            text = sql.expression(
-                sink.scale.get(name, IDENTITY), facts.types, lambda f, name=name: f.sql(column(name))
-            )
-            if self.plan.settings["drop"] == "eager":  # else nothing is left that a drop has announced
-                told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
-                absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
-                text = (
-                    f"IF({sql.predicate(absent, facts.types)}, NULL, {text})" if absent is not False else text
-                )
-            columns.append(f"{text} AS {column(name)}")
-        return frame.selectExpr(*columns)
+        sink, facts = self.last.sinks[emit.name], epoch.after[emit.relation]
+        eager = self.plan.settings["drop"] == "eager"
+        return encoded(frame, sink, facts, during[emit.relation] if eager else None)
 
     def _announce(
         self, number: int, during: Mapping[str, Facts], after: Mapping[str, Facts]
@@ -280,82 +254,17 @@ class Executor:
             self.sinks[emit.name].stage_markers(number, markers)
         return sinks
 
-    def _held(self, epoch: Epoch, during: Mapping[str, Facts]) -> dict[str, dict[str, Tree]]:
-        """Drops that wait until state has let go of the attribute (G13, `set drop = exact`)."""
-        if self.plan.settings["drop"] == "eager":
-            return {}
-        result: dict[str, dict[str, Tree]] = {}
-        held: dict[str, Held] = {}
-        facts = {name: epoch.after[name] for name in self.plan.source_of}
-        for operator in self.plan.operators:
-            inputs = tuple(facts[name] for name in operator.inputs)
-            facts[operator.name] = operator.facts(inputs)
-            if not operator.stateful:
-                continue
-            waiting = self._waiting(epoch, operator.name, during[operator.name], facts[operator.name])
-            if waiting:
-                result[operator.name] = held[operator.name] = waiting
-                facts[operator.name] = operator.facts(inputs, waiting)
-        return result
-
-    def _waiting(self, epoch: Epoch, name: str, during: Facts, now: Facts) -> dict[str, Tree]:
-        waiting: dict[str, Tree] = {}
-        for attribute in during.present:
-            gone = regions.difference(during.may_have(attribute), now.may_have(attribute))
-            gone = regions.difference(gone, now.closed)
-            if regions.is_empty(gone, now.universe):
-                continue
-            for box, inside in regions.boxes(gone):
-                if inside and epoch.holds(name, attribute, regions.box(box)):
-                    waiting[attribute] = regions.union(waiting.get(attribute, False), regions.box(box))
-        return waiting
-
-    # --- quarantine ---
-
-    def _quarantine(self, number: int, read: Mapping[str, _Read]) -> dict[str, int]:
-        """Write rejected lines down with code, reason, place and text; by setting, end the query instead."""
-        total: dict[str, int] = {}
+    def _quarantine(self, number: int, read: Mapping[str, Read]) -> dict[str, int]:
+        """Set rejected lines aside, and count them by code; by setting, end the query instead."""
+        total: Counter[str] = Counter()
         for name, part in read.items():
-            rejected = part.tally.rejected
-            for code, count in rejected.items():
-                total[code] = total.get(code, 0) + count
-            self._refuse(name, part)
-            kept = [c for c in rejected if not (c == LATE and self.plan.settings["late"] == "ignore")]
+            total.update(part.tally.rejected)
+            refuse(self.spark, part, self.plan.settings)
             folder = f"{self.checkpoint.path}/quarantine/{name}"
-            aside = f"{folder}/_{epoch_name(number)}"
-            if kept:
-                lines = intake.rejected_lines(self.spark, part.frame, part.part, kept)
-                lines.write.mode("overwrite").json(aside)
-                for index, file in enumerate(f for f in self.files.list(aside) if f.length):
-                    target = f"{folder}/{epoch_name(number)}-{index:05d}.jsonl"
-                    self.files.delete(target)
-                    self.files.rename(file.path, target)
-                self.files.delete(aside)
-        return total
-
-    def _refuse(self, name: str, read: _Read) -> None:
-        for code, count in read.tally.rejected.items():
-            setting = _SETTING.get(code, "invalid")
-            if self.plan.settings[setting] == "abort":
-                first = (
-                    intake.rejected_lines(self.spark, read.frame, read.part, [code])
-                    .orderBy("position.file", "position.line")
-                    .first()
-                )
-                assert first is not None
-                raise DiagnosticError(
-                    [
-                        Diagnostic(
-                            code,
-                            "error",
-                            f"{count} rejected: {first['reason']}",
-                            notes=(
-                                f"{first['position']['file']}:{first['position']['line']}: {first['raw']}",
-                            ),
-                            help=f"`set {setting} = quarantine;` sets them aside",
-                        )
-                    ]
-                )
+            set_aside(
+                self.spark, self.files, part, self.plan.settings, f"{folder}/{epoch_name(number)}.jsonl"
+            )
+        return dict(total)
 
     # --- commit ---
 
@@ -398,20 +307,10 @@ class Executor:
         place = f"{file.path}:{line}: {stop.marker.text}"
         return [evolve(d, notes=(*d.notes, place)) for d in stop.diagnostics]
 
-    def _left_out(self, before: Mapping[str, Facts], after: Mapping[str, Facts]) -> tuple[str, ...]:
-        """What this epoch added and an aggregate cannot take (G37)."""
-        return tuple(
-            f"{operator.name} leaves out {name}: {operator.function} requires numbers"
-            for operator in self.plan.operators
-            if isinstance(operator, Aggregate)
-            for name in operator.left_out(after[operator.inputs[0]])
-            if name not in before[operator.inputs[0]].types
-        )
-
     def _report(
         self,
         number: int,
-        read: Mapping[str, _Read],
+        read: Mapping[str, Read],
         advanced: Advanced,
         quarantined: Mapping[str, int],
         states: Mapping[str, SourceState],

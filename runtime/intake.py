@@ -14,24 +14,14 @@ from cedilla.compiler.affine import IDENTITY
 from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Tree
-from cedilla.compiler.types import Type, column, quote
+from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.sources import jsonl
 from cedilla.runtime.sources.jsonl import CORRUPT, InputFile
 
 REJECT = "$reject"
-REASONS = {
-    "RQ301": "the line is no JSON object, or a value is not of its attribute's type",
-    "RQ302": "a required attribute is missing",
-    "RQ303": "a value is outside its attribute's declared domain",
-    "RQ304": "an attribute is defined where it does not exist: before its add or after its drop",
-    "RQ305": "a punctuation has closed the tuple's region",
-    "RQ306": "the line has an attribute that was never declared or added",
-}
-"""Why a tuple is rejected, by code."""
-
-LATE = "RQ305"
-DRIFT = "RQ306"
+CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
+"""Why a tuple can be rejected; `quarantine.REASONS` says it in words."""
 
 
 @frozen
@@ -50,6 +40,15 @@ class Tally:
     kept: int
     rejected: Mapping[str, int]
     greatest: Fraction | None = None
+
+
+@frozen
+class Read:
+    """One source's part of an epoch, read and counted."""
+
+    frame: DataFrame
+    part: Slice
+    tally: Tally
 
 
 def tuples(
@@ -102,7 +101,7 @@ def _rejection(source: Source, state: SourceState, undeclared: Sequence[str]) ->
         if absent is not False:
             cases.append(f"WHEN {column(name)} IS NOT NULL AND {inside(absent)} THEN 'RQ304'")
     if state.placed_closed is not False:
-        cases.append(f"WHEN {inside(state.placed_closed)} THEN '{LATE}'")
+        cases.append(f"WHEN {inside(state.placed_closed)} THEN 'RQ305'")
     cases += [f"WHEN {column(name)} IS NOT NULL THEN 'RQ306'" for name in undeclared]
     return f"CASE {' '.join(cases)} END"
 
@@ -117,7 +116,7 @@ def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
     One Spark job; only counters reach the driver.
     """
     counted = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
-    counted += [F.count_if(F.col(REJECT) == code).alias(code) for code in REASONS]
+    counted += [F.count_if(F.col(REJECT) == code).alias(code) for code in CODES]
     if heartbeat is not None:
         name, type_ = column(heartbeat[0]), heartbeat[1]
         axis = f"unix_micros({name})" if type_.name == "timestamp" else name
@@ -125,31 +124,8 @@ def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
     row = frame.agg(*counted).first()
     assert row is not None
     greatest = row["greatest"] if heartbeat is not None else None
-    rejected = {code: row[code] for code in REASONS if row[code]}
+    rejected = {code: row[code] for code in CODES if row[code]}
     return Tally(row["kept"], rejected, None if greatest is None else Fraction(greatest))
-
-
-def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
-    """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
-    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in REASONS.items())
-    every = jsonl.rows(spark, part.files, {}).selectExpr(
-        "`$file` AS file",
-        f"`{jsonl.POSITION}` AS place",
-        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{jsonl.POSITION}`) AS ordinal",
-    )
-    bad = frame.where(F.col(REJECT).isin(list(codes))).selectExpr(
-        f"`{REJECT}` AS code", f"`{jsonl.POSITION}` AS place"
-    )
-    return (
-        bad.join(every, "place")
-        .join(jsonl.lines(spark, part.files), ["file", "ordinal"])
-        .selectExpr(
-            "code",
-            f"CASE code {reasons} END AS reason",
-            "named_struct('file', file, 'line', line) AS position",
-            "raw",
-        )
-    )
 
 
 def lines_before(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
