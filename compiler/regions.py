@@ -11,6 +11,7 @@ point costs the same however many there are.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
@@ -483,6 +484,53 @@ def ceiling(cut: Cut) -> int:
     value, after = cut
     whole = -((-value) // 1)
     return int(whole) + 1 if after and whole == value else int(whole)
+
+
+# --- compaction ------------------------------------------------------------------------------------------
+
+
+def coalesced(tree: Tree, universe: Universe) -> Tree:
+    """The same tree over whole numbers, with runs of neighbouring points as one piece (theory 1.4).
+
+    So a punctuation for each of 1, 2, 3 ... ends as one range, however many there are.
+    """
+    if not isinstance(tree, Steps):
+        return tree
+    node = map_children(tree, lambda child: coalesced(child, universe))
+    if not isinstance(node, Steps) or not universe.get(node.attribute, ANYTHING).integral:
+        return node
+    runs = _runs(node.points)
+    if not runs:
+        return node
+    inside = {(first, 0): child for first, _, child in runs}
+    ends = {(last + 1, 0) for _, last, _ in runs}
+    cuts = sorted({*node.cuts, *inside, *ends})
+    pieces, run = [node.pieces[0]], None
+    for cut in cuts:
+        run = inside.get(cut, None if cut in ends else run)
+        pieces.append(node.pieces[_after(node.cuts, cut)] if run is None else run)
+    mutation = node.points.mutate()
+    for first, last, _ in runs:
+        for value in range(first, last + 1):
+            del mutation[value]
+    return steps(node.attribute, node.undefined, cuts, pieces, mutation.finish())
+
+
+def _runs(points: Map[Value, Tree]) -> list[tuple[int, int, Tree]]:
+    """First, last and child of every run of two or more neighbouring whole numbers with one child."""
+    runs: list[tuple[int, int, Tree]] = []
+    whole = sorted(v for v in points if isinstance(v, int) and not isinstance(v, bool))
+    for value in whole:
+        if runs and runs[-1][1] == value - 1 and runs[-1][2] == points[value]:
+            runs[-1] = runs[-1][0], value, runs[-1][2]
+        else:
+            runs.append((value, value, points[value]))
+    return [run for run in runs if run[1] > run[0]]
+
+
+def _after(cuts: tuple[Cut, ...], cut: Cut) -> int:
+    """The index of the piece that starts at or contains what comes after a cut."""
+    return bisect_right(cuts, cut)
 
 
 # --- change of axis --------------------------------------------------------------------------------------

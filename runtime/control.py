@@ -55,11 +55,13 @@ class SourceState:
 
     def next_epoch(self) -> SourceState:
         """The state with no epoch under way."""
+        closed = regions.coalesced(self.closed, self.universe)
         return evolve(
             self,
+            closed=closed,
             placed_present=self.present,
             placed_original=self.original,
-            placed_closed=self.closed,
+            placed_closed=closed,
             most_present=self.present,
             dropped={},
         )

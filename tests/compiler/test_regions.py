@@ -402,3 +402,36 @@ def test_a_point_within_a_box_costs_the_same_too() -> None:
     add(100, 1000)
     late = operations(lambda: add(1000, 1100))
     assert late <= 1.1 * early
+
+
+@given(
+    st.dictionaries(st.integers(0, 12), st.booleans()),
+    st.lists(st.tuples(st.integers(-2, 14), st.integers(-2, 14)), max_size=3),
+)
+def test_runs_of_points_become_pieces_and_nothing_else_changes(
+    points: dict[int, bool], intervals: list[tuple[int, int]]
+) -> None:
+    """Over whole numbers, the coalesced region holds the same values, with no two neighbouring points alike (1.4)."""
+    region: Tree = False
+    for low, high in intervals:
+        region = regions.union(region, regions.interval("a", (low, 0), (high, 0)))
+    for value, inside_ in points.items():
+        point = regions.values("a", [value])
+        region = regions.union(region, point) if inside_ else regions.difference(region, point)
+    found = regions.coalesced(region, {"a": Domain(True, integral=True)})
+    for value in (*range(-3, 16), UNDEFINED):
+        assert regions.contains(found, {"a": value}) == regions.contains(region, {"a": value})
+    if isinstance(found, Steps):
+        numbers = {v: inside_ for v, inside_ in found.points.items() if isinstance(v, int)}
+        assert not any(numbers.get(v + 1) == inside_ for v, inside_ in numbers.items())
+
+
+def test_a_punctuation_for_each_number_ends_as_one_range() -> None:
+    universe = {"a": Domain(True, integral=True), "b": Domain()}
+    region: Tree = False
+    for value in range(1000):
+        pattern = regions.box({"a": regions.values("a", [value]), "b": regions.interval("b", None, (5, 0))})
+        region = regions.union(region, pattern)
+    found = regions.coalesced(region, universe)
+    assert isinstance(found, Steps)
+    assert (len(found.cuts), len(found.points)) == (2, 0)
