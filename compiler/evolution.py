@@ -9,11 +9,11 @@ input cells that can produce tuples of an output cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from enum import IntEnum
 from fractions import Fraction
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY, Affine
@@ -127,16 +127,6 @@ class Facts:
 
     def _dead(self, attribute: str) -> Tree:
         return regions.union(self.closed, regions.complement(self.may_have(attribute)))
-
-    def keeping(self, names: Iterable[str]) -> Facts:
-        """The facts without all other attributes' types, presence and units; regions are left alone."""
-        kept = list(names)
-        return evolve(
-            self,
-            types={n: self.types[n] for n in kept if n in self.types},
-            present={n: self.present[n] for n in kept if n in self.present},
-            units={n: self.units[n] for n in kept if n in self.units},
-        )
 
 
 def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:

@@ -19,7 +19,7 @@ from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.announce import SinkState
 from cedilla.runtime.control import SourceState
-from cedilla.runtime.files import Files, name_of
+from cedilla.runtime.files import Files
 from cedilla.runtime.sources.jsonl import InputFile
 from cedilla.runtime.state import Segment
 
@@ -105,10 +105,6 @@ class Checkpoint:
         self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", json.dumps(_dump(record)))
         for old in self._files.list(f"{self.path}/commits")[:-_KEPT_COMMITS]:
             self._files.delete(old.path)
-
-    def committed(self) -> list[str]:
-        """The numbers of the records that are there."""
-        return [name_of(file.path) for file in self._files.list(f"{self.path}/commits")]
 
 
 # --- to and from JSON ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
@@ -190,8 +190,3 @@ class Window(Operator):
     @staticmethod
     def _number(value: Fraction) -> str:
         return str(value) if value.denominator == 1 else f"{float(value)!r}D"
-
-
-def of_type(window: Window, type_: Type) -> Window:
-    """The window over an attribute of a known type."""
-    return evolve(window, on_type=type_)
