@@ -66,15 +66,8 @@ class Steps:
 
 
 def _piece(cuts: tuple[Cut, ...], value: Any) -> int:
-    low, high = 0, len(cuts)
-    while low < high:
-        middle = (low + high) // 2
-        at, after = cuts[middle]
-        if value < at or (value == at and after):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    """The index of the piece that a value lies in."""
+    return bisect_right(cuts, (value, 0))
 
 
 def order(attribute: str) -> tuple[bool, str]:
@@ -508,7 +501,7 @@ def coalesced(tree: Tree, universe: Universe) -> Tree:
     pieces, run = [node.pieces[0]], None
     for cut in cuts:
         run = inside.get(cut, None if cut in ends else run)
-        pieces.append(node.pieces[_after(node.cuts, cut)] if run is None else run)
+        pieces.append(node.pieces[bisect_right(node.cuts, cut)] if run is None else run)
     mutation = node.points.mutate()
     for first, last, _ in runs:
         for value in range(first, last + 1):
@@ -526,11 +519,6 @@ def _runs(points: Map[Value, Tree]) -> list[tuple[int, int, Tree]]:
         else:
             runs.append((value, value, points[value]))
     return [run for run in runs if run[1] > run[0]]
-
-
-def _after(cuts: tuple[Cut, ...], cut: Cut) -> int:
-    """The index of the piece that starts at or contains what comes after a cut."""
-    return bisect_right(cuts, cut)
 
 
 # --- change of axis --------------------------------------------------------------------------------------

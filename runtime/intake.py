@@ -130,7 +130,7 @@ def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
 
 def lines_before(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
     """How many lines, blank ones not counted, a file has before a place in it. One Spark job."""
-    file = F.col(column("$file")) == files[position >> 47].uri
+    file = F.col(column("$file")) == files[jsonl.file_of(position)].uri
     return jsonl.rows(spark, files, {}).where(file & (F.col(column(jsonl.POSITION)) < position)).count()
 
 

@@ -2,7 +2,7 @@
 
 A place is one number that orders rows as their lines stand: file (in the slice's order), block of the file,
 row of the task that reads it. Two reads of the same files give the same numbers; another machine may give
-others, so only files and ordinals of markers are ever stored.
+others, so only files and counts of lines are ever stored.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ class InputFile:
 
 @frozen
 class MarkerLine:
-    """A marker as it was read: `file` is the index in the slice, `ordinal` counts the file's markers.
+    """A marker as it was read, with its place in the slice.
 
     `kind`: accent, punctuation, or spoilt: a line that was meant as a marker but is no JSON object.
     """
 
     kind: str
     text: str
-    file: int
-    ordinal: int
     position: int
+
+    @property
+    def file(self) -> int:
+        """The index of its file in the slice."""
+        return file_of(self.position)
 
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
@@ -54,6 +57,11 @@ _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified")
+
+
+def file_of(position: int) -> int:
+    """The index in the slice of the file that a place lies in."""
+    return position // NEXT_FILE
 
 
 def discover(spark: SparkSession, path: str) -> list[InputFile]:
@@ -105,15 +113,11 @@ def markers(spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]
         .select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION)
         .collect()
     )
-    counts: dict[int, int] = {}
     result: list[MarkerLine] = []
     for accent, punctuation, corrupt, position in sorted(found, key=lambda row: row[3]):
-        file = position >> 47
-        ordinal = counts.get(file, 0)
-        counts[file] = ordinal + 1
         kind = "spoilt" if corrupt is not None else "accent" if accent is not None else "punctuation"
         text = {"spoilt": corrupt, "accent": accent, "punctuation": punctuation}[kind]
-        result.append(MarkerLine(kind, text, file, ordinal, position))
+        result.append(MarkerLine(kind, text, position))
     return result
 
 
