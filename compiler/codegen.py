@@ -84,6 +84,8 @@ def _function(plan: Plan, emit: Emit, name: str, names: dict[str, str], path: st
             code = f"e.read({node.name!r})"
         else:
             code = node.code(tuple(names[i] for i in node.inputs))
+            if node.name in plan.shared:
+                code = f"e.share({node.name!r}, {code})"
         body += lay_out(prefix, code, 4, f"{path}:{node.line}")
     return f"def {name}(e: Epoch) -> DataFrame:\n{body}"
 

@@ -130,9 +130,17 @@ class Facts:
 
 
 def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
-    """Add and Drop of D1: present where some live feeder is."""
+    """Add and Drop of D1: present where some live feeder is; where none is live, as it was last.
+
+    No tuple of a closed cell comes any more, but operators further on may have stored some: for them the
+    attribute must not seem dropped (G13).
+    """
+    closed = fold_closed(facts, over)
     live = regions.update(presence, facts.closed, lambda _: ABSENT)
-    return regions.quantify(live, over, MOST, facts.universe)
+    now = regions.quantify(live, over, MOST, facts.universe)
+    if closed is False:
+        return now
+    return regions.choose(closed, regions.quantify(presence, over, MOST, facts.universe), now)
 
 
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
@@ -152,4 +160,4 @@ def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
 
 def hold(presence: Tree, held: Tree) -> Tree:
     """Presence where a Drop is held back because state still has the attribute (G13)."""
-    return regions.update(presence, held, lambda leaf: max(leaf, PRESENT))
+    return regions.update(presence, held, lambda leaf: max(leaf, LATENT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import KINDS, listed
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.reactions import OTHER, attributes_of, described, inputs_of, reaction, summary
+from cedilla.compiler.safety import Safety, safety
+from cedilla.compiler.schemes import Schemes
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 
 VERSION = 1
@@ -22,11 +25,12 @@ VERSION = 1
 
 def explain_json(plan: Plan, warnings: Iterable[Diagnostic] = ()) -> dict[str, Any]:
     """The plan as plain JSON values: sources, operators in topological order, emits, settings, warnings."""
+    found = safety(plan)
     return {
         "version": VERSION,
         "query": plan.name,
         "sources": [_source_json(plan, source) for source in plan.sources],
-        "operators": [_operator_json(plan, operator) for operator in plan.operators],
+        "operators": [_operator_json(plan, operator, found) for operator in plan.operators],
         "emits": [_emit_json(emit) for emit in plan.emits],
         "settings": dict(plan.settings),
         "warnings": [to_json(warning) for warning in warnings],
@@ -50,7 +54,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
     }
 
 
-def _operator_json(plan: Plan, operator: Operator) -> dict[str, Any]:
+def _operator_json(plan: Plan, operator: Operator, found: Safety) -> dict[str, Any]:
     inputs = inputs_of(plan, operator)
     signature, invariants = operator.signature(inputs), operator.invariants(inputs)
     return {
@@ -70,6 +74,19 @@ def _operator_json(plan: Plan, operator: Operator) -> dict[str, Any]:
             "purges": invariants.purges,
         },
         "stateful": operator.stateful,
+        "state": {
+            "bound": found.verdict(operator.name),
+            "keeps": [
+                {
+                    "what": bound.memory.what,
+                    "accents": bound.memory.accents,
+                    "bound": bound.verdict,
+                    "because": bound.because,
+                }
+                for bound in found.of(operator.name)
+            ],
+        },
+        "promises": _schemes_json(found.schemes[operator.name]),
         "reactions": [
             {"input": name, "attribute": attribute, **_reactions_json(plan, operator, attribute, side)}
             for side, name in enumerate(operator.inputs)
@@ -77,6 +94,10 @@ def _operator_json(plan: Plan, operator: Operator) -> dict[str, Any]:
         ],
         "line": operator.line,
     }
+
+
+def _schemes_json(schemes: Schemes) -> list[list[str]]:
+    return sorted(sorted(scheme) for scheme in schemes)
 
 
 def _reactions_json(plan: Plan, operator: Operator, attribute: str, side: int) -> dict[str, Any]:
@@ -100,6 +121,19 @@ def _emit_json(emit: Emit) -> dict[str, Any]:
         "path": emit.path,
         "original_units": emit.original_units,
         "line": emit.line,
+    }
+
+
+# --- the program -----------------------------------------------------------------------------------------
+
+
+def spark_functions(program: str) -> dict[str, str]:
+    """The DataFrame code of a generated program: the text of each output's function by its name."""
+    lines = program.splitlines()
+    return {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.parse(program).body
+        if isinstance(node, ast.FunctionDef)
     }
 
 
@@ -130,6 +164,8 @@ def explain_text(
     parts = ["\n".join(_tree(plan, paint))]
     if plan.operators:
         parts.append("\n".join([paint("accents", _BOLD), *_table(plan)]))
+    if rows := list(_state(safety(plan))):
+        parts.append("\n".join([paint("state", _BOLD), *columns(rows)]))
     settings = ", ".join(f"{name} = {value}" for name, value in plan.settings.items())
     parts.append(f"{paint('settings', _BOLD)} {settings}")
     if rendered := render(warnings, texts or {}):
@@ -177,7 +213,7 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, printed: set[str]) -> 
     printed.add(name)
     if name in plan.source_of:
         source = plan.source_of[name]
-        yield _Line(corner, _source_head(source), _source_facts(source), aligned=False)
+        yield _Line(corner, _source_head(source), "  ".join(source_facts(source)), aligned=False)
         return
     operator = plan.operator_of[name]
     yield _Line(corner, _head(operator), _facts(plan, operator))
@@ -186,9 +222,14 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, printed: set[str]) -> 
         yield from _branch(plan, child, below, number == len(operator.inputs), printed)
 
 
+def parameters_text(operator: Operator) -> str:
+    """An operator's parameters, as they stand in braces."""
+    return ", ".join(f"{name}: {_value(value)}" for name, value in operator.parameters().items())
+
+
 def _head(operator: Operator) -> str:
-    written = [f"{name}: {_value(value)}" for name, value in operator.parameters().items()]
-    return f"{operator.title} {operator.name}" + (f" {{{', '.join(written)}}}" if written else "")
+    written = parameters_text(operator)
+    return f"{operator.title} {operator.name}" + (f" {{{written}}}" if written else "")
 
 
 def _value(value: object) -> str:
@@ -207,13 +248,14 @@ def _source_head(source: Source) -> str:
     return f'{source.name}({", ".join(map(str, source.attributes))}) from {source.format} "{source.path}"'
 
 
-def _source_facts(source: Source) -> str:
+def source_facts(source: Source) -> list[str]:
+    """What a source promises, for people."""
     facts = [f"punctuated on {', '.join(scheme)}" for scheme in source.punctuated]
     if (heartbeat := _heartbeat(source)) is not None:
         facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
     if source.table:
         facts.append("table: closed from the start")
-    return "  ".join(facts)
+    return facts
 
 
 def _heartbeat(source: Source) -> dict[str, str] | None:
@@ -233,6 +275,21 @@ def _table(plan: Plan) -> Iterator[str]:
         ]
         for operator in plan.operators
     ]
+    return columns(rows)
+
+
+def _state(found: Safety) -> Iterator[list[str]]:
+    """What each operator keeps, whether it stays bounded, and why (theory 3.4)."""
+    last = None
+    for bound in found.bounds:
+        operator = bound.operator
+        name = f"{operator.title} {operator.name}" if operator is not last else ""
+        yield [name, bound.memory.what, bound.verdict, bound.because]
+        last = operator
+
+
+def columns(rows: list[list[str]]) -> Iterator[str]:
+    """A table, indented, its columns as wide as their widest cells."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -1,11 +1,13 @@
-"""Expressions over the attributes of one tuple: types, SQL, affine form, and the region of a predicate."""
+"""Expressions over the attributes of one tuple: types, SQL, where they are defined, affine form, regions of
+predicates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
-from cedilla.compiler import patterns, regions
+from cedilla.compiler import patterns, regions, scalars
 from cedilla.compiler.affine import Affine
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, column, quote
@@ -13,11 +15,13 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.syntax import (
     Attribute,
     Binary,
+    Case,
     Comparison,
     Expression,
     InRange,
     InSet,
     Literal,
+    Scalar,
     SetPattern,
     Unary,
 )
@@ -25,19 +29,71 @@ from cedilla.grammar.syntax import (
 Types = Mapping[str, Type]
 _COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+_ROUNDED = ("floor", "ceil", "ceiling")
+_Part = TypeVar("_Part")
+
+
+def parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions that an expression is made of."""
+    match expression:
+        case Attribute() | Literal():
+            return ()
+        case Unary(_, operand) | InSet(operand) | InRange(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return left, right
+        case Scalar(_, arguments):
+            return arguments
+        case Case(branches, otherwise):
+            chosen = tuple(part for branch in branches for part in (branch.condition, branch.value))
+            return chosen if otherwise is None else (*chosen, otherwise)
 
 
 def attributes(expression: Expression) -> frozenset[str]:
     """The attributes that an expression reads."""
+    if isinstance(expression, Attribute):
+        return frozenset({expression.name})
+    return frozenset[str]().union(*(attributes(part) for part in parts(expression)))
+
+
+def defined(
+    expression: Expression,
+    of: Callable[[str], _Part],
+    every: Callable[[Iterable[_Part]], _Part],
+    some: Callable[[Iterable[_Part]], _Part],
+) -> _Part:
+    """Where an expression may have a value, from where its attributes have (G20).
+
+    `of` says so of an attribute; `every` and `some` combine what is said of parts that are all needed, or of which
+    one is enough. `every` of nothing is: always.
+    """
+
+    def inside(part: Expression) -> _Part:
+        return defined(part, of, every, some)
+
     match expression:
         case Attribute(name):
-            return frozenset({name})
-        case Literal():
-            return frozenset()
-        case Unary(_, operand) | InSet(operand) | InRange(operand):
-            return attributes(operand)
-        case Binary(_, left, right):
-            return attributes(left) | attributes(right)
+            return of(name)
+        case Binary("and" | "or"):  # `false and ⊥` is false
+            return some(map(inside, parts(expression)))
+        case Case(branches, otherwise):
+            chosen = [every((inside(branch.condition), inside(branch.value))) for branch in branches]
+            return some(chosen if otherwise is None else [*chosen, inside(otherwise)])
+        case Scalar(name, arguments) if name in scalars.FUNCTIONS:
+            match scalars.FUNCTIONS[name].defined:
+                case "every":
+                    return every(map(inside, arguments))
+                case "some":
+                    return some(map(inside, arguments))
+                case "rest":
+                    return some(map(inside, arguments[1:]))
+                case "first":
+                    return inside(arguments[0])
+                case "always":
+                    return every(())
+        case _:
+            return every(map(inside, parts(expression)))
 
 
 # --- types -----------------------------------------------------------------------------------------------
@@ -67,8 +123,10 @@ def type_of(expression: Expression, types: Types) -> Type:
             return types[name]
         case Literal(value):
             return _type_of_literal(value)
+        case Unary("-", Literal(int(value))) if not isinstance(value, bool):
+            return _type_of_literal(-value)
         case Unary("-", operand):
-            return _numeric(operand, types)
+            return DOUBLE if _numeric(operand, types) == DOUBLE else LONG
         case Unary(_, operand):
             return _boolean(operand, types)
         case InSet(operand, values):
@@ -84,10 +142,17 @@ def type_of(expression: Expression, types: Types) -> Type:
             _check_comparison(left, right, types, expression.span)
             return BOOLEAN
         case Binary(operator, left, right):
-            kinds = {_numeric(left, types).name, _numeric(right, types).name}
-            if operator == "/" or kinds & {"double", "decimal"}:
+            numbers = (_numeric(left, types), _numeric(right, types))
+            if operator == "/" or DOUBLE in numbers:
                 return DOUBLE
-            return LONG if "long" in kinds else Type("int")
+            return LONG if operator != "%" or LONG in numbers else Type("int")
+        case Scalar(_, arguments):
+            return scalars.check(expression, [type_of(argument, types) for argument in arguments])
+        case Case(branches, otherwise):
+            for branch in branches:
+                _boolean(branch.condition, types)
+            values = [branch.value for branch in branches] + ([] if otherwise is None else [otherwise])
+            return scalars.common([(v, scalars.read_as(type_of(v, types))) for v in values], "a case")
 
 
 def _type_of_literal(value: int | Fraction | str | bool) -> Type:
@@ -95,14 +160,16 @@ def _type_of_literal(value: int | Fraction | str | bool) -> Type:
         return BOOLEAN
     if isinstance(value, str):
         return STRING
-    return DOUBLE if isinstance(value, Fraction) else Type("int") if abs(value) < 2**31 else LONG
+    if isinstance(value, Fraction) or abs(value) >= 2**63:
+        return DOUBLE
+    return Type("int") if abs(value) < 2**31 else LONG
 
 
 def _numeric(operand: Expression, types: Types) -> Type:
     found = type_of(operand, types)
     if not found.is_numeric:
         raise clash(f"arithmetic requires numbers, found {found}", operand.span)
-    return found
+    return scalars.read_as(found)
 
 
 def _boolean(operand: Expression, types: Types) -> Type:
@@ -145,7 +212,14 @@ def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticE
 
 
 def sql(expression: Expression, types: Types) -> str:
-    """The expression as Spark SQL; a part that may be undefined makes it undefined."""
+    """The expression as Spark SQL; a part that may be undefined makes it undefined.
+
+    No value ends the query: division by zero and whole numbers that grow too large are undefined.
+    """
+    return column(expression.name) if isinstance(expression, Attribute) else _sql(expression, types)
+
+
+def _sql(expression: Expression, types: Types) -> str:
     match expression:
         case Attribute(name):
             plain = column(name)
@@ -153,6 +227,8 @@ def sql(expression: Expression, types: Types) -> str:
         case Literal(value):
             return quote(value) if isinstance(value, str) else _type_of_literal(value).sql(value)
         case Unary("-", operand):
+            if type_of(operand, types).is_integral and not isinstance(operand, Literal):
+                return f"try_subtract(0L, {_sql(operand, types)})"
             return f"-{_operand(operand, types)}"
         case Unary(_, operand):
             return f"NOT {_operand(operand, types)}"
@@ -162,25 +238,70 @@ def sql(expression: Expression, types: Types) -> str:
             return f"{_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
         case InRange(operand, pattern, negated):
             of, tested = type_of(operand, types), _operand(operand, types)
-            parts: list[str] = []
+            bounds: list[str] = []
             if pattern.low is not None:
-                parts.append(
+                bounds.append(
                     f"{tested} {'>=' if pattern.low_closed else '>'} {of.sql(of.value(pattern.low))}"
                 )
             if pattern.high is not None:
-                parts.append(
+                bounds.append(
                     f"{tested} {'<=' if pattern.high_closed else '<'} {of.sql(of.value(pattern.high))}"
                 )
-            inside = " AND ".join(parts) or f"{tested} IS NOT NULL"
+            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
             return f"NOT ({inside})" if negated else inside
         case Binary(operator, left, right):
             if operator in _COMPARISONS:
                 return _comparison_sql(operator, left, right, types)
+            if operator in _WITHOUT_OVERFLOW and type_of(expression, types) == LONG:
+                return _whole_sql(operator, left, right, types)
             written = operator.upper() if operator in ("and", "or") else operator
             divisor = _operand(right, types)
             if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
-                divisor = f"nullif({divisor}, 0)"  # division by zero is undefined, not the query's end
+                divisor = f"nullif({divisor}, 0)"
             return f"{_operand(left, types)} {written} {divisor}"
+        case Scalar(name, (argument,)) if name in _ROUNDED:
+            return _rounded_sql(scalars.FUNCTIONS[name].name, argument, types)
+        case Scalar(_, arguments):
+            given = [type_of(argument, types) for argument in arguments]
+            return scalars.sql(expression, given, [_sql(argument, types) for argument in arguments])
+        case Case(branches, otherwise):
+            cases = [
+                f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"
+                for branch in branches
+            ]
+            rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
+            return " ".join(["CASE", *cases, *rest, "END"])
+
+
+def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    """Sum, difference or product of whole numbers; those of 32 bits are widened first."""
+    first, second = _sql(left, types), _sql(right, types)
+    if LONG not in (type_of(left, types), type_of(right, types)):
+        if isinstance(right, Literal):
+            second = f"{second}L"
+        else:
+            first = f"CAST({first} AS BIGINT)"
+    return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
+
+
+def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
+    """`floor` or `ceil`. What is affine is computed in one expression that is exact where it reaches a whole number."""
+    of = type_of(argument, types)
+    if of.is_integral:
+        text = _sql(argument, types)
+        return text if of == LONG else f"CAST({text} AS BIGINT)"
+    form = single(argument)
+    if form is None:
+        text, small = _sql(argument, types), False
+    else:
+        atom, function = form
+        text = function.sql(_operand(atom, types))
+        small = type_of(atom, types).is_integral and abs(function.slope) <= 1 and abs(function.shift) < 2**62
+    if small:
+        return f"{name}({text})"
+    return (
+        f"{name}(CASE WHEN {text} BETWEEN -9.223372036854774E18D AND 9.223372036854774E18D THEN {text} END)"
+    )
 
 
 def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
@@ -193,8 +314,8 @@ def _comparison_sql(operator: str, left: Expression, right: Expression, types: T
 
 
 def _operand(expression: Expression, types: Types) -> str:
-    text = sql(expression, types)
-    return text if isinstance(expression, Attribute | Literal) else f"({text})"
+    text = _sql(expression, types)
+    return text if isinstance(expression, Attribute | Literal | Scalar) else f"({text})"
 
 
 # --- affine form -----------------------------------------------------------------------------------------
@@ -202,49 +323,59 @@ def _operand(expression: Expression, types: Types) -> str:
 
 def affine(expression: Expression) -> tuple[str, Affine] | None:
     """The one attribute and the function, where an expression is affine in exactly one (theory G20)."""
-    form = _linear(expression)
-    if form is None or len(form[0]) != 1:
+    form = single(expression)
+    if form is None or not isinstance(form[0], Attribute):
         return None
-    ((name, slope),) = form[0].items()
-    return name, Affine(slope, form[1])
+    return form[0].name, form[1]
 
 
-def _linear(expression: Expression) -> tuple[dict[str, Fraction], Fraction] | None:
-    """Coefficients by attribute and the constant term; `None` where the expression is not linear."""
+def single(expression: Expression) -> tuple[Expression, Affine] | None:
+    """The one part, an attribute or what no arithmetic looks into, of which an expression is an affine function."""
+    slopes, shift = _linear(expression)
+    if len(slopes) != 1:
+        return None
+    ((part, slope),) = slopes.items()
+    return (part, Affine(slope, shift)) if slope else None
+
+
+_Form = tuple[dict[Expression, Fraction], Fraction]
+
+
+def _linear(expression: Expression) -> _Form:
+    """Coefficients by part and the constant term. A part that is no attribute stays, even times zero: it may be
+    undefined where the rest is not."""
     match expression:
-        case Attribute(name):
-            return {name: Fraction(1)}, Fraction(0)
         case Literal(value) if not isinstance(value, bool | str):
             return {}, Fraction(value)
         case Unary("-", operand):
             return _scaled(_linear(operand), Fraction(-1))
         case Binary("+" | "-" as operator, left, right):
-            a, b = _linear(left), _linear(right)
-            b = _scaled(b, Fraction(1 if operator == "+" else -1))
-            if a is None or b is None:
-                return None
+            a, b = _linear(left), _scaled(_linear(right), Fraction(1 if operator == "+" else -1))
             total = {
-                name: a[0].get(name, Fraction(0)) + b[0].get(name, Fraction(0)) for name in {**a[0], **b[0]}
+                part: a[0].get(part, Fraction(0)) + b[0].get(part, Fraction(0)) for part in {**a[0], **b[0]}
             }
-            return {name: slope for name, slope in total.items() if slope}, a[1] + b[1]
+            return {p: slope for p, slope in total.items() if slope or not isinstance(p, Attribute)}, a[
+                1
+            ] + b[1]
         case Binary("*", left, right):
             a, b = _linear(left), _linear(right)
-            if a is None or b is None or (a[0] and b[0]):
-                return None
-            return _scaled(b, a[1]) if not a[0] else _scaled(a, b[1])
+            if not a[0]:
+                return _scaled(b, a[1])
+            if not b[0]:
+                return _scaled(a, b[1])
         case Binary("/", left, right):
-            a, b = _linear(left), _linear(right)
-            return None if b is None or b[0] or not b[1] else _scaled(a, 1 / b[1])
+            b = _linear(right)
+            if not b[0] and b[1]:
+                return _scaled(_linear(left), 1 / b[1])
         case _:
-            return None
+            pass
+    return {expression: Fraction(1)}, Fraction(0)
 
 
-def _scaled(
-    form: tuple[dict[str, Fraction], Fraction] | None, factor: Fraction
-) -> tuple[dict[str, Fraction], Fraction] | None:
-    if form is None:
-        return None
-    return {name: slope * factor for name, slope in form[0].items() if factor}, form[1] * factor
+def _scaled(form: _Form, factor: Fraction) -> _Form:
+    return {
+        p: slope * factor for p, slope in form[0].items() if factor or not isinstance(p, Attribute)
+    }, form[1] * factor
 
 
 # --- regions of predicates -------------------------------------------------------------------------------
@@ -278,6 +409,10 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
         case InRange(Attribute(name), pattern, negated):
             inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
             return (outside, inside) if negated else (inside, outside)
+        case Scalar("isnull" | "isnotnull" as test, (Attribute(name),)):
+            there = regions.defined(name)
+            nowhere = regions.complement(there)
+            return (nowhere, there) if test == "isnull" else (there, nowhere)
         case _:
             return True, True
 

@@ -105,6 +105,9 @@ def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> 
 
 def _read_primitive(node: AddAttribute | DropAttribute | AlterAttribute, types: Types) -> Primitive:
     if isinstance(node, AddAttribute):
+        if node.type.element is not None:
+            hint = "the aggregate that made the arrays can be part of this query"
+            raise _wrong("RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint)
         return Add(node.name, Type.of(node.type))
     if node.name not in types:
         if isinstance(node, DropAttribute):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -118,6 +119,17 @@ class Plan:
     @cached_property
     def operator_of(self) -> dict[str, Operator]:
         return {operator.name: operator for operator in self.operators}
+
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether some operator depends on the order in which tuples arrive."""
+        return any(operator.reads_order for operator in self.operators)
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The operators whose output is used more than once."""
+        used = Counter([name for o in self.operators for name in o.inputs] + [e.relation for e in self.emits])
+        return frozenset(operator.name for operator in self.operators if used[operator.name] > 1)
 
     @cached_property
     def graph(self) -> MultiDiGraph[str]:

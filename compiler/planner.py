@@ -9,8 +9,31 @@ from typing import Any
 from attrs import field, frozen, mutable
 
 from cedilla.compiler.evolution import Facts
-from cedilla.compiler.operators import Aggregate, Call, Join, Operator, Project, Select, Union, Window
+from cedilla.compiler.operators import (
+    Aggregate,
+    AntiJoin,
+    Call,
+    CountWindow,
+    Distinct,
+    Intersect,
+    Join,
+    LeftJoin,
+    Limit,
+    Minus,
+    Operator,
+    Project,
+    Rename,
+    Select,
+    SemiJoin,
+    Session,
+    Sort,
+    Top,
+    Union,
+    User,
+    Window,
+)
 from cedilla.compiler.operators.base import fail
+from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.patterns import value_of
 from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source, check_paths
 from cedilla.compiler.types import Type
@@ -19,7 +42,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
 
-FORMATS = ("json",)
+FORMATS = ("json", "xml")
 """Formats that sources and sinks can have."""
 
 
@@ -45,6 +68,7 @@ def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
 @mutable
 class _Planner:
     name: str
+    declared: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
     nodes: dict[str, str] = field(factory=dict[str, str])  # a name in the query -> its node
     facts: dict[str, Facts] = field(factory=dict[str, Facts])
     sources: list[Source] = field(factory=list[Source])
@@ -59,6 +83,12 @@ class _Planner:
         match statement:
             case syntax.StreamDeclaration():
                 self._source(statement)
+            case syntax.OperatorDeclaration():
+                if self.declared.setdefault(statement.name, statement) is not statement:
+                    raise fail("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
+                returned = tuple(attribute.name for attribute in statement.returns or ())
+                _once(returned, "returns", statement.span)
+                _once(statement.inputs, f"{statement.name}(...)", statement.span)
             case syntax.Setting(name, value):
                 if self.settings.setdefault(name, value) != value:
                     raise fail("RQ104", f"`{name}` is set twice", statement.span)
@@ -155,30 +185,91 @@ class _Planner:
         match node:
             case syntax.Reference(referred):
                 return self._reference(referred, node.span)
-            case syntax.Select(predicate, source):
-                return self._unary(
-                    source, name, node, lambda n, i: Select(**n, inputs=i, predicate=predicate)
+            case syntax.Applied(operator, sources):
+                return self._applied(operator, sources, name, node)
+            case syntax.Union() | syntax.Intersect() | syntax.Minus() | syntax.Join():
+                inputs = self._relation(node.left, None), self._relation(node.right, None)
+                return self._operator(inputs, name, node, self._of_two(node))
+            case _:
+                inputs = (self._relation(node.input, None),)
+                return self._operator(inputs, name, node, self._of_one(node))
+
+    def _of_two(self, node: syntax.TwoInputs) -> _Builder:
+        match node:
+            case syntax.Union():
+                return lambda n, i: Union(**n, inputs=i)
+            case syntax.Intersect(all=bags):
+                return lambda n, i: Intersect(**n, inputs=i, all=bags)
+            case syntax.Minus(all=bags):
+                return lambda n, i: Minus(**n, inputs=i, all=bags)
+            case syntax.Join(on=pairs, kind=kind):
+                return lambda n, i: _JOINS[kind](
+                    **n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)
                 )
-            case syntax.Project(items, source):
+
+    def _of_one(self, node: syntax.OneInput) -> _Builder:
+        match node:
+            case syntax.Select(predicate):
+                return lambda n, i: Select(**n, inputs=i, predicate=predicate)
+            case syntax.Project(items):
                 chosen = _items(items)
-                return self._unary(source, name, node, lambda n, i: Project(**n, inputs=i, items=chosen))
-            case syntax.Union(left, right):
-                return self._binary(left, right, name, node, lambda n, i: Union(**n, inputs=i))
-            case syntax.Join():
-                pairs = node.on
-                return self._binary(
-                    node.left,
-                    node.right,
-                    name,
-                    node,
-                    lambda n, i: Join(**n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)),
-                )
+                return lambda n, i: Project(**n, inputs=i, items=chosen)
+            case syntax.Rename(items):
+                names = _renamed(items)
+                return lambda n, i: Rename(**n, inputs=i, names=names)
+            case syntax.Distinct(on):
+                _once(on, "distinct", node.span)
+                return lambda n, i: Distinct(**n, inputs=i, on=on)
+            case syntax.Sort(keys):
+                ordered = _keys(keys, node.span)
+                return lambda n, i: Sort(**n, inputs=i, keys=ordered)
+            case syntax.Top(count, keys, per):
+                _once(per, "per", node.span)
+                ordered = _keys(keys, node.span)
+                return lambda n, i: Top(**n, inputs=i, count=count, keys=ordered, per=per)
+            case syntax.Limit(count):
+                return lambda n, i: Limit(**n, inputs=i, count=count)
             case syntax.Window():
-                window = node
-                return self._unary(node.input, name, node, lambda n, i: self._window(window, n, i))
+                return lambda n, i: self._window(node, n, i)
+            case syntax.CountWindow(size, per, alias):
+                _once(per, "per", node.span)
+                return lambda n, i: CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
+            case syntax.Session():
+                _once(node.per, "per", node.span)
+                return lambda n, i: self._session(node, n, i)
             case syntax.Aggregate():
-                aggregate = node
-                return self._unary(node.input, name, node, lambda n, i: _aggregate(aggregate, n, i))
+                return lambda n, i: _aggregate(node, n, i, self.operators)
+
+    def _applied(
+        self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
+    ) -> str:
+        declared = self.declared.get(operator)
+        if declared is None:
+            known = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
+            raise fail("RQ118", f"unknown operator `{operator}`", node.span, known)
+        if len(sources) != len(declared.inputs):
+            inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
+            message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
+            raise fail("RQ118", message, node.span, f"line {declared.span.line} declares the operator")
+        inputs = tuple(self._relation(source, None) for source in sources)
+        returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
+        known = {attribute for source in inputs for attribute in self.facts[source].types}
+        return self._operator(
+            inputs,
+            name,
+            node,
+            lambda n, i: User(
+                **n,
+                inputs=i,
+                label=operator,
+                function=declared.function,
+                foundation=declared.foundation,
+                merge=declared.merge,
+                accumulate=declared.accumulate,
+                returns=returns,
+                computed=tuple(name for name in returns or () if name not in known),
+            ),
+        )
 
     def _reference(self, name: str, span: Span) -> str:
         if name in self.broken:
@@ -188,25 +279,11 @@ class _Planner:
             raise fail("RQ101", f"unknown relation `{name}`", span, known)
         return self.nodes[name]
 
-    def _unary(
-        self, source: syntax.Relation, name: str | None, node: syntax.Relation, build: _Builder
-    ) -> str:
-        return self._operator((self._relation(source, None),), name, node, build)
-
-    def _binary(
-        self,
-        left: syntax.Relation,
-        right: syntax.Relation,
-        name: str | None,
-        node: syntax.Relation,
-        build: _Builder,
-    ) -> str:
-        return self._operator((self._relation(left, None), self._relation(right, None)), name, node, build)
-
     def _operator(
         self, inputs: tuple[str, ...], name: str | None, node: syntax.Relation, build: _Builder
     ) -> str:
-        name = name or self._fresh(type(node).__name__.lower())
+        kind = node.operator if isinstance(node, syntax.Applied) else type(node).__name__.lower()
+        name = name or self._fresh(kind)
         given: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
         operator = build(given, inputs)
         facts = tuple(self.facts[i] for i in inputs)
@@ -240,6 +317,13 @@ class _Planner:
         inside = [attribute.name in self.facts[i].types for i in inputs]
         return inside.index(True) if sum(inside) == 1 else None
 
+    def _session(self, node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]) -> Session:
+        type_ = self.facts[inputs[0]].types.get(node.on, Type("long"))
+        gap = _measured(type_, node.gap)
+        return Session(
+            **given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
+        )
+
     def _window(self, node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]) -> Window:
         types = self.facts[inputs[0]].types
         type_ = types.get(node.on, Type("long"))
@@ -256,7 +340,28 @@ class _Planner:
         )
 
 
+_UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
 _Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
+_JOINS: dict[str, type[Matching]] = {"inner": Join, "left": LeftJoin, "semi": SemiJoin, "anti": AntiJoin}
+
+
+def _once(names: tuple[str, ...], where: str, span: Span) -> None:
+    if len(set(names)) < len(names):
+        raise fail("RQ104", f"an attribute is named twice in `{where}`", span)
+
+
+def _keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
+    _once(tuple(key.name for key in keys), "by", span)
+    return tuple((key.name, key.descending) for key in keys)
+
+
+def _renamed(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for item in items:
+        if item.name in names or item.alias in names.values():
+            raise fail("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
+        names[item.name] = item.alias
+    return names
 
 
 def _check_format(name: str, span: Span) -> None:
@@ -313,14 +418,17 @@ def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression
     return chosen
 
 
-def _aggregate(node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...]) -> Aggregate:
-    if len(set(node.by)) < len(node.by):
-        raise fail("RQ104", "an attribute is named twice in `by`", node.span)
+def _aggregate(
+    node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...], planned: list[Operator]
+) -> Aggregate:
+    _once(node.by, "by", node.span)
     calls: dict[str, Call] = {}
     for call in node.calls:
         if call.alias in calls or call.alias in node.by:
             raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
-        calls[call.alias] = Call(call.function, call.argument)
+        calls[call.alias] = Call.of(call)
+    windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
+    sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
     return Aggregate(
         **given,
         inputs=inputs,
@@ -328,4 +436,5 @@ def _aggregate(node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str,
         function=node.function,
         excepts=node.excepts or (),
         calls=calls,
+        complete=next(iter(sizes), None),
     )

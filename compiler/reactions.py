@@ -15,7 +15,7 @@ OTHER = "*"
 
 _ANOTHER = "**"  # one more attribute that no query can name
 _NOTHING: frozenset[str] = frozenset()
-_SIGNS: dict[Kind, str] = {"add": "+", "drop": "−", "alter": "≀"}
+SIGNS: dict[Kind, str] = {"add": "+", "drop": "−", "alter": "≀"}
 
 
 def reaction(
@@ -32,7 +32,7 @@ def reaction(
     """
     inputs = inputs_of(plan, operator)
     found = inputs[side].types.get(attribute)
-    if kind == "alter" and found is not None and not found.is_numeric:
+    if kind == "alter" and found is not None and not found.has_units:
         return None
     if kind == "add" and inputs[side].present.get(attribute) is PRESENT:
         stays = operator.reaction("drop", attribute, _NOTHING, inputs, side).kind == "aborts"
@@ -59,13 +59,20 @@ def attributes_of(plan: Plan, operator: Operator, side: int) -> list[str]:
 
 
 def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
-    """`+ ts, s ignored (A1), else propagates (A2)`."""
-    found = [
-        (attribute, _said(reaction(plan, operator, kind, attribute, side)))
+    """`+ ts, s ignored (A1), else propagates (A2)`; `q.s` where the inputs differ in what becomes of `s`."""
+    said = [
+        {
+            name: _said(reaction(plan, operator, kind, name, side))
+            for name in attributes_of(plan, operator, side)
+        }
         for side in range(len(operator.inputs))
-        for attribute in attributes_of(plan, operator, side)
     ]
-    return f"{_SIGNS[kind]} {_grouped(found, _said(reaction(plan, operator, kind, OTHER)))}"
+    found = [
+        (name if all(other.get(name, given) == given for other in said) else f"{source}.{name}", given)
+        for source, side in zip(operator.inputs, said, strict=True)
+        for name, given in side.items()
+    ]
+    return f"{SIGNS[kind]} {_grouped(found, _said(reaction(plan, operator, kind, OTHER)))}"
 
 
 def described(plan: Plan, operator: Operator) -> str:

@@ -153,17 +153,16 @@ def _combine_levels(a: Steps, b: Steps, operation: Operation) -> Tree:
     cuts, pairs = _merge(a, b)
     pieces = [combine(x, y, operation) for x, y in pairs]
     undefined = combine(a.undefined, b.undefined, operation)
-    # The linear case: one side says nothing outside its points, so only those points are touched.
-    if len(b.pieces) == 1:
-        probe = operation.settle(_ANY, b.pieces[0])
-        if probe is not None:
-            base = a.points if probe is _ANY else _NO_POINTS
-            return _with_points(a, b, b.points, base, undefined, cuts, pieces, operation)
-    if len(a.pieces) == 1:
-        probe = operation.settle(a.pieces[0], _ANY)
-        if probe is not None:
-            base = b.points if probe is _ANY else _NO_POINTS
-            return _with_points(a, b, a.points, base, undefined, cuts, pieces, operation)
+    # The linear case: one side says nothing outside its points, so only those points are touched; of two such
+    # sides the one with fewer.
+    sides: list[tuple[Map[Value, Tree], Map[Value, Tree]]] = []
+    if len(b.pieces) == 1 and (probe := operation.settle(_ANY, b.pieces[0])) is not None:
+        sides.append((b.points, a.points if probe is _ANY else _NO_POINTS))
+    if len(a.pieces) == 1 and (probe := operation.settle(a.pieces[0], _ANY)) is not None:
+        sides.append((a.points, b.points if probe is _ANY else _NO_POINTS))
+    if sides:
+        touched, base = min(sides, key=lambda side: len(side[0]))
+        return _with_points(a, b, touched, base, undefined, cuts, pieces, operation)
     every = {*a.points, *b.points}
     return _with_points(a, b, every, _NO_POINTS, undefined, cuts, pieces, operation)
 
@@ -265,6 +264,22 @@ def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
         return a if b is False else None
 
     return combine(tree, region, Operation(settle, lambda a, b: change(a) if b else a))
+
+
+_HERE = object()
+
+
+def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
+    """One tree inside a region, another outside."""
+
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        if a is _HERE:
+            return b
+        return a if b is _HERE else None
+
+    masked_inside = update(inside, complement(where), lambda _: _HERE)
+    masked_outside = update(outside, where, lambda _: _HERE)
+    return combine(masked_inside, masked_outside, Operation(settle, lambda a, b: a))
 
 
 def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
@@ -482,17 +497,17 @@ def ceiling(cut: Cut) -> int:
 # --- compaction ------------------------------------------------------------------------------------------
 
 
-def coalesced(tree: Tree, universe: Universe) -> Tree:
-    """The same tree over whole numbers, with runs of neighbouring points as one piece (theory 1.4).
+def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
+    """The same tree over whole numbers, with runs of `least` or more neighbouring points as one piece (theory 1.4).
 
     So a punctuation for each of 1, 2, 3 ... ends as one range, however many there are.
     """
     if not isinstance(tree, Steps):
         return tree
-    node = map_children(tree, lambda child: coalesced(child, universe))
+    node = map_children(tree, lambda child: coalesced(child, universe, least))
     if not isinstance(node, Steps) or not universe.get(node.attribute, ANYTHING).integral:
         return node
-    runs = _runs(node.points)
+    runs = _runs(node.points, least)
     if not runs:
         return node
     inside = {(first, 0): child for first, _, child in runs}
@@ -509,8 +524,8 @@ def coalesced(tree: Tree, universe: Universe) -> Tree:
     return steps(node.attribute, node.undefined, cuts, pieces, mutation.finish())
 
 
-def _runs(points: Map[Value, Tree]) -> list[tuple[int, int, Tree]]:
-    """First, last and child of every run of two or more neighbouring whole numbers with one child."""
+def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
+    """First, last and child of every run of `least` or more neighbouring whole numbers with one child."""
     runs: list[tuple[int, int, Tree]] = []
     whole = sorted(v for v in points if isinstance(v, int) and not isinstance(v, bool))
     for value in whole:
@@ -518,7 +533,7 @@ def _runs(points: Map[Value, Tree]) -> list[tuple[int, int, Tree]]:
             runs[-1] = runs[-1][0], value, runs[-1][2]
         else:
             runs.append((value, value, points[value]))
-    return [run for run in runs if run[1] > run[0]]
+    return [run for run in runs if run[1] - run[0] + 1 >= least]
 
 
 # --- change of axis --------------------------------------------------------------------------------------

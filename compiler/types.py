@@ -6,6 +6,7 @@ microseconds and dates as days since 1970-01-01 (UTC), strings, booleans.
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -27,6 +28,7 @@ _SPARK = {
 }
 # The only words that Spark 4 takes for something else where a column of that name is there.
 _VALUES = {"null", "true", "false", "not", "current_path"}
+_LARGEST = Fraction(sys.float_info.max)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LAST = {
@@ -45,27 +47,40 @@ _MICROSECONDS = {
 
 @frozen
 class Type:
-    """An attribute's type; `str()` gives it as the language writes it."""
+    """An attribute's type; `str()` gives it as the language writes it.
+
+    `element` is the type of an array's elements. Only aggregates make arrays: no source can declare one.
+    """
 
     name: str
     parameters: tuple[int, ...] = ()
+    element: Type | None = None
 
     @classmethod
     def of(cls, node: TypeName) -> Type:
-        return cls(node.name, node.parameters)
+        return cls(node.name, node.parameters, None if node.element is None else cls.of(node.element))
 
     @classmethod
     def parse(cls, text: str) -> Type:
         """The type from its own `str()`."""
+        if text.startswith("array<"):
+            return array_of(cls.parse(text[len("array<") : -1]))
         name, _, rest = text.partition("(")
         return cls(name, tuple(int(p) for p in rest.rstrip(")").split(",")) if rest else ())
 
     def __str__(self) -> str:
+        if self.element is not None:
+            return f"array<{self.element}>"
         return f"{self.name}({','.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
     def is_numeric(self) -> bool:
         return self.name in ("int", "long", "double", "decimal")
+
+    @property
+    def has_units(self) -> bool:
+        """Whether an Alter can change the values: numbers, and arrays of numbers element by element."""
+        return self.is_numeric if self.element is None else self.element.has_units
 
     @property
     def is_integral(self) -> bool:
@@ -80,6 +95,8 @@ class Type:
     @property
     def spark(self) -> str:
         """The type's name in Spark SQL."""
+        if self.element is not None:
+            return f"ARRAY<{self.element.spark}>"
         return str(self).upper() if self.name == "decimal" else _SPARK[self.name]
 
     def value(self, literal: Literal) -> Value:
@@ -93,6 +110,8 @@ class Type:
             if not isinstance(value, bool):
                 raise ValueError(f"{literal.text} is neither true nor false")
             return value
+        if self.element is not None:
+            raise ValueError(f"{literal.text} is no array")
         if not isinstance(value, str):
             raise ValueError(f"{literal.text} is not a string")
         try:
@@ -126,10 +145,12 @@ class Type:
             return f"TIMESTAMP'{_moment(value).isoformat(sep=' ')}'"
         if self.name == "date":
             return f"DATE'{_day(value)}'"
-        if isinstance(value, int) and self.name in ("int", "long"):
+        if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
             return str(value) if abs(value) < 2**31 else f"{value}L"
         if self.name == "decimal" and (exactly := _decimal(value)) is not None:
             return f"{exactly}BD"
+        if abs(value) > _LARGEST:
+            return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
 
     def wire(self, value: Value) -> str:
@@ -176,6 +197,11 @@ def column(name: str) -> str:
     """An attribute's name as a Spark SQL column."""
     plain = name.isidentifier() and name.isascii() and name.lower() not in _VALUES
     return name if plain else f"`{name.replace('`', '``')}`"
+
+
+def array_of(element: Type) -> Type:
+    """The type of arrays of a type."""
+    return Type("array", element=element)
 
 
 DOUBLE = Type("double")

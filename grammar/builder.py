@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
 
 
+_JOIN_SIGNS = {"⟕": "left", "⋉": "semi", "▷": "anti"}
+
+
 @per_rule
 class Builder(TermBuilder):
     """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
@@ -73,6 +76,10 @@ class Builder(TermBuilder):
         values = tuple(int(number) for number in numbers if number.isdecimal())
         return syntax.TypeName(str(name), values, span=self._span(meta))
 
+    def array(self, meta: Meta, name: Token, element: syntax.TypeName) -> syntax.TypeName:
+        self._known("RQ005", "type", name, ("array",))
+        return syntax.TypeName(str(name), element=element, span=self._span(meta))
+
     def _check_parameters(self, meta: Meta, name: Token, numbers: list[Token]) -> None:
         if name != "decimal":
             if numbers:
@@ -89,6 +96,42 @@ class Builder(TermBuilder):
 
     def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
         return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def operator(
+        self,
+        meta: Meta,
+        _operator: Token,
+        name: Token,
+        inputs: tuple[str, ...],
+        *parts: tuple[str, Any] | Token,
+    ) -> syntax.OperatorDeclaration:
+        *clauses, function = parts
+        given: dict[str, Any] = {}
+        for clause, value in cast("list[tuple[str, Any]]", clauses):
+            if clause in given:
+                self._report("RQ001", f"unexpected second `{clause}`", meta, "an operator has at most one")
+            given[clause] = value
+        text = self._string(cast("Token", function))
+        module, _, attribute = text.partition(":")
+        if not (module and attribute):
+            self._report(
+                "RQ006", f"`{text}` is no function", cast("Token", function), 'as in "module:function"'
+            )
+        return syntax.OperatorDeclaration(str(name), inputs, text, **given, span=self._span(meta))
+
+    def foundation(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "foundation", names or ()
+
+    def merge(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "merge", names or ()
+
+    def accumulate(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "accumulate", names or ()
+
+    def returns(
+        self, _meta: Meta, attributes: tuple[syntax.AttributeDeclaration, ...]
+    ) -> tuple[str, tuple[syntax.AttributeDeclaration, ...]]:
+        return "returns", attributes
 
     def setting(self, meta: Meta, _set: Token, name: Token, value: Token) -> syntax.Setting:
         if self._known("RQ004", "setting", name, syntax.SETTINGS):
@@ -140,10 +183,89 @@ class Builder(TermBuilder):
     def union(self, meta: Meta, left: Relation, right: Relation) -> syntax.Union:
         return syntax.Union(left, right, span=self._span(meta))
 
+    def intersect(self, meta: Meta, left: Relation, all: Token | None, right: Relation) -> syntax.Intersect:
+        return syntax.Intersect(left, right, all is not None, span=self._span(meta))
+
+    def minus(self, meta: Meta, left: Relation, *rest: Any) -> syntax.Minus:
+        *_, all, right = rest
+        return syntax.Minus(left, right, all is not None, span=self._span(meta))
+
     def join(
-        self, meta: Meta, left: Relation, right: Relation, on: tuple[syntax.JoinPair, ...]
+        self,
+        meta: Meta,
+        left: Relation,
+        kind: Token | None,
+        right: Relation,
+        on: tuple[syntax.JoinPair, ...],
     ) -> syntax.Join:
-        return syntax.Join(left, right, on, span=self._span(meta))
+        known = cast("syntax.JoinKind", "inner" if kind is None else _JOIN_SIGNS.get(kind, str(kind)))
+        return syntax.Join(left, right, on, known, span=self._span(meta))
+
+    join_by_sign = join
+
+    def applied(self, meta: Meta, name: Token, *inputs: Relation) -> syntax.Applied:
+        return syntax.Applied(str(name), inputs, span=self._span(meta))
+
+    def rename(self, meta: Meta, *parts: Any) -> syntax.Rename:
+        *items, input = (part for part in parts if not isinstance(part, Token))
+        return syntax.Rename(tuple(items), input, span=self._span(meta))
+
+    def renamed(self, meta: Meta, name: Token, alias: Token) -> syntax.Renamed:
+        return syntax.Renamed(str(name), str(alias), span=self._span(meta))
+
+    def distinct(self, meta: Meta, *parts: Any) -> syntax.Distinct:
+        *_, on, input = parts
+        return syntax.Distinct(on or (), input, span=self._span(meta))
+
+    def sort(self, meta: Meta, *parts: Any) -> syntax.Sort:
+        *_, keys, input = parts
+        return syntax.Sort(keys, input, span=self._span(meta))
+
+    def top(
+        self,
+        meta: Meta,
+        _top: Token,
+        count: Token,
+        keys: tuple[syntax.SortKey, ...],
+        per: tuple[str, ...] | None,
+        input: Relation,
+    ) -> syntax.Top:
+        return syntax.Top(self._count(count), keys, per or (), input, span=self._span(meta))
+
+    def limit(self, meta: Meta, _limit: Token, count: Token, input: Relation) -> syntax.Limit:
+        return syntax.Limit(self._count(count), input, span=self._span(meta))
+
+    def keys(self, _meta: Meta, *keys: syntax.SortKey) -> tuple[syntax.SortKey, ...]:
+        return keys
+
+    def key(self, meta: Meta, name: Token, direction: Token | None) -> syntax.SortKey:
+        return syntax.SortKey(str(name), direction == "desc", span=self._span(meta))
+
+    def per(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    def count_window(
+        self, meta: Meta, size: Token, per: tuple[str, ...] | None, alias: Token, input: Relation
+    ) -> syntax.CountWindow:
+        return syntax.CountWindow(self._count(size), per or (), str(alias), input, span=self._span(meta))
+
+    def session(
+        self,
+        meta: Meta,
+        _session: Token,
+        gap: syntax.Measure,
+        on: Token,
+        per: tuple[str, ...] | None,
+        alias: Token,
+        input: Relation,
+    ) -> syntax.Session:
+        return syntax.Session(gap, str(on), per or (), str(alias), input, span=self._span(meta))
+
+    def _count(self, number: Token) -> int:
+        if number.isdecimal() and int(number) > 0:
+            return int(number)
+        self._report("RQ006", f"a whole number above 0 is required, found `{number}`", number)
+        return 1
 
     def pairs(self, _meta: Meta, *pairs: syntax.JoinPair) -> tuple[syntax.JoinPair, ...]:
         return pairs
@@ -190,9 +312,20 @@ class Builder(TermBuilder):
         return calls
 
     def call(
-        self, meta: Meta, function: Token, argument: Expression | None, alias: Token
+        self,
+        meta: Meta,
+        function: Token,
+        distinct: Token | None,
+        arguments: tuple[Expression, ...] | None,
+        where: Expression | None,
+        alias: Token,
     ) -> syntax.AggregateCall:
-        return syntax.AggregateCall(str(function), argument, str(alias), span=self._span(meta))
+        return syntax.AggregateCall(
+            str(function), arguments or (), str(alias), distinct is not None, where, span=self._span(meta)
+        )
+
+    def where(self, _meta: Meta, condition: Expression) -> Expression:
+        return condition
 
     def by(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
         return names

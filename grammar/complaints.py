@@ -8,26 +8,50 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
 from cedilla.grammar import lalr
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.slips import LATER, SLIPS, Slip, span_of
+from cedilla.grammar.slips import SLIPS, Slip, span_of
 
 _NAMES = {
     "$END": "the end of the text",
     "COMPARATOR": "a comparison",
+    "DIRECTION": "`asc`, `desc`",
+    "JOIN_KIND": "`left`, `semi`, `anti`",
     "NAME": "a name",
     "NUMBER": "a number",
     "STRING": "a string",
     "MOMENT": "a time",
 }
 
+_OPERATORS = {
+    *(
+        "SELECT",
+        "PROJECT",
+        "RENAME",
+        "DISTINCT",
+        "SORT",
+        "TOP",
+        "LIMIT",
+        "WINDOW",
+        "W",
+        "SESSION",
+        "AGGREGATE",
+    )
+}
+_BETWEEN = {"JOIN", "JOIN_KIND", "UNION", "INTERSECT", "WITHOUT"}
+_CONSTANT = {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}
+
 _GROUPS = (
-    ("a relation", {"NAME", "LPAR", "SELECT", "PROJECT", "WINDOW", "AGGREGATE", "W"}),
-    ("an expression", {"NAME", "LPAR", "NUMBER", "STRING", "TRUE", "FALSE", "MINUS", "NOT"}),
-    ("an expression", {"NAME", "LPAR", "NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}),
-    ("a constant", {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS", "NAME", "MOMENT"}),
-    ("a constant", {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}),
-    ("a statement", {"NAME", "STREAM", "TABLE", "SET", "EMIT"}),
+    ("a relation", {"NAME", "LPAR", *_OPERATORS}),
+    ("an operator on relations", {"LPAR", "LSQB", *_BETWEEN}),
+    ("an operator on relations", {"LPAR", *_BETWEEN}),
+    ("an operator on relations", _BETWEEN),
+    ("an expression", {"NAME", "LPAR", "CASE", "NOT", *_CONSTANT}),
+    ("an expression", {"NAME", "LPAR", "CASE", *_CONSTANT}),
+    ("a constant", {"NAME", "MOMENT", *_CONSTANT}),
+    ("a constant", _CONSTANT),
+    ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "EMIT"}),
     ("a comparison", {"EQUAL", "COMPARATOR", "IN", "NOT"}),
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
+    ("an operator", {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
     ("an operator", {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}),
     ("a condition", {"NAME", "ALTER"}),
 )
@@ -36,14 +60,20 @@ _GROUPS = (
 _SECOND_SPELLINGS = {
     "SELECT_SIGN",
     "PROJECT_SIGN",
+    "RENAME_SIGN",
+    "DISTINCT_SIGN",
+    "SORT_SIGN",
     "JOIN_SIGN",
+    "OUTER_JOIN_SIGN",
     "UNION_SIGN",
+    "INTERSECT_SIGN",
     "AGGREGATE_SIGN",
     "NOT_SIGN",
     "AND_SIGN",
     "OR_SIGN",
     "ALTER_SIGN",
     "ARROW_SIGN",
+    "LESSTHAN",  # arrays: only outputs have them
     "UNICODE_MINUS",
 }
 """Understood, not advertised."""
@@ -53,7 +83,7 @@ _CHARACTERS = {
     "”": "strings are written in straight quotes",
     "`": "strings are written in double or single quotes",
     "&": "conjunction is written `and`",
-    "|": "disjunction is written `or`",
+    "|": "disjunction is written `or`; `concat(a, b)` joins strings",
     "!": "negation is written `not`",
 }
 
@@ -92,9 +122,6 @@ def _illegal(text: str, source: str, position: int) -> Diagnostic:
         line = text[position:].split("\n", 1)[0].rstrip()
         place = _at(text, source, position, len(line))
         return Diagnostic("RQ006", "error", "a string without its closing quote", place)
-    if character in LATER:
-        place = _at(text, source, position, 1)
-        return Diagnostic("RQ001", "error", f"operator `{LATER[character]}` is not available yet", place)
     if number := re.compile(r"\d[\w.]*").match(text, position):
         place = _at(text, source, position, len(number[0]))
         help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from attrs import frozen
+
 from cedilla.grammar import syntax
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 
 _WIDTH = 110
+_STEP = 2
 _COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
 _LEVELS = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 _NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
+_LOOSE = (syntax.Union, syntax.Minus)
 
 
 def format_query(query: Query, text: str | None = None) -> str:
@@ -57,13 +61,16 @@ def format_statement(statement: Statement) -> str:
     match statement:
         case syntax.StreamDeclaration():
             return _stream(statement)
+        case syntax.OperatorDeclaration():
+            return _declared(statement)
         case syntax.Setting(name, value):
             return f"set {name} = {value};"
         case syntax.Definition(name, relation):
-            return f"{name} := {format_relation(relation)};"
+            head = f"{name} := "
+            return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
         case syntax.Emit(relation, format, path, original_units):
-            units = " in original units" if original_units else ""
-            return f"emit {format_relation(relation)} to {format} {quote(path)}{units};"
+            tail = f" to {format} {quote(path)}{' in original units' if original_units else ''};"
+            return f"emit {_laid(relation, _Place(0, len('emit '), len(tail)))}{tail}"
 
 
 def _stream(stream: syntax.StreamDeclaration) -> str:
@@ -82,6 +89,21 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     return "\n  ".join([declared, *clauses]) + ";"
 
 
+def _declared(operator: syntax.OperatorDeclaration) -> str:
+    parts = [f"operator {operator.name}({', '.join(operator.inputs)})"]
+    for word, names in (
+        ("foundation", operator.foundation),
+        ("merge", operator.merge),
+        ("accumulate", operator.accumulate),
+    ):
+        parts.append(f"{word} {{{', '.join(names)}}}")
+    if operator.returns is not None:
+        parts.append(f"returns ({', '.join(map(_attribute, operator.returns))})")
+    parts.append(f"from {quote(operator.function)}")
+    line = " ".join(parts) + ";"
+    return line if len(line) <= _WIDTH else "\n  ".join(parts) + ";"
+
+
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
     domain = "" if attribute.domain is None else f" in {_pattern(attribute.domain)}"
@@ -89,6 +111,8 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
 
 
 def _type(type: syntax.TypeName) -> str:
+    if type.element is not None:
+        return f"{type.name}<{_type(type.element)}>"
     parameters = ", ".join(str(parameter) for parameter in type.parameters)
     return f"{type.name}({parameters})" if parameters else type.name
 
@@ -121,12 +145,141 @@ def format_relation(relation: Relation) -> str:
         case syntax.Reference(name):
             return name
         case syntax.Union(left, right):
-            return f"{format_relation(left)} union {_side(right, syntax.Union)}"
-        case syntax.Join(left, right, on):
-            sides = f"{_side(left, syntax.Union)} join {_side(right, syntax.Union, syntax.Join)}"
-            return f"{sides} on {_pairs(on)}"
+            return f"{format_relation(left)} union {_side(right, *_LOOSE)}"
+        case syntax.Minus(left, right, all):
+            return f"{format_relation(left)} minus{' all' if all else ''} {_side(right, *_LOOSE)}"
+        case syntax.Intersect(left, right, all):
+            word = " intersect all " if all else " intersect "
+            return f"{_side(left, *_LOOSE)}{word}{_side(right, *_LOOSE, syntax.Intersect)}"
+        case syntax.Join(left, right, on, kind):
+            word = " join " if kind == "inner" else f" {kind} join "
+            looser = (*_LOOSE, syntax.Intersect)
+            return f"{_side(left, *looser)}{word}{_side(right, *looser, syntax.Join)} on {_pairs(on)}"
+        case syntax.Applied(name, (lone,)):
+            return f"{name}({format_relation(lone)})"
+        case syntax.Applied(name, inputs):
+            sides = [_side(each, *_LOOSE, syntax.Intersect, syntax.Join) for each in inputs]
+            return f"{name}({', '.join(sides)})"
         case _:
             return f"{_operator(relation)}({format_relation(relation.input)})"
+
+
+# --- long relations, over several lines ---
+
+
+@frozen
+class _Place:
+    """Where a text begins: the indentation of its line, its own column; how much follows on its last line."""
+
+    indent: int
+    column: int
+    tail: int = 0
+
+    def inside(self, tail: int = 0) -> _Place:
+        """A line of its own, one step further in."""
+        return _Place(self.indent + _STEP, self.indent + _STEP, tail)
+
+    def fits(self, text: str) -> bool:
+        return self.column + len(text) + self.tail <= _WIDTH
+
+
+def _laid(relation: Relation, place: _Place) -> str:
+    """A relation, on one line where it fits; else its operators, inputs and parameters stand on their own."""
+    flat = format_relation(relation)
+    if place.fits(flat):
+        return flat
+    match relation:
+        case syntax.Reference():
+            return flat
+        case syntax.Union() | syntax.Minus() | syntax.Intersect() | syntax.Join():
+            return _laid_chain(relation, place)
+        case syntax.Applied(name, inputs):
+            return _laid_inputs(f"{name}(", inputs, place)
+        case _:
+            head = f"{_operator(relation)}("
+            if place.column + len(head) <= _WIDTH:
+                return _laid_inputs(head, (relation.input,), place)
+            head, short = _laid_operator(relation, place.indent), format_relation(relation.input)
+            if _Place(place.indent, place.indent + len("]("), place.tail + 1).fits(short):
+                return f"{head}{short})"
+            return _laid_inputs(head, (relation.input,), place)
+
+
+def _laid_inputs(head: str, inputs: tuple[Relation, ...], place: _Place) -> str:
+    margin = " " * place.indent
+    looser = (*_LOOSE, syntax.Intersect, syntax.Join) if len(inputs) > 1 else ()
+    lines = [f"{margin}{' ' * _STEP}{_laid_side(each, place.inside(1), *looser)}" for each in inputs]
+    return f"{head}\n{f',{chr(10)}'.join(lines)}\n{margin})"
+
+
+def _laid_chain(relation: syntax.TwoInputs, place: _Place) -> str:
+    """`a` and, each on a line of its own, `union b`, `union c`."""
+    match relation:
+        case syntax.Union():
+            word, on, left, right = "union", "", (), _LOOSE
+        case syntax.Minus(all=all):
+            word, on, left, right = f"minus{' all' if all else ''}", "", (), _LOOSE
+        case syntax.Intersect(all=all):
+            word, on = f"intersect{' all' if all else ''}", ""
+            left, right = _LOOSE, (*_LOOSE, syntax.Intersect)
+        case syntax.Join(on=pairs, kind=kind):
+            word, on = "join" if kind == "inner" else f"{kind} join", f" on {_pairs(pairs)}"
+            left = (*_LOOSE, syntax.Intersect)
+            right = (*left, syntax.Join)
+    first = _Place(place.indent, place.column)
+    if isinstance(relation.left, (syntax.Union, syntax.Minus, syntax.Intersect, syntax.Join)) and not (
+        isinstance(relation.left, left)
+    ):  # one chain is broken everywhere or nowhere
+        begun = _laid_chain(relation.left, first)
+    else:
+        begun = _laid_side(relation.left, first, *left)
+    second = place.inside(len(on) + place.tail)
+    moved = _Place(second.indent, second.column + len(word) + 1, second.tail)
+    return f"{begun}\n{' ' * second.indent}{word} {_laid_side(relation.right, moved, *right)}{on}"
+
+
+def _laid_side(relation: Relation, place: _Place, *looser: type[Relation]) -> str:
+    if not isinstance(relation, looser):
+        return _laid(relation, place)
+    return f"({_laid(relation, _Place(place.indent, place.column + 1, place.tail + 1))})"
+
+
+def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
+    """`project[` with an item per line, as far as an operator has such parts, and `](`."""
+    clauses: list[str] = []
+    match relation:
+        case syntax.Select(predicate):
+            word, parts = "select", _connected(predicate)
+        case syntax.Project(items):
+            word, parts = "project", _separated(map(_item, items))
+        case syntax.Rename(pairs):
+            word, parts = "rename", _separated(f"{pair.name} as {pair.alias}" for pair in pairs)
+        case syntax.Aggregate(None, calls, by):
+            word, parts = "aggregate", _separated(map(_call, calls))
+            clauses = [f"by {', '.join(by)}"] if by else []
+        case _:
+            return f"{_operator(relation)}("
+    margin = " " * indent
+    lines = "".join(f"{margin}{' ' * _STEP}{part}\n" for part in [*parts, *clauses])
+    return f"{word}[\n{lines}{margin}]("
+
+
+def _separated(parts: Iterable[str]) -> list[str]:
+    *others, last = parts
+    return [*(f"{part}," for part in others), last]
+
+
+def _connected(predicate: Expression) -> list[str]:
+    """The operands of the loosest connective of a predicate, each but the first after its word."""
+    if not isinstance(predicate, syntax.Binary) or predicate.operator not in ("and", "or"):
+        return [format_expression(predicate)]
+    operator, level = predicate.operator, _LEVELS[predicate.operator]
+    operands: list[str] = []
+    rest: Expression = predicate
+    while isinstance(rest, syntax.Binary) and rest.operator == operator:
+        operands.append(f"{operator} {_within(rest.right, level + 1)}")
+        rest = rest.left
+    return [_within(rest, level), *reversed(operands)]
 
 
 def _side(relation: Relation, *looser: type[Relation]) -> str:
@@ -145,7 +298,7 @@ def _pair(pair: syntax.JoinPair) -> str:
     return f"{format_expression(pair.left)} = {format_expression(pair.right)}"
 
 
-def _operator(relation: syntax.Select | syntax.Project | syntax.Window | syntax.Aggregate) -> str:
+def _operator(relation: syntax.OneInput) -> str:
     match relation:
         case syntax.Select(predicate):
             return f"select[{format_expression(predicate)}]"
@@ -154,6 +307,20 @@ def _operator(relation: syntax.Select | syntax.Project | syntax.Window | syntax.
         case syntax.Window(length, every, on, alias):
             slide = "" if every is None else f" every {_measure(every)}"
             return f"window[{_measure(length)}{slide} on {on} as {alias}]"
+        case syntax.Rename(pairs):
+            return f"rename[{', '.join(f'{pair.name} as {pair.alias}' for pair in pairs)}]"
+        case syntax.Distinct(on):
+            return f"distinct[{', '.join(on)}]" if on else "distinct"
+        case syntax.Sort(keys):
+            return f"sort[{_keys(keys)}]"
+        case syntax.Top(count, keys, per):
+            return f"top[{count} by {_keys(keys)}{_clause('per', per)}]"
+        case syntax.Limit(count):
+            return f"limit[{count}]"
+        case syntax.CountWindow(size, per, alias):
+            return f"window[{size} rows{_clause('per', per)} as {alias}]"
+        case syntax.Session(gap, on, per, alias):
+            return f"session[{_measure(gap)} on {on}{_clause('per', per)} as {alias}]"
         case syntax.Aggregate(function, calls, by, excepts):
             computed = function or ", ".join(_call(call) for call in calls)
             return f"aggregate[{computed}{_clause('by', by)}{_clause('except', excepts)}]"
@@ -165,8 +332,15 @@ def _item(item: syntax.ProjectItem) -> str:
 
 
 def _call(call: syntax.AggregateCall) -> str:
-    argument = "" if call.argument is None else format_expression(call.argument)
-    return f"{call.function}({argument}) as {call.alias}"
+    arguments = ", ".join(format_expression(argument) for argument in call.arguments)
+    inside = f"{'distinct ' if call.distinct else ''}{arguments}"
+    if call.where is not None:
+        inside += f"{' ' if inside else ''}where {format_expression(call.where)}"
+    return f"{call.function}({inside}) as {call.alias}"
+
+
+def _keys(keys: tuple[syntax.SortKey, ...]) -> str:
+    return ", ".join(f"{key.name} desc" if key.descending else key.name for key in keys)
 
 
 def _clause(word: str, names: Iterable[str] | None) -> str:
@@ -196,6 +370,18 @@ def format_expression(expression: Expression) -> str:
             return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_set(values)}"
         case syntax.InRange(operand, range, negated):
             return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_pattern(range)}"
+        case syntax.Scalar(name, arguments):
+            return f"{name}({', '.join(format_expression(argument) for argument in arguments)})"
+        case syntax.Case(branches, otherwise):
+            return f"case {' '.join(map(_branch, branches))}{_else(otherwise)} end"
+
+
+def _branch(branch: syntax.Branch) -> str:
+    return f"when {format_expression(branch.condition)} then {format_expression(branch.value)}"
+
+
+def _else(otherwise: Expression | None) -> str:
+    return "" if otherwise is None else f" else {format_expression(otherwise)}"
 
 
 def _within(expression: Expression, level: int) -> str:

@@ -10,20 +10,61 @@ from lark import Token
 
 from cedilla.grammar.diagnostics import Diagnostic, Span
 
-LATER: dict[str, str] = {
-    **{word: word for word in ("intersect", "minus", "distinct", "sort", "top", "rename")},
-    **{side: f"{side} join" for side in ("left", "right", "full", "semi", "anti")},
-    "∩": "intersect",
-    "−": "minus",
-    "δ": "distinct",
-    "τ": "sort",
-    "ρ": "rename",
+_FOREIGN_JOINS = {
+    "right": "`B left join A on k` says the same as a right join",
+    "full": "a full join is the union of `A left join B on k` and `B anti join A on k`",
+    "inner": "`A join B on k` is the inner join",
+    "cross": "a join requires attributes that are equal",
 }
-"""Words and signs of operators that the language has a place for but not yet a meaning."""
 
-_OPERATORS = ("select", "project", "join", "union", "window", "aggregate")
-_STATEMENTS = ("stream", "table", "set", "emit")
-_STARTS = ("STREAM", "TABLE", "SET", "EMIT")
+_OPERATORS = (
+    *("select", "project", "join", "union", "intersect", "minus", "rename", "distinct", "sort", "top"),
+    *("limit", "window", "session", "aggregate"),
+)
+_STATEMENTS = ("stream", "table", "operator", "set", "emit")
+_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "EMIT")
+
+_CLAUSES = {
+    "where": "tuples are selected by `select[t > 90](R)`",
+    "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
+    "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
+    "order": "tuples are sorted by `sort[t desc](R)`",
+    "limit": "the first tuples to arrive are `limit[5](R)`",
+    "as": "a relation is named by `name := relation;`",
+}
+"""What other languages write behind a relation."""
+
+_TESTS = {
+    "is": "`isnull(x)` and `isnotnull(x)` tell whether a value is undefined",
+    "between": "a range is written `x in [1, 10]`",
+    "like": "`like(x, 'a%')` compares with a pattern",
+    "rlike": "`rlike(x, '[a-z]+')` compares with a regular expression",
+    "div": "`floor(a / b)` divides whole numbers",
+    "mod": "the remainder is written `a % b`",
+    "?": "a choice is written `if(condition, a, b)` or `case when condition then a else b end`",
+}
+"""What other languages write behind an expression."""
+
+_BRACKETED = {
+    "SELECT": "[t > 90]",
+    "PROJECT": "[l, t]",
+    "RENAME": "[t as temperature]",
+    "SORT": "[t desc]",
+    "TOP": "[10 by t desc per l]",
+    "LIMIT": "[5]",
+    "WINDOW": "[300 on ts as wid]",
+    "SESSION": "[5 minutes on ts per user as sid]",
+    "AGGREGATE": "[avg(t) as mean by l]",
+}
+"""Operators with parameters, for example these."""
+
+_NAMED = {
+    "rename": "a new name is written behind the old one: `rename[t as temperature](R)`",
+    "session": "a session requires a name: `session[5 minutes on ts per user as sid](R)`",
+    "aggregate": "an aggregate requires a name: `avg(t) as mean`",
+    "γ": "an aggregate requires a name: `avg(t) as mean`",
+    "ρ": "a new name is written behind the old one: `ρ[t as temperature](R)`",
+}
 
 
 @frozen
@@ -96,15 +137,36 @@ def change(slip: Slip) -> Diagnostic | None:
     return None
 
 
-def later_operator(slip: Slip) -> Diagnostic | None:
-    """An operator that is not available yet, before or between its inputs."""
+def foreign_join(slip: Slip) -> Diagnostic | None:
+    """Joins and operators that other languages have: `right join`, `left outer join`, `except`, `union all`."""
+    if slip.found == "outer" and slip.last.type == "JOIN_KIND":
+        return slip.unexpected("an outer join is written `A left join B on k`")
     if "JOIN" not in slip.accepts:
         return None
-    if slip.found in LATER:
-        return slip.complain(f"operator `{LATER[slip.found]}` is not available yet")
-    if slip.found in ("[", "(") and slip.last in LATER:
-        name = LATER[slip.last]
-        return slip.complain(f"operator `{name}` is not available yet", at=span_of(slip.last, slip.source))
+    if slip.found in _FOREIGN_JOINS:
+        return slip.complain(f"there is no `{slip.found} join`", _FOREIGN_JOINS[slip.found])
+    if slip.found in ("-", "except"):
+        return slip.unexpected("the difference of relations is written `A minus B`")
+    if slip.last == "all" and slip.before[-2] in ("union", "∪"):
+        help = "a union keeps all tuples; `distinct(A union B)` leaves out equal ones"
+        return slip.complain("unexpected `all`", help, span_of(slip.last, slip.source))
+    return None
+
+
+def foreign_clause(slip: Slip) -> Diagnostic | None:
+    """`R where t > 90`, `x is null`, `x between 1 and 5`, `x in (1, 2, 3)`, `cast(x as int)`."""
+    found = str(slip.found)
+    if "JOIN" in slip.accepts and found in _CLAUSES and slip.found.line == slip.last.end_line:
+        return slip.unexpected(_CLAUSES[found])
+    if {"PLUS", "AND"} <= slip.accepts:
+        if found == "as" and "cast" in map(str, slip.before):
+            return slip.unexpected(
+                "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` ..."
+            )
+        if found in _TESTS:
+            return slip.unexpected(_TESTS[found])
+    if found == "," and slip.accepts == frozenset(("RSQB", "RPAR")):
+        return slip.unexpected("a set is written in braces: `x in {1, 2, 3}`")
     return None
 
 
@@ -117,14 +179,16 @@ def unknown_operator(slip: Slip) -> Diagnostic | None:
     return slip.complain(f"unknown operator `{slip.last}`", help, span_of(slip.last, slip.source))
 
 
-def function_call(slip: Slip) -> Diagnostic | None:
-    """`floor(x)` or `case ...` in an expression."""
-    if "PLUS" not in slip.accepts or slip.last.type != "NAME":
-        return None
-    at = span_of(slip.last, slip.source)
-    if slip.found == "(":
-        return slip.complain(f"function `{slip.last}` is not available yet in an expression", at=at)
-    return slip.complain("`case` is not available yet", at=at) if slip.last == "case" else None
+def unfinished_case(slip: Slip) -> Diagnostic | None:
+    """`case x when 1 then ...`, a branch without its `then`, a `case` without its `end`."""
+    if slip.last == "case" and "WHEN" in slip.accepts:
+        return slip.unexpected("a case begins with a condition: `case when x = 1 then a else b end`")
+    closing = slip.found in ("]", ")", ";", ",", "as", "end", "else", "when")
+    if "THEN" in slip.accepts and closing:
+        return slip.unexpected("a condition is followed by its value: `case when x = 1 then a else b end`")
+    if "END" in slip.accepts and closing:
+        return slip.unexpected("a case ends with `end`: `case when x = 1 then a else b end`")
+    return None
 
 
 def missing_semicolon(slip: Slip) -> Diagnostic | None:
@@ -146,15 +210,15 @@ def unknown_statement(slip: Slip) -> Diagnostic | None:
     if slip.found in ("=", ":"):
         return slip.unexpected("a definition is written `name := relation;`")
     at = span_of(slip.last, slip.source)
-    if slip.last == "operator":
-        return slip.complain("`operator` declarations are not available yet", at=at)
     guess = closest(slip.last, _STATEMENTS)
     help = f"the closest statement is `{guess}`" if guess else "a definition is written `name := relation;`"
     return slip.complain(f"unknown statement `{slip.last}`", help, at)
 
 
 def missing_from(slip: Slip) -> Diagnostic | None:
-    """A source without a place to read from."""
+    """A source without a place to read from, an operator without its function."""
+    if {"FROM", "FOUNDATION"} <= slip.accepts:
+        return slip.unexpected('an operator requires its function: `from "module:function"`')
     if not slip.requires("FROM"):
         return None
     return slip.unexpected('a source requires a place to read from: `from json "path"`')
@@ -171,26 +235,40 @@ def missing_place(slip: Slip) -> Diagnostic | None:
 
 def missing_on(slip: Slip) -> Diagnostic | None:
     """A join without its attributes."""
-    if not slip.requires("ON"):
+    if "ON" not in slip.accepts or not slip.accepts <= {"ON", "LPAR", "LSQB"}:
         return None
     return slip.unexpected("a join requires its attributes: `A join B on s` or `A join B on A.s = B.k`")
 
 
 def missing_alias(slip: Slip) -> Diagnostic | None:
-    """A computed attribute without a name."""
-    if not slip.requires("AS"):
+    """A computed attribute, a window, a session without a name."""
+    if "AS" not in slip.accepts or not slip.accepts <= {"AS", "COMMA"}:
         return None
-    example = "an aggregate requires a name: `avg(t) as mean`"
     window = "a window requires a name: `window[300 on ts as wid]`"
-    return slip.unexpected(example if slip.last == ")" else window)
+    if "rows" in map(str, slip.before[-6:]):
+        window = "a window requires a name: `window[10 rows per user as n]`"
+    return slip.unexpected(_NAMED.get(_operator(slip), window))
+
+
+def _operator(slip: Slip) -> str:
+    """The word before the bracket that is still open."""
+    depth = 0
+    for place in range(len(slip.before) - 1, 0, -1):
+        token = str(slip.before[place])
+        depth += (token in ("]", ")")) - (token in ("[", "("))
+        if depth < 0 and token == "[":
+            return str(slip.before[place - 1])
+    return ""
 
 
 def missing_parenthesis(slip: Slip) -> Diagnostic | None:
     """Operators without `[...]` or `(...)`, parentheses left open or closed too often."""
     if slip.requires("LPAR") and slip.last == "]":
         return slip.unexpected("the input of an operator is written in parentheses: `select[t > 90](R)`")
-    if slip.requires("LSQB") and slip.last.type in ("SELECT", "PROJECT", "WINDOW", "AGGREGATE"):
-        return slip.unexpected(f"parameters are written in brackets: `{slip.last}[...](R)`")
+    example = _BRACKETED.get(slip.last.type)
+    here = slip.requires("LSQB") or slip.found.line == slip.last.end_line
+    if example and here and "LSQB" in slip.accepts and slip.found.type in ("LPAR", "NAME", "NUMBER"):
+        return slip.unexpected(f"parameters are written in brackets: `{slip.last}{example}(R)`")
     if slip.found == ")" and not _open(slip):
         return slip.unexpected("this parenthesis closes nothing")
     if slip.found in (";", "]", "]]") and "RPAR" in slip.accepts and _open(slip):
@@ -232,9 +310,10 @@ def _listed(words: Iterable[str]) -> str:
 SLIPS: tuple[Rule, ...] = (
     brackets,
     change,
-    later_operator,
+    foreign_join,
+    foreign_clause,
     unknown_operator,
-    function_call,
+    unfinished_case,
     missing_semicolon,
     unknown_statement,
     missing_from,

@@ -30,6 +30,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 
 BinaryOperator = OneOf["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"]
 Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
+JoinKind = OneOf["inner", "left", "semi", "anti"]
 
 
 @frozen(kw_only=True)
@@ -93,7 +94,31 @@ class InRange(Node):
     negated: bool = False
 
 
-Expression = Attribute | Literal | Unary | Binary | InSet | InRange
+@frozen
+class Scalar(Node):
+    """`floor(x)`: a scalar function of Spark SQL by its name."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+@frozen
+class Branch(Node):
+    """`when condition then value` of a `case`."""
+
+    condition: Expression
+    value: Expression
+
+
+@frozen
+class Case(Node):
+    """`case when a then b else c end`: the value of the first branch whose condition is true."""
+
+    branches: tuple[Branch, ...]
+    otherwise: Expression | None = None
+
+
+Expression = Attribute | Literal | Unary | Binary | InSet | InRange | Scalar | Case
 
 
 # --- patterns, shared by domains, descriptions and punctuations ---
@@ -150,10 +175,14 @@ class Measure(Node):
 
 @frozen
 class TypeName(Node):
-    """One of `TYPES`; only `decimal` has parameters, precision and scale."""
+    """One of `TYPES`; only `decimal` has parameters, precision and scale.
+
+    In the accents of outputs also `array`, which alone has an `element`.
+    """
 
     name: str
     parameters: tuple[int, ...] = ()
+    element: TypeName | None = None
 
 
 @frozen
@@ -188,6 +217,22 @@ class StreamDeclaration(Node):
 
 
 @frozen
+class OperatorDeclaration(Node):
+    """`operator smooth(R) foundation {t} merge {} accumulate {s} returns (...) from "module:function";`
+
+    (paper, section 6). `returns` is `None` where the output has the attributes of the inputs.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    function: str
+    foundation: tuple[str, ...] = ()
+    merge: tuple[str, ...] = ()
+    accumulate: tuple[str, ...] = ()
+    returns: tuple[AttributeDeclaration, ...] | None = None
+
+
+@frozen
 class Setting(Node):
     """`set drop = eager;`: name and value are found in `SETTINGS`."""
 
@@ -213,7 +258,7 @@ class Emit(Node):
     original_units: bool = False
 
 
-Statement = StreamDeclaration | Setting | Definition | Emit
+Statement = StreamDeclaration | OperatorDeclaration | Setting | Definition | Emit
 
 
 @frozen
@@ -266,6 +311,24 @@ class Union(Node):
 
 
 @frozen
+class Intersect(Node):
+    """`left intersect right`, with `all` of bags."""
+
+    left: Relation
+    right: Relation
+    all: bool = False
+
+
+@frozen
+class Minus(Node):
+    """`left minus right`, with `all` of bags."""
+
+    left: Relation
+    right: Relation
+    all: bool = False
+
+
+@frozen
 class JoinPair(Node):
     """`a.x = b.y`; `s` alone stands for `s = s`."""
 
@@ -275,11 +338,99 @@ class JoinPair(Node):
 
 @frozen
 class Join(Node):
-    """`left join right on pairs`."""
+    """`left join right on pairs`; `kind` is the word before `join`, `inner` where there is none."""
 
     left: Relation
     right: Relation
     on: tuple[JoinPair, ...]
+    kind: JoinKind = "inner"
+
+
+@frozen
+class Renamed(Node):
+    """`t as temperature`."""
+
+    name: str
+    alias: str
+
+
+@frozen
+class Rename(Node):
+    """`rename[t as temperature](input)`: all other attributes stay, later ones too."""
+
+    items: tuple[Renamed, ...]
+    input: Relation
+
+
+@frozen
+class Distinct(Node):
+    """`distinct(input)`, or `distinct[k](input)`: the first tuple for each value of k."""
+
+    on: tuple[str, ...]
+    input: Relation
+
+
+@frozen
+class SortKey(Node):
+    """`l desc`."""
+
+    name: str
+    descending: bool = False
+
+
+@frozen
+class Sort(Node):
+    """`sort[wid, l desc](input)`."""
+
+    keys: tuple[SortKey, ...]
+    input: Relation
+
+
+@frozen
+class Top(Node):
+    """`top[10 by price desc per auction](input)`."""
+
+    count: int
+    keys: tuple[SortKey, ...]
+    per: tuple[str, ...]
+    input: Relation
+
+
+@frozen
+class Limit(Node):
+    """`limit[10](input)`: the first tuples to arrive."""
+
+    count: int
+    input: Relation
+
+
+@frozen
+class CountWindow(Node):
+    """`window[10 rows per user as n](input)`."""
+
+    size: int
+    per: tuple[str, ...]
+    alias: str
+    input: Relation
+
+
+@frozen
+class Session(Node):
+    """`session[5 minutes on ts per user as sid](input)`."""
+
+    gap: Measure
+    on: str
+    per: tuple[str, ...]
+    alias: str
+    input: Relation
+
+
+@frozen
+class Applied(Node):
+    """`smooth(R)`: a declared operator over its inputs."""
+
+    operator: str
+    inputs: tuple[Relation, ...]
 
 
 @frozen
@@ -295,11 +446,13 @@ class Window(Node):
 
 @frozen
 class AggregateCall(Node):
-    """`avg(t) as mean`, `count() as n`."""
+    """`avg(t) as mean`, `count() as n`, `count(distinct s where t > 9) as hot`."""
 
     function: str
-    argument: Expression | None
+    arguments: tuple[Expression, ...]
     alias: str
+    distinct: bool = False
+    where: Expression | None = None
 
 
 @frozen
@@ -316,7 +469,11 @@ class Aggregate(Node):
     input: Relation
 
 
-Relation = Reference | Select | Project | Union | Join | Window | Aggregate
+OneInput = (
+    Select | Project | Rename | Distinct | Sort | Top | Limit | Window | CountWindow | Session | Aggregate
+)
+TwoInputs = Union | Intersect | Minus | Join
+Relation = Reference | OneInput | TwoInputs | Applied
 
 
 # --- markers ---

@@ -101,6 +101,22 @@ class TermBuilder(Transformer[Token, Any]):
             return syntax.Attribute(str(first), span=self._span(meta))
         return syntax.Attribute(str(second), str(first), span=self._span(meta))
 
+    def scalar(self, meta: Meta, name: Token, arguments: tuple[Expression, ...] | None) -> syntax.Scalar:
+        return syntax.Scalar(str(name).lower(), arguments or (), span=self._span(meta))
+
+    def arguments(self, _meta: Meta, *arguments: Expression) -> tuple[Expression, ...]:
+        return arguments
+
+    def case(self, meta: Meta, _case: Token, *parts: Any) -> syntax.Case:
+        *branches, otherwise = parts
+        return syntax.Case(tuple(branches), otherwise, span=self._span(meta))
+
+    def branch(self, meta: Meta, condition: Expression, value: Expression) -> syntax.Branch:
+        return syntax.Branch(condition, value, span=self._span(meta))
+
+    def otherwise(self, _meta: Meta, value: Expression) -> Expression:
+        return value
+
     # --- constants and patterns ---
 
     def literal(self, meta: Meta, *tokens: Token) -> syntax.Literal:

@@ -8,6 +8,7 @@
 | edges    | `intake`, `quarantine`, `encode`                  | decode once, encode once, reject            |
 | control  | `control`, `advance`, `announce`, `held`          | move markers through the plan without Spark |
 | recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
+| streams  | `follow`, `validate`, `canonize`, `status`        | tools for one stream, without Spark         |
 """
 
 from __future__ import annotations

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.markers import Accent, Add, Drop, accent_text, read_accent, read_punctuation
-from cedilla.compiler.operators import Aggregate, Join
+from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control import CutBefore, SourceState
-from cedilla.runtime.sources.jsonl import MarkerLine
+
+if TYPE_CHECKING:
+    from cedilla.runtime.sources.marker import MarkerLine
 
 
 @frozen
@@ -72,19 +74,23 @@ def advance(
     return result
 
 
+_SPOILT = (
+    "a line that is meant as a marker is no JSON object",
+    'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}',
+)
+
+
 def _apply(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine
 ) -> tuple[SourceState, Literal["accent", "punctuation"]]:
     state = states[source]
     if marker.kind == "spoilt":
-        raise _refused(
-            "RQ212",
-            "a line that is meant as a marker is no JSON object",
-            'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}',
-        )
+        raise _refused("RQ212", *(marker.problem or _SPOILT))
     if marker.kind == "punctuation":
-        return state.punctuate(read_punctuation(marker.text, state.types), marker.position), "punctuation"
-    accent = read_accent(marker.text, state.types)
+        return state.punctuate(
+            read_punctuation(marker.wire(state.types), state.types), marker.position
+        ), "punctuation"
+    accent = read_accent(marker.wire(state.types), state.types)
     after = state.accent(accent, marker.position)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
@@ -154,13 +160,11 @@ def _check_functions(plan: Plan, source: str, added: Add) -> None:
 
 
 def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:
-    """Whether an added attribute could meet one of its name in some join."""
-    if not any(isinstance(operator, Join) for operator in plan.operators):
-        return False
+    """Whether an added attribute could meet one of its name in some operator of two inputs, or a computed one."""
     elsewhere = any(name in state.types for other, state in states.items() if other != source)
     computed = any(name in plan.start[operator.name].types for operator in plan.operators)
     twice = any(
-        isinstance(operator, Join)
+        len(operator.inputs) == 2
         and all(source in {node.name for node in plan.ancestors(i)} for i in operator.inputs)
         for operator in plan.operators
     )
@@ -171,21 +175,19 @@ def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> No
     if (operator := _conflict(plan, {n: s.facts() for n, s in states.items()}, name)) is not None:
         raise _refused(
             "RQ210",
-            f"`{name}` would come from both inputs of the join `{operator}` (J2)",
-            f"a projection of one input can rename or leave out `{name}`",
+            f"`{name}` would clash with another `{name}` in {operator.title} `{operator.name}` (J2)",
+            f"a projection of its input can rename or leave out `{name}`",
         )
     most = {n: s.facts_during(s.closed) for n, s in states.items()}
     if _conflict(plan, most, name) is not None:
         raise CutBefore  # the other input has dropped it in this very epoch
 
 
-def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> str | None:
+def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator | None:
     facts = derive(plan, sources)
     for operator in plan.operators:
-        if isinstance(operator, Join):
-            inputs = tuple(facts[i] for i in operator.inputs)
-            if operator.conflict(inputs) == name:
-                return operator.name
+        if operator.conflict(tuple(facts[i] for i in operator.inputs)) == name:
+            return operator
     return None
 
 

@@ -11,7 +11,7 @@ from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
 from cedilla.compiler.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import Operation, Tree
+from cedilla.compiler.regions import Operation, Tree, Universe
 from cedilla.runtime.control import leaves, translate
 
 _MANY = 64
@@ -48,34 +48,48 @@ class Markers:
 def announce(
     before: SinkState, during: Facts, after: Facts, *, original_units: bool = False
 ) -> tuple[SinkState, Markers]:
-    """The markers of an epoch and the sink's state after it.
+    """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
+    return finish(*begin(before, during), after, original_units=original_units)
 
-    `during`: the output's facts with all that tuples of the epoch may have; `after`: at the epoch's end.
-    With `original_units` nothing is ever encoded (paper, section 5: the absorbing alternative).
+
+def finish(
+    begun: SinkState, adds: tuple[str, ...], after: Facts, *, original_units: bool = False
+) -> tuple[SinkState, Markers]:
+    """The markers of an epoch, whose Adds and sink `begin` gave, and the sink's state after it.
+
+    `after`: the output's facts at the epoch's end. With `original_units` nothing is ever encoded (paper,
+    section 5: the absorbing alternative).
     """
-    adds, present = _adds(before, during)
-    punctuations = tuple(_punctuations(before, after))
-    alters, scale = ((), before.scale) if original_units else _alters(before, after)
-    drops, present = _drops(present, scale, after)
+    punctuations = tuple(_punctuations(begun, after))
+    alters, scale = ((), begun.scale) if original_units else _alters(begun, after)
+    drops, present = _drops(begun.present, scale, after)
     return SinkState(present, scale, after.closed), Markers(adds, punctuations, alters, drops)
 
 
-def _adds(before: SinkState, during: Facts) -> tuple[tuple[str, ...], dict[str, Tree]]:
+def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
+    """The sink once the Adds of an epoch are said, before its tuples, and their texts.
+
+    `during`: the output's facts with all that tuples of the epoch may have. Units begin anew with an Add, for
+    whoever reads the stream as for the query that wrote it (G32).
+    """
     texts: list[str] = []
-    present = dict(before.present)
+    present, scale = dict(before.present), dict(before.scale)
     for name, presence in during.present.items():
         told = present.get(name, ABSENT)
         new = regions.difference(_is_present(presence), regions.union(_is_present(told), during.closed))
+        new = _for_all_values(name, new, during)
         if regions.is_empty(new, during.universe):
             continue
         announced: Tree = False
         for text, box in _described(
-            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=True
+            new, during, scale, during.closed, Add(name, during.types[name]), outer=True
         ):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(told, announced, lambda _: PRESENT)
-    return tuple(texts), present
+        if name in scale:
+            scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
+    return SinkState(present, scale, before.closed), tuple(texts)
 
 
 def _drops(
@@ -89,7 +103,7 @@ def _drops(
             regions.map_leaves(presence, lambda leaf: leaf is not ABSENT),
             regions.map_leaves(now, lambda leaf: leaf is ABSENT),
         )
-        gone = regions.difference(gone, after.closed)
+        gone = _for_all_values(name, regions.difference(gone, after.closed), after)
         if regions.is_empty(gone, after.universe):
             continue
         announced: Tree = False
@@ -105,7 +119,7 @@ def _punctuations(before: SinkState, after: Facts) -> Iterator[str]:
     new = regions.difference(after.closed, before.closed)
     if regions.is_empty(new, after.universe):
         return
-    for box in _simple_boxes(new, after, after.closed):
+    for box in simple_boxes(new, after.universe, after.closed):
         raw = translate(regions.box(box), before.scale)
         for conditions, inside in regions.boxes(raw):
             if inside is True:
@@ -139,6 +153,12 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
     return tuple(texts), scale
 
 
+def _for_all_values(name: str, region: Tree, facts: Facts) -> Tree:
+    """A region without what is told of an attribute itself, as an Add or Drop of it must not (G23): what is
+    closed may tell its values apart, but an attribute is there or not whatever its values."""
+    return regions.exists(region, {name}, facts.universe)
+
+
 def _without(name: str, region: Tree, facts: Facts) -> Tree:
     """A region that does not tell tuples apart by an attribute, as the description of its own Alter must not
     (G23): grown into what is closed, where that is enough; else nothing, and the Alter is absorbed.
@@ -163,7 +183,7 @@ def _described(
     region: Tree, facts: Facts, scale: Mapping[str, Tree], free: Tree, primitive: Primitive, *, outer: bool
 ) -> Iterator[tuple[str, Tree]]:
     """Accents that together describe a region, each with the region that it announces."""
-    for box in _simple_boxes(region, facts, free):
+    for box in simple_boxes(region, facts.universe, free):
         told = {n: m for n, m in box.items() if m is not True}
         if outer:
             told = {n: m for n, m in told.items() if not m.undefined}
@@ -178,26 +198,31 @@ def _described(
                     yield accent_text(written, primitive), regions.box(told)
 
 
-def _simple_boxes(region: Tree, facts: Facts, free: Tree) -> list[regions.Box]:
+def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
     """Disjoint boxes that cover a region; each may grow into `free`, where nothing will ever come."""
-    plain = [box for box, inside in regions.boxes(region) if inside is True]
+    plain = list(_boxes(region))
     if len(plain) > _MANY:
         return list(plain)
     chosen: list[regions.Box] = []
     remaining = region
-    for start in plain:
-        if regions.intersection(remaining, regions.box(start)) is False:
+    while (start := next(_boxes(remaining), None)) is not None:
+        box: dict[str, Any] = start
+        if regions.is_empty(regions.box(box), universe):
+            remaining = regions.difference(remaining, regions.box(box))
             continue
-        box: dict[str, Any] = dict(start)
         allowed = regions.union(remaining, free)
         for name in list(box):
             for wider in _wider(box, name):
-                if regions.is_empty(regions.difference(regions.box(wider), allowed), facts.universe):
+                if regions.is_empty(regions.difference(regions.box(wider), allowed), universe):
                     box = wider
                     break
         chosen.append(box)
         remaining = regions.difference(remaining, regions.box(box))
     return chosen
+
+
+def _boxes(region: Tree) -> Iterator[dict[str, Any]]:
+    return (box for box, inside in regions.boxes(region) if inside is True)
 
 
 def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:

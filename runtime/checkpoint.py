@@ -20,7 +20,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.announce import SinkState
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.files import Files
-from cedilla.runtime.sources.jsonl import InputFile
+from cedilla.runtime.sources.base import InputFile
 from cedilla.runtime.state import Segment
 
 _VERSION = 1
@@ -82,7 +82,7 @@ class Checkpoint:
                 ]
             )
         records = self._files.list(f"{self.path}/commits")
-        return _load(json.loads(self._files.read(records[-1].path))) if records else Commit()
+        return load_commit(json.loads(self._files.read(records[-1].path))) if records else Commit()
 
     def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.
@@ -102,7 +102,7 @@ class Checkpoint:
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""
-        self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", json.dumps(_dump(record)))
+        self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", json.dumps(dump_commit(record)))
         for old in self._files.list(f"{self.path}/commits")[:-_KEPT_COMMITS]:
             self._files.delete(old.path)
 
@@ -110,7 +110,8 @@ class Checkpoint:
 # --- to and from JSON ------------------------------------------------------------------------------------
 
 
-def _dump(record: Commit) -> dict[str, Any]:
+def dump_commit(record: Commit) -> dict[str, Any]:
+    """A commit record as JSON values; `load_commit` reads it."""
     return {
         "version": _VERSION,
         "epoch": record.epoch,
@@ -124,7 +125,8 @@ def _dump(record: Commit) -> dict[str, Any]:
     }
 
 
-def _load(data: dict[str, Any]) -> Commit:
+def load_commit(data: dict[str, Any]) -> Commit:
+    """The commit record that a file of `CHECKPOINT/commits` holds."""
     return Commit(
         data["epoch"],
         data["batch"],

@@ -13,10 +13,12 @@ import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.runtime.console import Console
-from cedilla.runtime.options import Options, run_options
+from cedilla.runtime.options import Options, apply, run_options
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
+    from cedilla.runtime.reference import Output
+    from cedilla.runtime.schema import Schema
 
 _query = click.argument("query", metavar="QUERY")
 _format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -84,34 +86,268 @@ def compile_command(query: str, output: TextIO) -> None:
 
 @main.command()
 @_query
-@_format
-def explain(query: str, form: str) -> None:
-    """Show the plan: each operator with signature, invariants and reactions to accents. Starts no Spark."""
-    from cedilla.compiler.explain import explain_json, explain_text
+@click.option("--format", "form", type=click.Choice(["text", "json", "dot", "mermaid"]), default="text")
+@click.option(
+    "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
+)
+@click.option(
+    "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
+)
+@click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
+def explain(query: str, form: str, evolution: bool, trace: bool, spark: bool) -> None:
+    """Show the plan: each operator with signature, invariants, reactions to accents, state and its bound.
 
+    Or one of the other views. Starts no Spark.
+    """
+    from cedilla.compiler.views import show
+
+    chosen = [name for name, given in (("evolution", evolution), ("trace", trace), ("spark", spark)) if given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"one of --{' and --'.join(chosen)}, please")
+    if chosen and form in ("dot", "mermaid"):
+        raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
     console = Console()
     _, texts, compiled = _compile(query, console)
-    if form == "json":
-        console.out(_json(explain_json(compiled.plan, compiled.warnings)))
-    else:
-        console.out(explain_text(compiled.plan, console.color, compiled.warnings, texts))
+    console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts))
 
 
 @main.command()
 @_query
 @_format
-def check(query: str, form: str) -> None:
-    """Show the diagnostics of a query; exit status 1 if one is an error. Starts no Spark."""
+@click.option("--strict", is_flag=True, help="Exit status 1 also where state can grow without bound (RQ130).")
+def check(query: str, form: str, strict: bool) -> None:
+    """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
     console = Console()
     texts, found = _diagnose(query)
     if form == "json":
         console.out(_json({"version": 1, "diagnostics": [to_json(each) for each in found]}))
     else:
         console.out(render(found, texts) or f"{query}: nothing to complain about")
-    sys.exit(any(each.severity == "error" for each in found))
+    sys.exit(any(each.severity == "error" or (strict and each.code == "RQ130") for each in found))
+
+
+@main.command("trace")
+@_query
+@click.argument("more", metavar="[MARKER]...", nargs=-1)
+@click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, required=True)
+@_format
+def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str], ...], form: str) -> None:
+    """Show what every operator would do with accents and punctuations, one after the other, without running.
+
+    MARKERs without --on go to the same source. Exit status 1 where the query could not go on. Starts no Spark.
+    """
+    from cedilla.runtime.trace import marker_name, trace, trace_json, trace_text
+
+    if more and len({source for source, _ in given}) > 1:
+        raise click.UsageError("with several sources every marker requires an --on")
+    markers = [*given, *((given[0][0], text) for text in more)]
+    console = Console()
+    _, texts, compiled = _compile(query, console)
+    for source, _ in markers:
+        if source not in compiled.plan.source_of:
+            known = ", ".join(compiled.plan.source_of)
+            raise click.UsageError(f"the query has no source `{source}`; it has {known}")
+    texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
+    with _reported(console, texts):
+        if form == "json":
+            console.out(_json(trace_json(trace(compiled.plan, markers))))
+            return
+        for number, traced in enumerate(trace(compiled.plan, markers)):
+            console.out(("\n" if number else "") + trace_text(traced))
+
+
+@main.command("fmt")
+@click.argument("queries", metavar="QUERY...", nargs=-1, required=True)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; exit status 1 if a text would change."
+)
+def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
+    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no Spark."""
+    from cedilla.grammar.formatter import format_query
+    from cedilla.grammar.parser import parse_query
+
+    console = Console()
+    changed = False
+    for query in queries:
+        texts: dict[str, str] = {}
+        with _reported(console, texts):
+            name, text = _read(query)
+            texts[name] = text
+            laid_out = format_query(parse_query(text, name), text)
+        changed = changed or laid_out != text
+        if only_check and laid_out != text:
+            console.out(f"{name}: would be laid out differently")
+        elif not only_check and query == "-":
+            sys.stdout.write(laid_out)
+        elif not only_check and laid_out != text:
+            Path(query).write_text(laid_out, encoding="utf-8")
+    sys.exit(only_check and changed)
+
+
+@main.command("simulate")
+@_query
+@run_options
+def simulate_command(query: str, options: Options) -> None:
+    """Run a query without Spark: the reference, for small streams. `--sink NAME=-` writes to standard output."""
+    from cedilla.runtime.simulate import Input, Writer, simulate
+
+    console = Console()
+    _, texts, compiled = _compile(query, console)
+    options.check(compiled.plan)
+    console.diagnostics(compiled.warnings, texts)
+    writers = {emit.name: Writer(emit) for emit in apply(compiled.plan, options).emits}
+
+    def rejected(line: Input, code: str) -> None:
+        console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")
+
+    def step(outputs: Mapping[str, Output]) -> None:
+        for name, output in outputs.items():
+            writers[name].add(output)
+
+    with _reported(console, texts):
+        try:
+            simulate(compiled.plan, options, rejected, step)
+        finally:
+            for writer in writers.values():
+                writer.flush()
+
+
+@main.command("verify")
+@_query
+@run_options
+def verify_command(query: str, options: Options) -> None:
+    """Run a query on Spark and by the reference, and compare (Figure 3 of the paper). Exit status 1: they differ."""
+    from cedilla.runtime.load import load
+    from cedilla.runtime.verify import verify
+
+    console = Console()
+    name, texts, compiled = _compile(query, console)
+    options.check(compiled.plan)
+    plan, functions = load(compiled.program, name)
+    with _reported(console, texts):
+        verdicts = verify(plan, functions, options)
+    for verdict in verdicts:
+        console.out(verdict.text())
+    sys.exit(not all(verdict.holds for verdict in verdicts))
+
+
+_schema = click.option(
+    "--schema",
+    metavar="ATTRIBUTES",
+    help='The attributes, as a stream declares them: "ts: long, p?: double".',
+)
+_query_of = click.option("--query", metavar="QUERY", help="Take the attributes from a source of this query.")
+_source_of = click.option(
+    "--source", metavar="NAME", help="Which source of the query; its only one otherwise."
+)
+
+
+@main.command("validate")
+@click.argument("stream", metavar="STREAM")
+@_schema
+@_query_of
+@_source_of
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Show N findings.",
+)
+@_format
+def validate_command(
+    stream: str, schema: str | None, query: str | None, source: str | None, limit: int, form: str
+) -> None:
+    """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    """
+    from cedilla.runtime.validate import stream_lines, validate, verdict_json, verdict_text, with_schema
+
+    console = Console()
+    with _reported(console, {}):
+        lines = stream_lines(stream)
+    known, lines = with_schema(lines, _schema_of(schema, query, source, console))
+    shown: list[Diagnostic] = []
+
+    def show(found: Diagnostic) -> None:
+        if len(shown) < limit:
+            shown.append(found)
+            if form == "text":
+                console.out(render([found], {}) + "\n")
+
+    verdict = validate(lines, known, show)
+    console.out(
+        _json(verdict_json(verdict, shown)) if form == "json" else verdict_text(verdict, stream, len(shown))
+    )
+    sys.exit(not verdict.valid)
+
+
+@main.command("canonize")
+@click.argument("stream", metavar="STREAM")
+@_schema
+@_query_of
+@_source_of
+@click.option("--rules", is_flag=True, help="Replace pair by pair, in memory, and count the cases used.")
+def canonize_command(
+    stream: str, schema: str | None, query: str | None, source: str | None, rules: bool
+) -> None:
+    """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    """
+    from collections import Counter
+
+    from cedilla.runtime.canonize import canonize
+    from cedilla.runtime.validate import stream_lines, with_schema
+
+    console = Console()
+    used: Counter[str] | None = Counter() if rules else None
+    with _reported(console, {}):
+        lines = stream_lines(stream)
+        known, lines = with_schema(lines, _schema_of(schema, query, source, console))
+        console.diagnostics(canonize(lines, known, sys.stdout, used), {})
+    for name, count in sorted((used or {}).items()):
+        console.note(f"{name.replace('_', ' ')}: {count:,}")
+
+
+@main.command("status")
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@_format
+def status_command(checkpoint: str, form: str) -> None:
+    """Show where a query stands: accents in force, what waits, what is closed, state. Starts no Spark."""
+    from cedilla.runtime.status import read_status, status_json, status_text
+
+    console = Console()
+    with _reported(console, {}):
+        status = read_status(checkpoint)
+    console.out(_json(status_json(status)) if form == "json" else status_text(status))
 
 
 # --- steps -----------------------------------------------------------------------------------------------
+
+
+def _schema_of(schema: str | None, query: str | None, source: str | None, console: Console) -> Schema | None:
+    """The schema that the options of a stream tool give, `None` where it is to be inferred."""
+    from cedilla.runtime.schema import Schema, declared_schema
+
+    if schema is not None and query is not None:
+        raise click.UsageError("one of --schema and --query, please")
+    if query is None:
+        if source is not None:
+            raise click.UsageError("--source requires --query")
+        if schema is None:
+            return None
+        with _reported(console, {"<schema>": schema}):
+            return declared_schema(schema)
+    _, _, compiled = _compile(query, console)
+    known = compiled.plan.source_of
+    if source is None and len(known) == 1:
+        (source,) = known
+    if source not in known:
+        raise click.UsageError(f"--source NAME requires one of {', '.join(known)}")
+    return Schema(known[source], True)
 
 
 def _read(query: str) -> tuple[str, str]:
@@ -141,12 +377,14 @@ def _compile(query: str, console: Console) -> tuple[str, Mapping[str, str], Comp
 def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it."""
     from cedilla.compiler.compile import compile_query
+    from cedilla.compiler.safety import findings
 
     texts: dict[str, str] = {}
     try:
         name, text = _read(query)
         texts[name] = text
-        return texts, compile_query(text, name).warnings
+        compiled = compile_query(text, name)
+        return texts, (*compiled.warnings, *findings(compiled.plan))
     except DiagnosticError as error:
         return texts, error.diagnostics
 

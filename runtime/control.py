@@ -16,11 +16,9 @@ from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.markers import Accent, Add, Alter, Drop, Punctuation
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import POSITION, Domain, Operation, Tree
+from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.types import DOUBLE, Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-
-_HERE = object()
 
 
 class CutBefore(Exception):
@@ -103,15 +101,16 @@ class SourceState:
             case Add(attribute, type_):
                 return self._add(accent, attribute, type_, where, live, position)
             case Drop(attribute):
-                self._require(attribute, live, accent, "drops")
+                self._require(attribute, where, live, "drops")
                 return self._drop(attribute, where, position)
             case Alter(attribute, function):
-                self._require(attribute, live, accent, "alters")
+                self._require(attribute, where, live, "alters")
                 return self._alter(attribute, function, accent.description, where, position)
 
-    def _require(self, attribute: str, live: Tree, accent: Accent, verb: str) -> None:
-        there = regions.intersection(live, self.facts().may_have(attribute))
-        if live is not False and regions.is_empty(there, self.universe):
+    def _require(self, attribute: str, where: Tree, live: Tree, verb: str) -> None:
+        there = regions.intersection(where, self.facts().may_have(attribute))
+        # What concerns closed tuples only concerns nobody (P-dead).
+        if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
             raise _wrong(
                 "RQ206",
                 f"the accent {verb} `{attribute}`, which does not exist there",
@@ -178,6 +177,9 @@ class SourceState:
         raw_here = regions.intersection(raw, _after(position))
         return evolve(
             self,
+            # From now on values may lie between whole numbers; what is closed stays so, without holes.
+            closed=self._without_holes(self.closed, attribute),
+            placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
             universe={
                 **self.universe,
@@ -187,6 +189,10 @@ class SourceState:
             original=_shifted(self.original, attribute, function, raw, inverse),
             placed_original=_shifted(self.placed_original, attribute, function, raw_here, inverse),
         )
+
+    def _without_holes(self, closed: Tree, attribute: str) -> Tree:
+        whole = self.universe[attribute]
+        return regions.coalesced(closed, {attribute: whole}, least=1) if whole.integral else closed
 
 
 def _after(position: int) -> Tree:
@@ -216,21 +222,8 @@ def _shifted(
     changed = dict(trees)
     for other, tree in trees.items():
         if attribute in regions.attributes(tree):
-            changed[other] = choose(where, regions.transform(tree, attribute, function), tree)
+            changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
     return _changed_by(changed, attribute, IDENTITY, where, lambda f: f.after(inverse))
-
-
-def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
-    """One tree inside a region, another outside."""
-
-    def settle(a: Tree, b: Tree) -> Tree | None:
-        if a is _HERE:
-            return b
-        return a if b is _HERE else None
-
-    masked_inside = regions.update(inside, regions.complement(where), lambda _: _HERE)
-    masked_outside = regions.update(outside, where, lambda _: _HERE)
-    return regions.combine(masked_inside, masked_outside, Operation(settle, lambda a, b: a))
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:

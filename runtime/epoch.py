@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property, reduce
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 
-from attrs import define, field
-from pyspark.sql import DataFrame
+from attrs import define, evolve, field
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, regions, sql
 from cedilla.compiler.evolution import Facts
-from cedilla.compiler.functions import FUNCTIONS
-from cedilla.compiler.operators import Aggregate, Call, Join
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type, column
+from cedilla.compiler.types import column
 from cedilla.grammar.parser import parse_expression
+from cedilla.runtime.frames import ORDER, types_of
+from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state import StateStore
-
-_TYPES = {
-    "int": "int",
-    "bigint": "long",
-    "double": "double",
-    "float": "double",
-    "string": "string",
-    "boolean": "boolean",
-    "timestamp": "timestamp",
-    "date": "date",
-}
 
 
 @define(eq=False, slots=False)
@@ -46,7 +36,11 @@ class Epoch:
     before: Mapping[str, Facts]
     after: Mapping[str, Facts]
     state: StateStore
+    cached: ExitStack
+    opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _busy: dict[str, bool] = field(factory=dict[str, bool])
 
     # --- called by generated code ---
 
@@ -67,201 +61,106 @@ class Epoch:
                 F.expr(expressions.sql(expression, types)).alias(name)
                 for name, expression in chosen.items()
                 if expressions.attributes(expression) <= types.keys()
-            )
+            ),
+            *(F.col(column(name)) for name in frame.columns if name == ORDER),
         )
 
-    def join(self, name: str, left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-        """Every pair of which one tuple at least is new; then the new tuples that later ones may meet are kept."""
+    def rename(self, frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
+        """The same rows with other names for some attributes."""
+        kept = [n for n in frame.columns if n in names or n not in names.values()]
+        return frame.select(*(F.col(column(n)).alias(names.get(n, n)) for n in kept))
+
+    def share(self, name: str, frame: DataFrame) -> DataFrame:
+        """A relation that is used more than once: computed once per epoch."""
+        if name not in self._shared:
+            self._shared[name] = frame.persist()
+            self.cached.callback(frame.unpersist)
+        return self._shared[name]
+
+    def stateful(self, name: str, *frames: DataFrame, **given: object) -> DataFrame:
+        """The output of a stateful operator over its inputs' tuples of this epoch; `given`: its parameters."""
         if name not in self._done:
-            self._done[name] = self._join(name, left, right, on)
+            operator = evolve(self.plan.operator_of[name], **given)
+            frame = DATAFLOWS[type(operator)].run(self, operator, *frames)  # type: ignore[arg-type]
+            if self.plan.ordered and ORDER not in frame.columns:
+                frame = frame.withColumn(ORDER, order(self.number))
+            self._done[name] = frame
         return self._done[name]
 
-    def aggregate(
-        self,
-        name: str,
-        frame: DataFrame,
-        *,
-        by: Sequence[str],
-        function: str | None = None,
-        all_but: Sequence[str] = (),
-        calls: Mapping[str, str] | None = None,
-    ) -> DataFrame:
-        """The rows of the groups that closed in this epoch; partial results of the others are kept."""
-        if name not in self._done:
-            operator = Aggregate(
-                name=name, inputs=(name,), by=by, function=function, excepts=all_but, calls=calls or {}
-            )
-            self._done[name] = self._aggregate(operator, frame)
-        return self._done[name]
+    aggregate = distinct = intersect = minus = sort = top = limit = stateful
+    join = left_join = semi_join = anti_join = session = count_window = user = stateful
 
     # --- which relations have rows ---
 
-    @cached_property
-    def busy(self) -> frozenset[str]:
-        """The relations that can have rows in this epoch."""
-        busy = set(self.active)
-        for operator in self.plan.operators:
-            if isinstance(operator, Aggregate):
-                hot = self.newly_closed(operator.name) is not False
+    def is_busy(self, name: str) -> bool:
+        """Whether a relation can have rows in this epoch."""
+        if name not in self._busy:
+            operator = self.plan.operator_of.get(name)
+            if operator is None:
+                self._busy[name] = name in self.active
+            elif type(operator) in DATAFLOWS:
+                self._busy[name] = DATAFLOWS[type(operator)].busy(self, operator)  # type: ignore[arg-type]
             else:
-                hot = not busy.isdisjoint(operator.inputs)
-            if hot:
-                busy.add(operator.name)
-        return frozenset(busy)
+                self._busy[name] = any(self.is_busy(each) for each in operator.inputs)
+        return self._busy[name]
 
     def newly_closed(self, name: str) -> Tree:
         """What this epoch closes of a relation."""
         region = regions.difference(self.after[name].closed, self.before[name].closed)
         return False if regions.is_empty(region, self.after[name].universe) else region
 
-    def _inputs(self, name: str) -> tuple[Facts, ...]:
+    def inputs(self, name: str) -> tuple[Facts, ...]:
+        """The facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
-    # --- join ---
+    def keep_open(self, name: str, said: Mapping[str, Tree]) -> None:
+        """What an operator has learnt from its state of tuples that may still come; its own facts and those of
+        all that is computed from it follow."""
+        self.opened[name] = dict(said)
+        sources = {source: self.after[source] for source in self.plan.source_of}
+        self.after = derive(self.plan, sources, self.opened)
 
-    def _join(self, name: str, left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-        operator = self.plan.operator_of[name]
-        assert isinstance(operator, Join)
-        old = [self.state.read(f"{name}.{side}") for side in ("left", "right")]
-        new = [left, right]
-        busy = [i in self.busy for i in operator.inputs]
-        parts: list[DataFrame] = []
-        if busy[0]:
-            met = [frame for frame in (old[1], right if busy[1] else None) if frame is not None]
-            parts += [_joined(left, reduce(_stacked, met), on)] if met else []
-        if busy[1] and old[0] is not None:
-            parts.append(_joined(old[0], right, on))
-        for index, purged in enumerate(operator.purge(self._inputs(name))):
-            self._keep(f"{name}.{('left', 'right')[index]}", new[index] if busy[index] else None, purged)
-        return reduce(_stacked, parts) if parts else _joined(left, right, on)
+    # --- state ---
 
-    def _keep(self, key: str, new: DataFrame | None, purged: Tree) -> None:
-        """Purge of join state (theory 1.3), at insertion too (E7)."""
+    def keep(self, key: str, new: DataFrame | None, purged: Tree) -> None:
+        """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted."""
         if purged is True:
             self.state.clear(key)
             return
-
-        def live(rows: DataFrame) -> DataFrame:
-            return rows if purged is False else rows.where(f"NOT {sql.predicate(purged, types_of(rows))}")
-
+        live = self.live(purged)
         if new is not None:
             self.state.append(key, live(new), self.number)
         self.state.compact(key, self.number, live)
 
-    # --- aggregate ---
+    def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
+        """Rows to those outside a region."""
 
-    def _aggregate(self, operator: Aggregate, frame: DataFrame) -> DataFrame:
-        name = operator.name
-        (source,) = self._inputs(name)
-        results = operator.results(source)
-        busy = not self.busy.isdisjoint(self.plan.operator_of[name].inputs)
-        if busy:
-            self.state.append(name, self._partials(operator, results, frame), self.number)
-        rows = self.state.read(name)
-        if rows is None:
-            rows = self._partials(operator, results, frame)
-        passed = rows.where(sql.predicate(self.newly_closed(name), self.after[name].types))
-        closed = self.after[name].closed
-        if closed is True:
-            self.state.clear(name)
-        else:
-            self.state.compact(name, self.number, lambda r: self._live(operator, r, closed))
-        return self._finished(operator, results, _merged(passed, operator.by, results))
+        def outside(rows: DataFrame) -> DataFrame:
+            return rows if purged is False else rows.where(f"NOT {_inside(purged, rows)}")
 
-    def _live(self, operator: Aggregate, rows: DataFrame, closed: Tree) -> DataFrame:
-        live = rows.where(f"NOT {sql.predicate(closed, self.after[operator.name].types)}")
-        (source,) = self._inputs(operator.name)
-        return _merged(live, operator.by, operator.results(source))
-
-    def _partials(self, operator: Aggregate, results: Mapping[str, Call], frame: DataFrame) -> DataFrame:
-        types = types_of(frame)
-        columns = [
-            F.expr(text.replace("{x}", _argument(call, types))).alias(f"{name}${part}")
-            for name, call in results.items()
-            if call.reads <= types.keys()
-            for part, text in FUNCTIONS[call.function].partials.items()
-        ]
-        columns.append(F.count(F.lit(1)).alias("$tuples"))
-        return frame.groupBy(*(column(b) for b in operator.by)).agg(*columns)
-
-    def _finished(self, operator: Aggregate, results: Mapping[str, Call], merged: DataFrame) -> DataFrame:
-        there = set(merged.columns)
-        finished = [
-            F.expr(FUNCTIONS[call.function].finish.replace("{p}", name)).alias(name)
-            for name, call in results.items()
-            if {f"{name}${part}" for part in FUNCTIONS[call.function].partials} <= there
-        ]
-        return merged.select(*(F.col(column(b)) for b in operator.by), *finished)
-
-    # --- what state still holds (G13) ---
+        return outside
 
     def holds(self, name: str, attribute: str, region: Tree) -> bool:
-        """Whether state has rows of a region that are defined on an attribute. One Spark job."""
-        operator = self.plan.operator_of[name]
-        if isinstance(operator, Aggregate):
-            return self._some(
-                name, self._partial_column(operator, attribute), region, self.after[name].closed
-            )
-        assert isinstance(operator, Join)
-        purged = operator.purge(self._inputs(name))
-        return any(
-            self._some(f"{name}.{side}", column(attribute), region, purged[index])
-            for index, side in enumerate(("left", "right"))
-            if attribute in self._inputs(name)[index].types
-        )
+        """Whether state has rows of a region that are defined on an attribute (G13). At most one Spark job each."""
+        operator: Operator = self.plan.operator_of[name]
+        kept = DATAFLOWS[type(operator)].keeps(self, operator, attribute)  # type: ignore[arg-type]
+        return any(self._some(each, region) for each in kept)
 
-    def _partial_column(self, operator: Aggregate, attribute: str) -> str:
-        (source,) = self._inputs(operator.name)
-        partials = FUNCTIONS[operator.results(source)[attribute].function].partials
-        return f"nullif(`{attribute}$n`, 0)" if "n" in partials else f"`{attribute}${next(iter(partials))}`"
-
-    def _some(self, key: str, value: str, region: Tree, purged: Tree) -> bool:
-        rows = self.state.read(key)
-        if rows is None or (value.strip("`") not in rows.columns and "(" not in value):
+    def _some(self, kept: Kept, region: Tree) -> bool:
+        rows = self.state.read(kept.key)
+        if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
             return False
-        types = types_of(rows)
-        known = regions.exists(region, regions.attributes(region) - types.keys(), {})
-        test = f"{value} IS NOT NULL AND {sql.predicate(known, types)} AND NOT {sql.predicate(purged, types)}"
-        return bool(rows.where(test).limit(1).count())
+        known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
+        inside, purged = _inside(known, rows), _inside(kept.purged, rows)
+        return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
 
 
-def types_of(frame: DataFrame) -> dict[str, Type]:
-    """The language's types of a DataFrame's columns."""
-    return {
-        f.name: Type(_TYPES[name]) if (name := f.dataType.simpleString()) in _TYPES else Type.parse(name)
-        for f in frame.schema.fields
-        if "$" not in f.name
-    }
+def _inside(region: Tree, rows: DataFrame) -> str:
+    """Whether a row lies in a region, as SQL; rows lack attributes that came after them."""
+    missing = regions.attributes(region) - set(rows.columns)
+    return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))
 
 
-def _argument(call: Call, types: Mapping[str, Type]) -> str:
-    return "1" if call.argument is None else f"({expressions.sql(call.argument, types)})"
-
-
-def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, Call]) -> DataFrame:
-    there = set(rows.columns)
-    columns = [
-        F.expr(text.replace("{p}", name)).alias(f"{name}${part}")
-        for name, call in results.items()
-        for part, text in FUNCTIONS[call.function].merge.items()
-        if f"{name}${part}" in there
-    ]
-    columns.append(F.sum("`$tuples`").alias("$tuples"))
-    return rows.groupBy(*(column(b) for b in by)).agg(*columns)
-
-
-def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
-    return first.unionByName(second, allowMissingColumns=True)
-
-
-def _joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-    shared = {a for a, b in on if a == b}
-    moved = [name for name in right.columns if name in left.columns and name not in shared]
-    for name in (*shared, *moved):
-        right = right.withColumnRenamed(name, f"${name}")
-    # By name, not by DataFrame: both sides may come from one source.
-    condition = " AND ".join(f"{column(a)} = {column(f'${b}' if a == b else b)}" for a, b in on)
-    joined = left.join(right, F.expr(condition))
-    for name in moved:  # an attribute that one input dropped before the other added it
-        joined = joined.withColumn(name, F.coalesce(column(name), column(f"${name}")))
-    return joined.drop(*(f"${name}" for name in (*shared, *moved)))
+def order(epoch: int, source: int = -1, place: str = "0L") -> Column:
+    """The order of arrival of rows: epoch, source, place in its slice."""
+    return F.expr(f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})")

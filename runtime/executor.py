@@ -15,24 +15,27 @@ from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import exact
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.types import column
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import intake
 from cedilla.runtime.advance import INFERRED, Advanced, Stop, add_inferred, advance
-from cedilla.runtime.announce import SinkState, announce
+from cedilla.runtime.announce import SinkState, begin, finish
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState, leaves
 from cedilla.runtime.encode import encoded
-from cedilla.runtime.epoch import Epoch
+from cedilla.runtime.epoch import Epoch, order
 from cedilla.runtime.files import Files
+from cedilla.runtime.frames import ORDER
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Read, Slice
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
-from cedilla.runtime.sinks.jsonl import JsonLinesSink, epoch_name
-from cedilla.runtime.sources import jsonl
-from cedilla.runtime.sources.jsonl import MAX_FILES, InputFile, MarkerLine
+from cedilla.runtime.sinks.base import Sink, epoch_name
+from cedilla.runtime.sinks.formats import SINKS
+from cedilla.runtime.sources.base import MAX_FILES, InputFile
+from cedilla.runtime.sources.formats import FORMATS
+from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
 
 Function = Callable[[Epoch], DataFrame]
@@ -51,11 +54,11 @@ class Executor:
     files_per_epoch: int | None = None
     on_report: Callable[[EpochReport], None] = lambda report: None
     last: Commit = field(init=False)
-    sinks: dict[str, JsonLinesSink] = field(init=False)
+    sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.sinks = {emit.name: JsonLinesSink(self.files, emit.path) for emit in self.plan.emits}
+        self.sinks = {e.name: SINKS[e.format](self.files, e.path, e.relation) for e in self.plan.emits}
         self.last = self.checkpoint.open(self.plan)
         if self.last.epoch < 0:
             self.last = evolve(
@@ -101,7 +104,7 @@ class Executor:
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
         return {
-            source.name: jsonl.discover(self.spark, source.path)
+            source.name: FORMATS[source.format].discover(self.spark, source.path)
             for source in self.plan.sources
             if source.table and self.last.sources[source.name].closed is not True
         }
@@ -126,7 +129,7 @@ class Executor:
         """Where the sources that are stopped at a marker will have been read to."""
         ends: dict[str, Progress] = {}
         for name, stop in stops.items():
-            lines = intake.lines_before(self.spark, whole[name].files, stop.marker.position)
+            lines = intake.lines_before(self.spark, whole[name], stop.marker.position)
             ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
         return ends
 
@@ -141,12 +144,13 @@ class Executor:
 
     def _part(self, name: str, files: tuple[InputFile, ...]) -> tuple[Slice, list[MarkerLine]]:
         """A slice without what is done of its first file, and the markers still to be processed."""
-        found = jsonl.markers(self.spark, files)
+        whole = Slice(FORMATS[self.plan.source_of[name].format], files)
+        found = whole.format.markers(self.spark, files)
         done = self._progress(name).lines
         if not done:
-            return Slice(files), found
-        low = intake.place_after(self.spark, files, done)
-        return Slice(files, low=low), [marker for marker in found if marker.position >= low]
+            return whole, found
+        low = intake.place_after(self.spark, whole, done)
+        return evolve(whole, low=low), [marker for marker in found if marker.position >= low]
 
     # --- one epoch ---
 
@@ -175,18 +179,20 @@ class Executor:
             epoch = Epoch(
                 self.plan,
                 number,
-                {s.name: self._frame(s, states[s.name], read.get(s.name)) for s in self.plan.sources},
+                {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
                 frozenset(name for name, part in read.items() if part.tally.kept),
                 before,
                 after,
                 self.state,
+                cached,
             )
-            outputs = {emit.name: self._output(emit, epoch, during) for emit in self.plan.emits}
+            begun = {e.name: begin(self.last.sinks[e.name], during[e.relation]) for e in self.plan.emits}
+            outputs = {e.name: self._output(e, epoch, during, begun[e.name][0]) for e in self.plan.emits}
             for emit in self.plan.emits:
                 self.sinks[emit.name].stage(number, outputs[emit.name])
             held = waiting_drops(epoch, during)
             after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
-            sinks = self._announce(number, during, after)
+            sinks = self._announce(number, begun, after)
         self._commit(number, states, sinks, held, progress, quarantined)
         notes = left_out(self.plan, before, after)
         self.on_report(self._report(number, read, advanced, quarantined, states, held, notes, started))
@@ -196,7 +202,7 @@ class Executor:
         mode = self.plan.settings["drift"]
         if mode == "ignore":
             return ()
-        found = jsonl.fields(self.spark, part.files)
+        found = part.format.fields(self.spark, part.files)
         unknown = {field: kind for field, kind in found.items() if field not in states[name].types}
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED]:
@@ -223,33 +229,37 @@ class Executor:
         late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
         return state.close(late)
 
-    def _frame(self, source: Source, state: SourceState, read: Read | None) -> DataFrame:
+    def _frame(self, number: int, source: Source, state: SourceState, read: Read | None) -> DataFrame:
         names = [column(name) for name in state.types]
         if read is None:
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
-            return self.spark.range(0).selectExpr(*nothing)
-        return read.frame.where(F.col(REJECT).isNull()).select(*names)
+            frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
+        else:
+            frame = read.frame.where(F.col(REJECT).isNull())
+        if not self.plan.ordered:
+            return frame.select(*names)
+        arrived = order(number, self.plan.sources.index(source), column(POSITION))
+        return frame.select(*names, arrived.alias(ORDER))
 
     # --- output ---
 
-    def _output(self, emit: Emit, epoch: Epoch, during: Mapping[str, Facts]) -> DataFrame | None:
+    def _output(
+        self, emit: Emit, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
+    ) -> DataFrame | None:
         frame = self.functions[emit.name](epoch)
-        if emit.relation not in epoch.busy:
+        if not epoch.is_busy(emit.relation):
             return None
-        sink, facts = self.last.sinks[emit.name], epoch.after[emit.relation]
+        facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"
         return encoded(frame, sink, facts, during[emit.relation] if eager else None)
 
     def _announce(
-        self, number: int, during: Mapping[str, Facts], after: Mapping[str, Facts]
+        self, number: int, begun: Mapping[str, tuple[SinkState, tuple[str, ...]]], after: Mapping[str, Facts]
     ) -> dict[str, SinkState]:
         sinks: dict[str, SinkState] = {}
         for emit in self.plan.emits:
-            sinks[emit.name], markers = announce(
-                self.last.sinks[emit.name],
-                during[emit.relation],
-                after[emit.relation],
-                original_units=emit.original_units,
+            sinks[emit.name], markers = finish(
+                *begun[emit.name], after[emit.relation], original_units=emit.original_units
             )
             self.sinks[emit.name].stage_markers(number, markers)
         return sinks
@@ -303,7 +313,7 @@ class Executor:
 
     def _located(self, stop: Stop, part: Slice, ends: Mapping[str, Progress]) -> list[Diagnostic]:
         file = part.files[stop.marker.file]
-        line = intake.line_number(self.spark, file, ends[stop.source].lines)
+        line = intake.line_number(self.spark, part, file, ends[stop.source].lines)
         place = f"{file.path}:{line}: {stop.marker.text}"
         return [evolve(d, notes=(*d.notes, place)) for d in stop.diagnostics]
 
@@ -338,6 +348,7 @@ class Executor:
                 f"-({attribute}) in {node}: state still has it"
                 for node, attributes in held.items()
                 for attribute in attributes
+                if not attribute.startswith("$")
             ),
             notes=notes,
         )

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from cedilla.compiler import regions
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.epoch import Epoch
 
 
-def waiting_drops(epoch: Epoch, during: Mapping[str, Facts]) -> dict[str, dict[str, Tree]]:
+class Standing(Protocol):
+    """What is known at the end of an epoch: the relations' facts, and what state holds."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def after(self) -> Mapping[str, Facts]: ...
+    @property
+    def opened(self) -> dict[str, dict[str, Tree]]: ...
+    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+        """Whether the state of an operator has rows of a region that are defined on an attribute."""
+        ...
+
+
+def waiting_drops(epoch: Standing, during: Mapping[str, Facts]) -> dict[str, dict[str, Tree]]:
     """Drops that wait until state has let go of the attribute (G13, `set drop = exact`).
 
     Operator -> attribute -> the region in which its Drop is held. `during`: the facts with all that tuples of
     the epoch may have. One Spark job for each Drop that could be held, else none.
     """
     if epoch.plan.settings["drop"] == "eager":
-        return {}
-    held: dict[str, dict[str, Tree]] = {}
+        return epoch.opened
+    held: dict[str, dict[str, Tree]] = dict(epoch.opened)
     facts = {name: epoch.after[name] for name in epoch.plan.source_of}
     for operator in epoch.plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        now = operator.facts(inputs)
+        opened = held.get(operator.name, {})
+        now = operator.facts(inputs, opened)
         if operator.stateful and (waiting := _waiting(epoch, operator.name, during[operator.name], now)):
-            held[operator.name] = waiting
-            now = operator.facts(inputs, waiting)
+            held[operator.name] = {**opened, **waiting}
+            now = operator.facts(inputs, held[operator.name])
         facts[operator.name] = now
     return held
 
 
-def _waiting(epoch: Epoch, name: str, during: Facts, now: Facts) -> dict[str, Tree]:
+def _waiting(epoch: Standing, name: str, during: Facts, now: Facts) -> dict[str, Tree]:
     waiting: dict[str, Tree] = {}
     for attribute in during.present:
         gone = regions.difference(during.may_have(attribute), now.may_have(attribute))

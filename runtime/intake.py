@@ -16,8 +16,8 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
-from cedilla.runtime.sources import jsonl
-from cedilla.runtime.sources.jsonl import CORRUPT, InputFile
+from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile
+from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 
 REJECT = "$reject"
 CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
@@ -28,6 +28,7 @@ CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
 class Slice:
     """Part of a source: files in stream order, and the places between which lines count (high excluded)."""
 
+    format: Format
     files: tuple[InputFile, ...]
     low: int | None = None
     high: int | None = None
@@ -59,14 +60,14 @@ def tuples(
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
     extra = {name: Type("string") for name in undeclared}
-    lines = jsonl.rows(spark, part.files, {**state.types, **extra})
-    bounds = [f"{column(jsonl.POSITION)} >= {part.low}L"] if part.low is not None else []
-    bounds += [f"{column(jsonl.POSITION)} < {part.high}L"] if part.high is not None else []
+    lines = part.format.rows(spark, part.files, {**state.types, **extra})
+    bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
+    bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     is_tuple = " AND ".join(["`$accent` IS NULL", "`$punctuation` IS NULL", *bounds])
     raw = lines.where(is_tuple)
     canonical = raw.select(
         *(F.expr(_decoded(name, state)).alias(name) for name in state.types),
-        *(F.col(column(name)) for name in (*undeclared, CORRUPT, "$file", jsonl.POSITION)),
+        *(F.col(column(name)) for name in (*undeclared, CORRUPT, FILE, POSITION)),
     )
     return canonical.withColumn(REJECT, F.expr(_rejection(source, state, undeclared)))
 
@@ -77,7 +78,7 @@ def _decoded(name: str, state: SourceState) -> str:
     return sql.expression(tree, state.types, lambda f: f.sql(column(name)), _PLACE)
 
 
-_PLACE = {POSITION: column(jsonl.POSITION)}
+_PLACE = {POSITION: column(POSITION)}
 
 
 def _rejection(source: Source, state: SourceState, undeclared: Sequence[str]) -> str:
@@ -128,21 +129,21 @@ def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
     return Tally(row["kept"], rejected, None if greatest is None else Fraction(greatest))
 
 
-def lines_before(spark: SparkSession, files: Sequence[InputFile], position: int) -> int:
-    """How many lines, blank ones not counted, a file has before a place in it. One Spark job."""
-    file = F.col(column("$file")) == files[jsonl.file_of(position)].uri
-    return jsonl.rows(spark, files, {}).where(file & (F.col(column(jsonl.POSITION)) < position)).count()
+def lines_before(spark: SparkSession, part: Slice, position: int) -> int:
+    """How many rows a file has before a place in it. One Spark job."""
+    file = F.col(column(FILE)) == part.files[file_of(position)].uri
+    return part.format.rows(spark, part.files, {}).where(file & (F.col(column(POSITION)) < position)).count()
 
 
-def place_after(spark: SparkSession, files: Sequence[InputFile], lines: int) -> int:
-    """The place of the line after so many lines of the first file; of the next file where there is none."""
-    first = jsonl.rows(spark, files, {}).where(F.col(column("$file")) == files[0].uri)
-    place = first.select(column(jsonl.POSITION)).orderBy(column(jsonl.POSITION)).offset(lines).first()
-    return jsonl.NEXT_FILE if place is None else int(place[0])
+def place_after(spark: SparkSession, part: Slice, lines: int) -> int:
+    """The place of the row after so many rows of the first file; of the next file where there is none."""
+    first = part.format.rows(spark, part.files, {}).where(F.col(column(FILE)) == part.files[0].uri)
+    place = first.select(column(POSITION)).orderBy(column(POSITION)).offset(lines).first()
+    return NEXT_FILE if place is None else int(place[0])
 
 
-def line_number(spark: SparkSession, file: InputFile, lines: int) -> int:
-    """The number, blank lines counted, of the line after so many lines, for a message."""
-    found = jsonl.lines(spark, [file]).where(F.col("ordinal") == lines + 1).select("line").first()
+def line_number(spark: SparkSession, part: Slice, file: InputFile, lines: int) -> int:
+    """The line, as people count them, of the row after so many rows of a file, for a message."""
+    found = part.format.lines(spark, [file]).where(F.col("ordinal") == lines + 1).select("line").first()
     assert found is not None
     return int(found[0])

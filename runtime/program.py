@@ -23,10 +23,12 @@ from cedilla.runtime.executor import Executor, Function
 from cedilla.runtime.files import Files
 from cedilla.runtime.java import JavaMissing
 from cedilla.runtime.load import load
+from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.options import Options, apply, run_options
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.session import local_session
-from cedilla.runtime.sources import jsonl
+from cedilla.runtime.sources.base import in_order
+from cedilla.runtime.sources.formats import FORMATS
 
 _POLL_SECONDS = 0.5
 
@@ -90,6 +92,7 @@ def start(
         session = spark or local_session(f"cedilla {plan.name}", options.master, options.conf)
     except JavaMissing as missing:
         raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+    check_functions(plan)
     files = Files(session)
     for source in plan.sources:
         if not files.exists(source.path):
@@ -114,14 +117,15 @@ def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options
     def batch(listed: DataFrame, number: int) -> None:
         try:
             rows = listed.collect()  # names of files, no data
-            found = {s.name: jsonl.in_order(r for r in rows if r["source"] == s.name) for s in streams}
+            found = {s.name: in_order(r for r in rows if r["source"] == s.name) for s in streams}
             executor.process(number, found)
         except BaseException as problem:
             failure.append(problem)
             raise
 
     arriving = [
-        jsonl.arriving(spark, source.path).withColumn("source", F.lit(source.name)) for source in streams
+        FORMATS[source.format].arriving(spark, source.path).withColumn("source", F.lit(source.name))
+        for source in streams
     ]
     writer = reduce(DataFrame.union, arriving).writeStream.foreachBatch(batch)
     writer = writer.option("checkpointLocation", f"{executor.checkpoint.path}/spark")

@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.files import Files
 from cedilla.runtime.intake import REJECT, Read, Slice
-from cedilla.runtime.sources import jsonl
 
 REASONS = {
-    "RQ301": "the line is no JSON object, or a value is not of its attribute's type",
     "RQ302": "a required attribute is missing",
     "RQ303": "a value is outside its attribute's declared domain",
     "RQ304": "an attribute is defined where it does not exist: before its add or after its drop",
     "RQ305": "a punctuation has closed the tuple's region",
     "RQ306": "the line has an attribute that was never declared or added",
 }
-"""Why a tuple is rejected, by code."""
+"""Why a tuple is rejected, by code; for RQ301 its format says it (`Format.malformed`)."""
 
 _LATE = "RQ305"
 _SETTING = {_LATE: "late", "RQ306": "drift"}
@@ -69,18 +68,19 @@ def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None
 
 def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
     """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
-    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in REASONS.items())
-    every = jsonl.rows(spark, part.files, {}).selectExpr(
+    said = {"RQ301": part.format.malformed, **REASONS}
+    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in said.items())
+    every = part.format.rows(spark, part.files, {}).selectExpr(
         "`$file` AS file",
-        f"`{jsonl.POSITION}` AS place",
-        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{jsonl.POSITION}`) AS ordinal",
+        f"`{POSITION}` AS place",
+        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{POSITION}`) AS ordinal",
     )
     bad = frame.where(F.col(REJECT).isin(list(codes))).selectExpr(
-        f"`{REJECT}` AS code", f"`{jsonl.POSITION}` AS place"
+        f"`{REJECT}` AS code", f"`{POSITION}` AS place"
     )
     return (
         bad.join(every, "place")
-        .join(jsonl.lines(spark, part.files), ["file", "ordinal"])
+        .join(part.format.lines(spark, part.files), ["file", "ordinal"])
         .selectExpr(
             "code",
             f"CASE code {reasons} END AS reason",

@@ -7,9 +7,9 @@ from functools import reduce
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from cedilla.runtime.files import Files
+from cedilla.runtime.frames import stacked
 
 _MANY_SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
@@ -31,13 +31,14 @@ class StateStore:
         self._files = files
         self._root = root
         self.segments: dict[str, tuple[Segment, ...]] = {}
+        self._written: list[str] = []  # since the last `discard`
 
     def read(self, key: str) -> DataFrame | None:
         """All rows of a state, `None` where there never were any. Columns that a segment lacks are null."""
         frames = [
             self._spark.read.schema(schema).parquet(*paths) for schema, paths in self._by_schema(key).items()
         ]
-        return reduce(_stacked, frames) if frames else None
+        return reduce(stacked, frames) if frames else None
 
     def _by_schema(self, key: str) -> dict[str, list[str]]:
         grouped: dict[str, list[str]] = {}
@@ -47,12 +48,12 @@ class StateStore:
 
     def append(self, key: str, rows: DataFrame, epoch: int) -> None:
         """Add rows; written at once, over leftovers of an epoch that did not commit."""
-        path = f"{self._root}/{key}/epoch={epoch:012d}-{len(self.segments.get(key, ()))}"
-        rows.write.mode("overwrite").parquet(path)
-        segment = Segment(
-            path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields)
-        )
-        self.segments[key] = (*self.segments.get(key, ()), segment)
+        before = self.segments.get(key, ())
+        self.segments[key] = (*before, self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows))
+
+    def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
+        """Write the rows of a state anew, in the place of all it had."""
+        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows),)
 
     def clear(self, key: str) -> None:
         """Forget every row of a state."""
@@ -64,28 +65,20 @@ class StateStore:
             return
         rows = self.read(key)
         assert rows is not None
-        path = f"{self._root}/{key}/epoch={epoch:012d}-compacted"
-        kept = live(rows)
-        kept.write.mode("overwrite").parquet(path)
-        schema = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in kept.schema.fields)
-        self.segments[key] = (Segment(path, schema),)
+        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-compacted", live(rows)),)
+
+    def _write(self, name: str, rows: DataFrame) -> Segment:
+        path = f"{self._root}/{name}"
+        rows.write.mode("overwrite").parquet(path)
+        self._written.append(path)
+        schema = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields)
+        return Segment(path, schema)
 
     def discard(self, before: dict[str, tuple[Segment, ...]]) -> None:
-        """Delete the files that were in use before and are not any more."""
+        """Delete the files that were in use before, or were written since, and are not in use any more."""
         used = {segment.path for segments in self.segments.values() for segment in segments}
-        for segments in before.values():
-            for segment in segments:
-                if segment.path not in used:
-                    self._files.delete(segment.path)
-
-
-def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
-    """Both together; an attribute that was altered in between is DOUBLE in the later one, so widen the other."""
-    types = {f.name: f.dataType for f in second.schema.fields}
-    widened = [
-        F.col(f"`{f.name}`").cast("double").alias(f.name)
-        if types.get(f.name, f.dataType).simpleString() == "double" and f.dataType.simpleString() != "double"
-        else F.col(f"`{f.name}`")
-        for f in first.schema.fields
-    ]
-    return first.select(*widened).unionByName(second, allowMissingColumns=True)
+        known = [segment.path for segments in before.values() for segment in segments]
+        for path in dict.fromkeys([*known, *self._written]):
+            if path not in used:
+                self._files.delete(path)
+        self._written.clear()

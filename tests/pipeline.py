@@ -16,7 +16,8 @@ from cedilla.runtime.executor import Executor
 from cedilla.runtime.files import Files
 from cedilla.runtime.load import load
 from cedilla.runtime.report import EpochReport
-from cedilla.runtime.sources import jsonl
+from cedilla.runtime.sources.base import InputFile
+from cedilla.runtime.sources.formats import FORMATS
 from tests.stream import Item, read_output
 
 
@@ -66,9 +67,13 @@ class Run:
             self.reports.append,
         )
 
-    def files(self, executor: Executor) -> dict[str, list[jsonl.InputFile]]:
+    def files(self, executor: Executor) -> dict[str, list[InputFile]]:
         """All files of the streams, as one micro-batch brings them."""
-        return {s.name: jsonl.discover(self.spark, s.path) for s in executor.plan.sources if not s.table}
+        return {
+            s.name: FORMATS[s.format].discover(self.spark, s.path)
+            for s in executor.plan.sources
+            if not s.table
+        }
 
     def process(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None

@@ -1,27 +1,73 @@
 """The operators, one file each."""
 
 from cedilla.compiler.operators.aggregate import Aggregate, Call
+from cedilla.compiler.operators.anti_join import AntiJoin
 from cedilla.compiler.operators.base import Invariants, Operator, Reaction, Signature
+from cedilla.compiler.operators.count_window import CountWindow
+from cedilla.compiler.operators.distinct import Distinct
+from cedilla.compiler.operators.intersect import Intersect
 from cedilla.compiler.operators.join import Join
+from cedilla.compiler.operators.left_join import LeftJoin
+from cedilla.compiler.operators.limit import Limit
+from cedilla.compiler.operators.minus import Minus
 from cedilla.compiler.operators.project import Project
+from cedilla.compiler.operators.rename import Rename
 from cedilla.compiler.operators.select import Select
+from cedilla.compiler.operators.semi_join import SemiJoin
+from cedilla.compiler.operators.session import Session
+from cedilla.compiler.operators.sort import Sort
+from cedilla.compiler.operators.top import Top
 from cedilla.compiler.operators.union import Union
+from cedilla.compiler.operators.user import User
 from cedilla.compiler.operators.window import Window
 
-OPERATORS: tuple[type[Operator], ...] = (Select, Project, Union, Join, Window, Aggregate)
+OPERATORS: tuple[type[Operator], ...] = (
+    Select,
+    Project,
+    Union,
+    Join,
+    LeftJoin,
+    SemiJoin,
+    AntiJoin,
+    Window,
+    CountWindow,
+    Aggregate,
+    Rename,
+    Distinct,
+    Intersect,
+    Minus,
+    Limit,
+    Sort,
+    Top,
+    Session,
+    User,
+)
 """Every operator of the algebra; tests walk it for documentation and golden files."""
 
 __all__ = [
     "OPERATORS",
     "Aggregate",
+    "AntiJoin",
     "Call",
+    "CountWindow",
+    "Distinct",
+    "Intersect",
     "Invariants",
     "Join",
+    "LeftJoin",
+    "Limit",
+    "Minus",
     "Operator",
     "Project",
     "Reaction",
+    "Rename",
     "Select",
+    "SemiJoin",
+    "Session",
     "Signature",
+    "Sort",
+    "Top",
     "Union",
+    "User",
     "Window",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from cedilla.compiler import expressions
+from cedilla.compiler import expressions, regions
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import (
+    ABSENT,
+    LEAST,
     PRESENT,
     Facts,
     fold_closed,
@@ -18,7 +21,7 @@ from cedilla.compiler.evolution import (
     hold,
     map_history,
 )
-from cedilla.compiler.functions import FUNCTIONS, Function
+from cedilla.compiler.functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -31,33 +34,76 @@ from cedilla.compiler.operators.base import (
 )
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import LONG, Type
+from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, Type
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
-from cedilla.grammar.parser import parse_expression
-from cedilla.grammar.syntax import Attribute, Expression
+from cedilla.grammar.parser import parse_query
+from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, Literal
 
 
 @frozen
 class Call:
-    """`avg(t)`: a function and its argument; `count()` has none."""
+    """`avg(t)`, `quantile(t, 0.9)`, `count(distinct s where t > 9)`: a function, its arguments, and which
+    tuples and values count; `count()` has no argument and counts tuples."""
 
     function: str
-    argument: Expression | None = None
+    arguments: tuple[Expression, ...] = field(default=(), converter=tuple)
+    distinct: bool = False
+    where: Expression | None = None
 
     @classmethod
     def parse(cls, text: str) -> Call:
         """A call from its own `str()`."""
-        function, _, rest = text.partition("(")
-        argument = rest.removesuffix(")")
-        return cls(function, parse_expression(argument) if argument else None)
+        match parse_query(f"r := aggregate[{text} as r](r);").statements:
+            case (syntax.Definition(relation=syntax.Aggregate(calls=(call,))),):
+                return cls.of(call)
+            case _:
+                raise ValueError(f"{text} is no call")
+
+    @classmethod
+    def of(cls, node: AggregateCall) -> Call:
+        return cls(node.function, node.arguments, node.distinct, node.where)
 
     def __str__(self) -> str:
-        return f"{self.function}({format_expression(self.argument) if self.argument is not None else ''})"
+        arguments = ", ".join(format_expression(argument) for argument in self.arguments)
+        words = ["distinct"] if self.distinct else []
+        words += [arguments] if arguments else []
+        words += [f"where {format_expression(self.where)}"] if self.where is not None else []
+        return f"{self.function}({' '.join(words)})"
+
+    @property
+    def how(self) -> Function:
+        """The function, over distinct values where the call says so. Only for calls that were checked."""
+        function = FUNCTIONS[self.function]
+        return function.distinct or function if self.distinct else function
+
+    @property
+    def columns(self) -> tuple[Expression, ...]:
+        """The arguments that are computed tuple by tuple."""
+        return tuple(
+            a for a, kind in zip(self.arguments, self.how.takes, strict=False) if kind not in CONSTANTS
+        )
+
+    @property
+    def constant(self) -> Literal | None:
+        """The argument that is a constant."""
+        found = (a for a, k in zip(self.arguments, self.how.takes, strict=False) if k in CONSTANTS)
+        return next((a for a in found if isinstance(a, Literal)), None)
+
+    @property
+    def computed_from(self) -> frozenset[str]:
+        """The attributes that the arguments read."""
+        return frozenset[str]().union(*(expressions.attributes(a) for a in self.arguments))
+
+    @property
+    def chosen_by(self) -> frozenset[str]:
+        """The attributes that the condition reads."""
+        return frozenset() if self.where is None else expressions.attributes(self.where)
 
     @property
     def reads(self) -> frozenset[str]:
-        return frozenset() if self.argument is None else expressions.attributes(self.argument)
+        return self.computed_from | self.chosen_by
 
 
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)
@@ -71,49 +117,86 @@ def _parsed(calls: Mapping[str, Call | str]) -> dict[str, Call]:
 class Aggregate(Operator):
     """Either `function` over all attributes but `by` and `excepts` (later ones too), or named `calls`.
 
-    State: partial results of the groups that are not closed, in canonical values.
+    `complete`: the number of tuples at which a group is known to be whole before it is closed: the size of the
+    count windows that it is grouped by (theory 1.3). State: partial results of the groups that have not passed,
+    in canonical values.
     """
 
     by: tuple[str, ...] = field(converter=tuple)
     function: str | None = None
     excepts: tuple[str, ...] = field(default=(), converter=tuple)
     calls: dict[str, Call] = field(factory=dict[str, Call], converter=_parsed)
+    complete: int | None = None
     title: ClassVar[str] = "Aggregate"
+    method: ClassVar[str] = "aggregate"
     stateful: ClassVar[bool] = True
+
+    @property
+    def reads_order(self) -> bool:  # type: ignore[override]
+        """Whether the result depends on the order in which tuples arrive."""
+        used = [self.function] if self.function else [call.function for call in self.calls.values()]
+        return any(FUNCTIONS[name].ordered for name in used)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         for name in self.by:
             require(name, source, self.span, "`by`")
-        for name in [self.function] if self.function else [call.function for call in self.calls.values()]:
-            if name not in FUNCTIONS:
-                raise fail(
-                    "RQ109",
-                    f"unknown aggregate function `{name}`",
-                    self.span,
-                    f"known: {', '.join(FUNCTIONS)}",
-                )
+        if self.function is not None:
+            self._check_function(self.function)
+            if len(FUNCTIONS[self.function].takes) > 1:
+                usage = FUNCTIONS[self.function].usage
+                message = f"{self.function} of every attribute has no meaning: it takes two arguments"
+                raise fail("RQ109", message, self.span, f"`{usage} as name` names its arguments")
         for call in self.calls.values():
             self._check_call(call, source)
         return [
-            Diagnostic(
-                "RQ110",
-                "warning",
-                f"`{name}` is {source.types[name]}: {self.function} leaves it out",
-                self.span,
-                help=f"`except {name}` says so",
-            )
-            for name in self.left_out(source)
+            *(warning for call in self.calls.values() for warning in self._doubtful(call, source)),
+            *(
+                Diagnostic(
+                    "RQ110",
+                    "warning",
+                    f"`{name}` is {source.types[name]}: {self.function} leaves it out",
+                    self.span,
+                    help=f"`except {name}` says so",
+                )
+                for name in self.left_out(source)
+            ),
         ]
 
+    def _check_function(self, name: str) -> None:
+        if name not in FUNCTIONS:
+            known = f"known: {', '.join(FUNCTIONS)}"
+            raise fail("RQ109", f"unknown aggregate function `{name}`", self.span, known)
+
     def _check_call(self, call: Call, source: Facts) -> None:
-        if call.argument is None:
-            if call.function != "count":
-                raise fail("RQ109", f"{call.function} requires an argument", self.span)
+        self._check_function(call.function)
+        function = FUNCTIONS[call.function]
+        if call.distinct and function.distinct is None:
+            message = f"{call.function} of distinct values is not in the language"
+            raise fail("RQ109", message, self.span, f"`distinct` goes with {', '.join(DISTINCT)}")
+        counts_tuples = call.function == "count" and not call.arguments and not call.distinct
+        if len(call.arguments) != len(function.takes) and not counts_tuples:
+            wanted = "two arguments" if len(function.takes) == 2 else "an argument"
+            raise fail("RQ109", f"{call.function} requires {wanted}", self.span, f"as in `{function.usage}`")
+        for argument, kind in zip(call.arguments, function.takes, strict=False):
+            _check_argument(call.function, argument, kind, source)
+        if call.where is not None:
+            found = expressions.type_of(call.where, source.types)
+            if found != BOOLEAN:
+                raise fail("RQ103", f"`where` requires a condition, found {found}", call.where.span)
+
+    def _doubtful(self, call: Call, source: Facts) -> Iterator[Diagnostic]:
+        if not call.distinct or call.function in ("min", "max"):  # which it does not change
             return
-        found = expressions.type_of(call.argument, source.types)
-        if FUNCTIONS[call.function].numeric and not found.is_numeric:
-            raise fail("RQ103", f"{call.function} requires a number, found {found}", call.argument.span)
+        (argument,) = call.arguments
+        if expressions.type_of(argument, source.types) == DOUBLE:
+            yield Diagnostic(
+                "RQ108",
+                "warning",
+                f"distinct values of the floating `{format_expression(argument)}`",
+                argument.span,
+                ("values that were altered and altered back may differ in the last digit",),
+            )
 
     def left_out(self, source: Facts) -> list[str]:
         """Attributes that the function cannot take (G37)."""
@@ -132,7 +215,7 @@ class Aggregate(Operator):
             return self.calls
         skipped = self.left_out(source)
         return {
-            name: Call(self.function, Attribute(name, span=_NOWHERE))
+            name: Call(self.function, (Attribute(name, span=_NOWHERE),))
             for name in self._others(source)
             if name not in skipped
         }
@@ -143,31 +226,35 @@ class Aggregate(Operator):
         present: dict[str, Tree] = {n: fold_presence(source, source.present[n], over) for n in self.by}
         units = {n: fold_units(source, n, over) for n in self.by if n in source.units}
         types = {n: source.types[n] for n in self.by}
-        results = self.results(source)
-        for name, call in results.items():
-            function = FUNCTIONS[call.function]
-            types[name] = (
-                LONG
-                if call.argument is None
-                else function.type(expressions.type_of(call.argument, source.types))
-            )
+        for name, call in self.results(source).items():
+            types[name] = _type_of(call, source)
             if call.function == "count":
                 present[name] = PRESENT
                 continue
-            assert call.argument is not None
-            presence = fold_presence(source, presence_of(source, call.argument), over)
+            excluded = _excluded(call, source)  # feeds the result no more than what never comes (D1)
+            feeding = evolve(source, closed=regions.union(source.closed, excluded))
+            presence = regions.update(_presence_of(call, source), excluded, lambda _: ABSENT)
+            presence = fold_presence(feeding, presence, over)
             present[name] = hold(presence, held.get(name, False))
-            form = expressions.affine(call.argument)
+            form = expressions.affine(call.columns[0])
             if form is not None and form[0] in source.units:
-                units[name] = map_history(fold_units(source, form[0], over), _through(function, form[1]))
+                units[name] = map_history(fold_units(feeding, form[0], over), _through(call.how, form[1]))
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
         return Facts(types, universe, present, units, fold_closed(source, over))
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         (source,) = inputs
+        chosen = [n for n in source.types if n in self._needed(source) and n not in self.by]
         return Signature(
-            foundation=self.by, accumulate=tuple(name for name in source.types if name not in self.by)
+            foundation=(*self.by, *chosen), accumulate=tuple(n for n in source.types if n not in self.by)
         )
+
+    def _chosen_by(self) -> frozenset[str]:
+        return frozenset[str]().union(*(call.chosen_by for call in self.calls.values()))
+
+    def _needed(self, source: Facts) -> frozenset[str]:
+        """What conditions read: like the arguments of a computed attribute, Foundation unless optional (G20)."""
+        return frozenset(name for name in self._chosen_by() if not source.may_be_undefined(name))
 
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
@@ -175,20 +262,28 @@ class Aggregate(Operator):
         if attribute in self.by:
             if kind == "drop":
                 return Reaction("aborts", "A3")
-            return self._carried(kind, "A2" if kind == "add" else "A4", (attribute,), mentions)
-        if self.function is not None:
-            users = {} if attribute in self.excepts else {attribute: self.function}
-        else:
-            users = {n: c.function for n, c in self.calls.items() if attribute in c.reads}
-        if not users:
-            return Reaction("ignored", "A1")
+            return self._carried("A2" if kind == "add" else "A4", (attribute,), mentions)
+        if kind == "drop" and attribute in self._needed(inputs[side]):
+            return Reaction("aborts", "G20")
+        users = self._users(attribute)
+        if not users:  # conditions read canonical values
+            chooses = attribute in self._chosen_by()
+            return Reaction("absorbed", "G20") if chooses else Reaction("ignored", "A1")
+        if kind == "add" and self.function == "count":  # a new result, which every group has at once
+            return Reaction("propagates", "A2", (attribute,))
         if kind != "alter":
             carried_on = tuple(n for n, f in users.items() if f != "count")
-            return self._carried(kind, "A2" if kind == "add" else "A3", carried_on, mentions)
+            return self._carried("A2" if kind == "add" else "A3", carried_on, mentions)
         carried_on = tuple(n for n, f in users.items() if FUNCTIONS[f].carry(IDENTITY) is not None)
-        return self._carried(kind, "A4", carried_on, mentions)
+        return self._carried("A4", carried_on, mentions)
 
-    def _carried(self, kind: Kind, rule: str, passes: tuple[str, ...], mentions: frozenset[str]) -> Reaction:
+    def _users(self, attribute: str) -> dict[str, str]:
+        """The results that are computed from an attribute, with their functions."""
+        if self.function is not None:
+            return {} if attribute in self.excepts else {attribute: self.function}
+        return {n: c.function for n, c in self.calls.items() if attribute in c.computed_from}
+
+    def _carried(self, rule: str, passes: tuple[str, ...], mentions: frozenset[str]) -> Reaction:
         if not passes:
             return Reaction("absorbed", "2.8")
         kept = mentions & frozenset(self.by)
@@ -198,26 +293,68 @@ class Aggregate(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.by) or "everything"
-        return Invariants(f"rows of closed groups ({group})", f"closed {group}", f"groups closed on {group}")
+        passes, purges = f"rows of closed groups ({group})", f"groups closed on {group}"
+        if self.complete is not None:
+            passes, purges = (
+                f"{passes} and of groups of {self.complete} tuples",
+                f"{purges}, and those passed",
+            )
+        return Invariants(passes, f"closed {group}", purges)
 
     def parameters(self) -> dict[str, object]:
         if self.function is not None:
-            return {"by": list(self.by), "all but": list(self.excepts), "function": self.function}
-        return {"by": list(self.by), "calls": [f"{call} as {name}" for name, call in self.calls.items()]}
+            given: dict[str, object] = {"all but": list(self.excepts), "function": self.function}
+        else:
+            given = {"calls": [f"{call} as {name}" for name, call in self.calls.items()]}
+        complete = {} if self.complete is None else {"complete at": f"{self.complete} tuples"}
+        return {"by": list(self.by), **given, **complete}
 
     def arguments(self) -> dict[str, str]:
         if self.function is not None:
             given: dict[str, object] = {"by": self.by, "function": self.function, "excepts": self.excepts}
         else:
             given = {"by": self.by, "calls": {name: str(call) for name, call in self.calls.items()}}
+        if self.complete is not None:
+            given["complete"] = self.complete
         return {key: repr(value) for key, value in given.items()}
 
-    def code(self, inputs: tuple[str, ...]) -> str:
-        if self.function is not None:
-            rest = f"all_but={list(self.excepts)!r}, function={self.function!r}"
-        else:
-            rest = f"calls={ {name: str(call) for name, call in self.calls.items()}!r}"
-        return f"e.aggregate({self.name!r}, {inputs[0]}, by={list(self.by)!r}, {rest})"
+
+def _check_argument(function: str, argument: Expression, kind: Takes, source: Facts) -> None:
+    if kind in CONSTANTS:
+        value = argument.value if isinstance(argument, Literal) else None
+        if isinstance(value, bool | str | None) or not _CONSTANT[kind](value):
+            hint = f"as in `{FUNCTIONS[function].usage}`"
+            raise fail("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint)
+        return
+    found = expressions.type_of(argument, source.types)
+    if kind == "number" and not found.is_numeric:
+        raise fail("RQ103", f"{function} requires a number, found {found}", argument.span)
+
+
+_CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {
+    "share": lambda value: 0 <= value <= 1,
+    "size": lambda value: value >= 1 and value == int(value),
+}
+_WANTED: dict[Takes, str] = {
+    "share": "a constant between 0 and 1",
+    "size": "a whole constant above 0",
+}
+
+
+def _type_of(call: Call, source: Facts) -> Type:
+    return call.how.type(expressions.type_of(call.columns[0], source.types)) if call.columns else LONG
+
+
+def _excluded(call: Call, source: Facts) -> Tree:
+    """The tuples for which the call's condition is never true."""
+    return False if call.where is None else regions.complement(expressions.possible(call.where, source.types))
+
+
+def _presence_of(call: Call, source: Facts) -> Tree:
+    result: Tree = PRESENT
+    for argument in call.columns:
+        result = regions.combine(result, presence_of(source, argument), LEAST)
+    return result
 
 
 def _through(function: Function, argument: Affine) -> Callable[[Affine], Affine]:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.schemes import Memory, Schemes
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 
 Kind = Literal["add", "drop", "alter"]
@@ -60,7 +61,11 @@ class Operator(ABC):
     span: Span | None = field(default=None, eq=False, repr=False)
 
     title: ClassVar[str]
+    method: ClassVar[str]
+    """What the epoch calls the operator, in generated programs."""
     stateful: ClassVar[bool] = False
+    reads_order: ClassVar[bool] = False
+    """Whether the result depends on the order in which tuples arrive."""
 
     @abstractmethod
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
@@ -88,9 +93,25 @@ class Operator(ABC):
     def parameters(self) -> dict[str, object]:
         """What `explain` shows in braces, as plain values."""
 
-    @abstractmethod
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute that would be in the output twice, over inputs as evolved so far (J2, G11)."""
+        return None
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """What the output promises to close, from what the inputs promise (theory 3.4).
+
+        A scheme is promised for every value, also for those that a domain excludes: another input may have them.
+        """
+        return promised[0]
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        """What the operator keeps, tuples and waiting accents, and which punctuation releases it (theory 3.4)."""
+        return ()
+
     def code(self, inputs: tuple[str, ...]) -> str:
         """The DataFrame expression over variables that hold the inputs' DataFrames."""
+        given = [repr(self.name), *inputs, *(f"{name}={text}" for name, text in self.arguments().items())]
+        return f"e.{self.method}({', '.join(given)})"
 
     def constructor(self) -> str:
         """The call that builds this operator in the generated program."""

@@ -1,7 +1,8 @@
-"""Join ⋈, inner, on equal attributes (paper, section 4; theory J1 to J4, G10 to G14)."""
+"""Join ⋈, inner, on equal attributes, and what all joins share (paper, section 4; theory J1 to J4, G10 to G14)."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -18,21 +19,20 @@ from cedilla.compiler.operators.base import (
     fail,
     require,
 )
-from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic
 
 _NOTHING: frozenset[str] = frozenset()
 
 
 @frozen(kw_only=True)
-class Join(Operator):
-    """`left join right on pairs`. `on`: pairs (left attribute, right attribute); equal names leave one attribute.
+class Matching(Operator):
+    """What all joins share. `on`: pairs (left attribute, right attribute) whose values must be equal.
 
-    State: the tuples of each side that a later tuple of the other side may still meet.
+    An undefined value equals nothing, not even another one.
     """
 
     on: tuple[tuple[str, str], ...] = field(converter=lambda pairs: tuple(tuple(p) for p in pairs))
-    title: ClassVar[str] = "Join"
     stateful: ClassVar[bool] = True
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
@@ -45,14 +45,6 @@ class Join(Operator):
             ):
                 found = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
                 raise fail("RQ103", f"a join requires equal types: {found}", self.span)
-        for name in left.types.keys() & right.types.keys():
-            if name not in self._shared():
-                raise fail(
-                    "RQ107",
-                    f"`{name}` comes from both inputs of the join",
-                    self.span,
-                    "a projection of one input can rename or leave out the attribute (theory J2)",
-                )
         return [
             Diagnostic(
                 "RQ108",
@@ -65,16 +57,108 @@ class Join(Operator):
             if left.types[a].name == "double"
         ]
 
-    def _shared(self) -> frozenset[str]:
-        return frozenset(a for a, b in self.on if a == b)
-
     def keys(self, side: int) -> tuple[str, ...]:
         """The join attributes of one input, 0 left and 1 right."""
-        return tuple(pair[side] for pair in self.on)
+        return tuple(dict.fromkeys(pair[side] for pair in self.on))
+
+    def _others(self, facts: Facts, side: int) -> frozenset[str]:
+        return frozenset(facts.types) - frozenset(self.keys(side))
+
+    def purge(self, inputs: tuple[Facts, ...]) -> tuple[Tree, Tree]:
+        """Regions of left and of right tuples that meet no later tuple (theory 1.3, Keep of Join)."""
+        return self._purged(inputs, 0), self._purged(inputs, 1)
+
+    def _purged(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        mine, other = inputs[side], inputs[1 - side]
+        closed = fold_closed(other, self._others(other, 1 - side))
+        strange = (self._strange(a, b, mine, other) for a, b in zip(*self._pairs(side), strict=True))
+        region = regions.union(self._renamed(closed, 1 - side), *strange)
+        return True if regions.covers(region, mine.universe) else region
+
+    @staticmethod
+    def _strange(name: str, theirs: str, mine: Facts, other: Facts) -> Tree:
+        """The values of a join attribute that no tuple of the other input can have; ⊥ is one."""
+        known = regions.renamed(_defined(theirs, other), name)
+        values = regions.difference(mine.universe.get(name, ANYTHING).members, known)
+        return False if regions.is_empty(values, mine.universe) else values
+
+    def _pairs(self, side: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The join attributes of one input, and those of the other, pair by pair."""
+        return tuple(pair[side] for pair in self.on), tuple(pair[1 - side] for pair in self.on)
+
+    def _renamed(self, tree: Tree, side: int) -> Tree:
+        """A region over one input, with its join attributes by the other input's names."""
+        if all(a == b for a, b in self.on):
+            return tree
+        keys, others = self._pairs(side)
+
+        def image(box: dict[str, Tree]) -> list[Box]:
+            moved = {name: members for name, members in box.items() if name not in keys}
+            for name, theirs in zip(keys, others, strict=True):
+                members = regions.renamed(box.get(name, True), theirs)
+                moved[theirs] = regions.intersection(moved.get(theirs, True), members)
+            return [moved]
+
+        return regions.reshape(tree, image, UNION, False)
+
+    def met(self, inputs: tuple[Facts, ...]) -> Universe:
+        """What the join attributes of two tuples that meet can be: a value that both inputs allow, never ⊥."""
+        left, right = inputs
+        met: dict[str, Domain] = {}
+        for a, b in self.on:
+            integral = any(f.universe.get(n, ANYTHING).integral for f, n in ((left, a), (right, b)))
+            for name in (a, b):
+                members = (regions.renamed(_defined(n, f), name) for n, f in ((a, left), (b, right)))
+                before = met.get(name, ANYTHING)
+                met[name] = Domain(
+                    regions.intersection(before.members, *members), before.integral or integral
+                )
+        return met
+
+    def parameters(self) -> dict[str, object]:
+        return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
+
+    def arguments(self) -> dict[str, str]:
+        return {"on": repr(self.on)}
+
+
+def _defined(name: str, facts: Facts) -> Tree:
+    return regions.intersection(regions.defined(name), facts.universe.get(name, ANYTHING).members)
+
+
+@frozen(kw_only=True)
+class Join(Matching):
+    """`left join right on pairs`: every pair of tuples that agree; equal names leave one attribute.
+
+    State: the tuples of each side that a later tuple of the other side may still meet.
+    """
+
+    title: ClassVar[str] = "Join"
+    method: ClassVar[str] = "join"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        warnings = super().check(inputs)
+        for name in self._twice(inputs):
+            raise fail(
+                "RQ107",
+                f"`{name}` comes from both inputs of the join",
+                self.span,
+                "a projection of one input can rename or leave out the attribute (theory J2)",
+            )
+        return warnings
+
+    def shared(self) -> frozenset[str]:
+        """The join attributes that both inputs call by one name."""
+        return frozenset(a for a, b in self.on if a == b)
+
+    def _twice(self, inputs: tuple[Facts, ...]) -> Set[str]:
+        """Attributes of both inputs that are not joined on: they have moved from one to the other."""
+        left, right = inputs
+        return (left.types.keys() & right.types.keys()) - self.shared()
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         left, right = inputs
-        shared = self._shared()
+        shared = self.shared()
         own = dict.fromkeys(n for f in inputs for n in f.types if n not in shared)
         # An attribute may have moved from one input to the other: never in both at once (`conflict`).
         present = {
@@ -83,20 +167,33 @@ class Join(Operator):
         present = {n: hold(p, held.get(n, False)) for n, p in present.items()}
         present |= {n: regions.combine(left.present[n], right.present[n], LEAST) for n in shared}
         units = {n: tree for f in inputs for n, tree in f.units.items() if n in own}
-        for name in {*left.units, *right.units} & {*shared, *(left.types.keys() & right.types.keys())}:
+        for name in {*left.units, *right.units} & {*shared, *self._twice(inputs)}:
             over = [self._others(f, side) if name in shared else _NOTHING for side, f in enumerate(inputs)]
             a, b = (fold_units(f, name, dropped) for f, dropped in zip(inputs, over, strict=True))
             units[name] = regions.combine(a, b, COMMON)
-        types = {**right.types, **left.types}
         return Facts(
-            {n: types[n] for n in (*left.types, *(n for n in right.types if n not in left.types))},
-            {**left.universe, **right.universe} | {n: _both(n, left, right) for n in shared},
+            {**left.types, **right.types, **left.types},
+            {**left.universe, **right.universe, **self._either(inputs), **self.met(inputs)},
             present,
             units,
-            regions.intersection(
-                *(self._by_either_name(f.closed, side) for side, f in enumerate(inputs))
-            ),  # J2
+            regions.intersection(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),  # J2
         )
+
+    def _either(self, inputs: tuple[Facts, ...]) -> Universe:
+        """What an attribute that has moved can be."""
+        domains = {n: [f.universe.get(n, ANYTHING) for f in inputs] for n in self._twice(inputs)}
+        return {
+            n: Domain(regions.union(*(d.members for d in two)), all(d.integral for d in two))
+            for n, two in domains.items()
+        }
+
+    def _closed(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        """What one input has closed, said of joined tuples: one that has moved may be undefined there."""
+        closed = inputs[side].closed
+        for name in self._twice(inputs) & regions.attributes(closed):
+            without = {name: Domain(regions.complement(regions.defined(name)))}
+            closed = regions.intersection(closed, regions.forall(closed, {name}, without))
+        return closed
 
     def _by_either_name(self, closed: Tree, side: int) -> Tree:
         """What one input has closed, said of joined tuples: `a = b` holds of them, so either name will do."""
@@ -105,33 +202,10 @@ class Join(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that both inputs have now (J2, G11)."""
         left, right = inputs
-        twice = (left.types.keys() & right.types.keys()) - self._shared()
-        return next(
-            (n for n in twice if left.may_have(n) is not False and right.may_have(n) is not False), None
+        both = (
+            n for n in self._twice(inputs) if left.may_have(n) is not False and right.may_have(n) is not False
         )
-
-    def _others(self, facts: Facts, side: int) -> frozenset[str]:
-        return frozenset(facts.types) - frozenset(self.keys(side))
-
-    def purge(self, inputs: tuple[Facts, ...]) -> tuple[Tree, Tree]:
-        """Regions of left and of right tuples that meet no later tuple (theory 1.3, Keep of Join)."""
-        closed = [fold_closed(facts, self._others(facts, side)) for side, facts in enumerate(inputs)]
-        return self._renamed(closed[1], 1), self._renamed(closed[0], 0)
-
-    def _renamed(self, tree: Tree, side: int) -> Tree:
-        """A region over one input, with its join attributes by the other input's names."""
-        if all(a == b for a, b in self.on):
-            return tree
-        keys = self.keys(side)
-
-        def image(box: dict[str, Tree]) -> list[Box]:
-            moved = {name: members for name, members in box.items() if name not in keys}
-            for name, theirs in zip(keys, self.keys(1 - side), strict=True):
-                members = regions.renamed(box.get(name, True), theirs)
-                moved[theirs] = regions.intersection(moved.get(theirs, True), members)
-            return [moved]
-
-        return regions.reshape(tree, image, UNION, False)
+        return next(both, None)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         names = tuple(dict.fromkeys(name for pair in self.on for name in pair))
@@ -142,7 +216,7 @@ class Join(Operator):
     ) -> Reaction:
         if kind == "drop" and attribute in self.keys(side):
             return Reaction("aborts", "J3")
-        if attribute in self._shared():  # else each input's attribute goes its own way (D1)
+        if attribute in self.shared():  # else each input's attribute goes its own way (D1)
             return Reaction("coordinates", "J1", (attribute,), mentions & frozenset(self.keys(side)))
         if kind == "add":
             other = inputs[1 - side]
@@ -158,18 +232,44 @@ class Join(Operator):
             f"left tuples once {right} is closed on the right, right tuples once {left} is closed on the left",
         )
 
-    def parameters(self) -> dict[str, object]:
-        return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
 
-    def arguments(self) -> dict[str, str]:
-        return {"on": repr(self.on)}
+@frozen(kw_only=True)
+class Filtering(Matching):
+    """Semi and anti join: left tuples, each at most once, chosen by whether the right has a tuple of their key.
 
-    def code(self, inputs: tuple[str, ...]) -> str:
-        return f"e.join({self.name!r}, {inputs[0]}, {inputs[1]}, on={list(self.on)!r})"
+    Nothing of the right reaches the output: its accents matter only where they would change a key, and keys
+    are compared canonically.
+    """
 
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        left, _ = inputs
+        return Facts(
+            left.types,
+            left.universe,
+            {n: hold(p, held.get(n, False)) for n, p in left.present.items()},  # closed tuples may still wait
+            left.units,
+            regions.intersection(left.closed, self.purge(inputs)[0]),
+        )
 
-def _both(name: str, left: Facts, right: Facts) -> Domain:
-    """What a join attribute can be: a value that both inputs allow, never ⊥."""
-    domains = [facts.universe.get(name, ANYTHING) for facts in (left, right)]
-    members = regions.intersection(regions.defined(name), *(domain.members for domain in domains))
-    return Domain(members, any(domain.integral for domain in domains))
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=tuple(dict.fromkeys(name for pair in self.on for name in pair)))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        is_key = attribute in self.keys(side)
+        if kind == "drop" and is_key:
+            return Reaction("aborts", "J3")
+        if side == 1:
+            return Reaction("absorbed", "J4") if kind == "alter" and is_key else Reaction("ignored", "P2")
+        return Reaction(
+            "propagates", {"add": "J2", "drop": "J3", "alter": "G12"}[kind], (attribute,), mentions
+        )
+
+    def _invariants(self, passes: str, purges: str) -> Invariants:
+        left, right = (", ".join(self.keys(side)) for side in (0, 1))
+        return Invariants(
+            passes,
+            f"what the left has closed, where {right} is closed on the right",
+            f"{purges} once {right} is closed on the right, values of {right} once {left} is closed on the left",
+        )

@@ -15,7 +15,6 @@ from cedilla.compiler.evolution import (
     LEAST,
     MOST,
     NO_FEEDER,
-    PRESENT,
     Facts,
     fold_closed,
     fold_presence,
@@ -23,11 +22,17 @@ from cedilla.compiler.evolution import (
     map_history,
 )
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
-from cedilla.compiler.regions import UNION, Box, Domain, Operation, Tree
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
+from cedilla.compiler.schemes import Memory, Scheme, Schemes, folded, renamed
+from cedilla.compiler.steps import Step, stepped
+from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Attribute, Expression
+
+_Axes = dict[str, tuple[str, Affine | Step]]
+"""Input attribute -> the output attribute that regions over it can speak of, and how."""
 
 
 def _parsed(items: Mapping[str, Expression | str]) -> dict[str, Expression]:
@@ -38,7 +43,8 @@ def _parsed(items: Mapping[str, Expression | str]) -> dict[str, Expression]:
 class Project(Operator):
     """`project[items](input)`; `items`: output attribute -> the expression that computes it.
 
-    A plain attribute may not exist yet (P4). Everything read by a computed one must exist (G20).
+    A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
+    unless it is optional (G20).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
@@ -67,14 +73,26 @@ class Project(Operator):
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         existing = {n: e for n, e in self.items.items() if expressions.attributes(e) <= source.types.keys()}
-        axes = self._axes(existing)
+        axes = _axes(existing, source.types)
         dropped = frozenset(source.types) - axes.keys()
-        move = _Move(axes)
+        move = _Move(axes, source.universe)
         types = {n: expressions.type_of(e, source.types) for n, e in existing.items()}
-        present = {
-            name: move(fold_presence(source, presence_of(source, expression), dropped), MOST, ABSENT)
-            for name, expression in existing.items()
-        }
+        closed = fold_closed(source, dropped)
+        moved_closed = move.closed(closed)
+
+        def presence(expression: Expression) -> Tree:
+            """As in `fold_presence`, over the cells of a step function too: what is closed stays as it was last."""
+            tree = presence_of(source, expression)
+            if not move.has_steps:
+                return move(fold_presence(source, tree, dropped), MOST, ABSENT)
+            live = regions.update(tree, source.closed, lambda _: ABSENT)
+            last, now = (
+                move(regions.quantify(each, dropped, MOST, source.universe), MOST, ABSENT)
+                for each in (tree, live)
+            )
+            return regions.choose(moved_closed, last, now)
+
+        present = {name: presence(expression) for name, expression in existing.items()}
         units: dict[str, Tree] = {}
         for name, expression in existing.items():
             form = expressions.affine(expression)
@@ -82,29 +100,18 @@ class Project(Operator):
                 history = map_history(fold_units(source, form[0], dropped), carried(form[1]))
                 units[name] = move(history, COMMON, NO_FEEDER)
         universe = {
-            renamed: Domain(move(domain.members, UNION, False), domain.integral and function.is_whole)
-            for name, (renamed, function) in axes.items()
+            target: Domain(move(domain.members, UNION, False), domain.integral and function.is_whole)
+            for name, (target, function) in axes.items()
             if (domain := source.universe.get(name)) is not None
         }
-        return Facts(types, universe, present, units, move(fold_closed(source, dropped), UNION, False))
-
-    def _axes(self, items: Mapping[str, Expression]) -> dict[str, tuple[str, Affine]]:
-        """Input attribute -> the output attribute that regions over it can speak of, and how."""
-        axes: dict[str, tuple[str, Affine]] = {}
-        for name, expression in items.items():
-            if isinstance(expression, Attribute) and (expression.name == name or expression.name not in axes):
-                axes[expression.name] = name, IDENTITY
-        for name, expression in items.items():
-            form = expressions.affine(expression)
-            if form is not None and form[1].slope > 0 and form[0] not in axes:
-                axes[form[0]] = name, form[1]
-        return axes
+        views = (_Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
+        return Facts(types, universe, present, units, regions.union(moved_closed, *views))
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         (source,) = inputs
         read = frozenset[str]().union(*(expressions.attributes(e) for e in self.items.values()))
         return Signature(
-            foundation=tuple(sorted(self._computed_from())),
+            foundation=tuple(n for n in sorted(self._computed_from()) if not source.may_be_undefined(n)),
             accumulate=tuple(name for name in source.types if name not in read),
         )
 
@@ -115,29 +122,60 @@ class Project(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
+        (source,) = inputs
         users = {n: e for n, e in self.items.items() if attribute in expressions.attributes(e)}
         if not users:  # the primitive is looked at before the description (G19)
             return Reaction("ignored", "P2")
-        if kind == "drop" and attribute in self._computed_from():
+        if kind == "drop" and attribute in self._computed_from() and not source.may_be_undefined(attribute):
             return Reaction("aborts", "G20")
         carried = tuple(
             n
             for n, e in users.items()
-            if isinstance(e, Attribute) or (kind == "alter" and expressions.affine(e))
+            if (expressions.affine(e) if kind == "alter" else _may_be_undefined(e))
         )
         if not carried:
             return Reaction("absorbed", "G20")
-        axes = self._axes(self.items)
-        renamed = frozenset(axes[m][0] if m in axes else m for m in mentions)
+        axes = _axes(self.items, source.types)
+        described = frozenset(axes[m][0] if m in axes else m for m in mentions)
         if not mentions <= axes.keys():
-            return Reaction("accumulates", "P3", carried, renamed & frozenset(self.items))
-        return Reaction("propagates", "P1", carried, renamed)
+            return Reaction("accumulates", "P3", carried, described & frozenset(self.items))
+        if kind != "alter" and any(_is_defined_without(attribute, users[n]) for n in carried):
+            return Reaction("coordinates", "G20", carried, described)
+        moved = any(isinstance(axes[m][1], Step) for m in mentions)
+        return Reaction("propagates", "W5" if moved else "P1", carried, described)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         (source,) = inputs
-        dropped = [n for n in source.types if n not in self._axes(self.items)]
+        axes = _axes(self.items, source.types)
+        dropped = [n for n in source.types if n not in axes]
         rule = f"patterns whose fibre over {', '.join(dropped)} is closed" if dropped else "every punctuation"
+        views = [axes, *_views(axes, self.items, source.types)]
+        steps = dict.fromkeys(
+            t for view in views for t, function in view.values() if isinstance(function, Step)
+        )
+        rule += f"; {', '.join(steps)} once all that it rounds is closed" if steps else ""
         return Invariants("every tuple", rule, "stateless")
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        types = inputs[0].types
+        axes = _axes(self.items, types)
+        views = [axes, *_views(axes, self.items, types)]
+        targets = [{name: target for name, (target, _) in view.items()} for view in views]
+        kept = folded(promised[0], inputs[0], frozenset(types) - axes.keys())
+        return frozenset[Scheme]().union(*(renamed(kept, names) for names in targets))
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        (source,) = inputs
+        axes = _axes(self.items, source.types)
+        kept = frozenset(axes)
+        dropped = ", ".join(name for name in source.types if name not in kept)
+        waiting = [f"accents described by {dropped}"] if dropped else []
+        waiting += [
+            f"accents described by {name}, in the values of {target} that they divide"
+            for name, (target, function) in axes.items()
+            if isinstance(function, Step)
+        ]
+        return tuple(Memory(what=what, side=0, within=kept, accents=True) for what in waiting)
 
     def parameters(self) -> dict[str, object]:
         return {"items": [_written(name, e) for name, e in self.items.items()]}
@@ -155,11 +193,59 @@ def _written(name: str, expression: Expression) -> str:
     return text if text == name else f"{text} as {name}"
 
 
+def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> _Axes:
+    """Plain items come first, then increasing affine functions, then step functions."""
+    axes: _Axes = {}
+    for name, expression in items.items():
+        if isinstance(expression, Attribute) and (expression.name == name or expression.name not in axes):
+            axes[expression.name] = name, IDENTITY
+    for name, expression in items.items():
+        form = expressions.affine(expression)
+        if form is not None and form[1].slope > 0 and form[0] not in axes:
+            axes[form[0]] = name, form[1]
+    for name, expression in items.items():
+        found = _step(expression, types)
+        if found is not None and found[0] not in axes:
+            axes[found[0]] = name, found[1]
+    return axes
+
+
+def _views(axes: _Axes, items: Mapping[str, Expression], types: Mapping[str, Type]) -> list[_Axes]:
+    """The axes with one of them exchanged for a step function of the same attribute: patterns on the attribute
+    itself stay, and those on its steps come on top."""
+    found = [(name, step) for name, expression in items.items() if (step := _step(expression, types))]
+    return [{**axes, of: (name, step)} for name, (of, step) in found if axes[of][0] != name]
+
+
+def _step(expression: Expression, types: Mapping[str, Type]) -> tuple[str, Step] | None:
+    return None if expressions.affine(expression) else stepped(expression, types)
+
+
+def _may_be_undefined(expression: Expression) -> bool:
+    """Whether an expression has no value where no attribute has."""
+    return not expressions.defined(expression, lambda _: False, all, any)
+
+
+def _is_defined_without(attribute: str, expression: Expression) -> bool:
+    """Whether an expression may have a value where an attribute has none."""
+    return expressions.defined(expression, lambda name: name != attribute, all, any)
+
+
 def presence_of(source: Facts, expression: Expression) -> Tree:
-    result: Tree = PRESENT
-    for name in expressions.attributes(expression):
-        result = regions.combine(result, source.present.get(name, ABSENT), LEAST)
-    return result
+    """Where an expression may be defined (G20)."""
+
+    def folded(operation: Operation) -> Callable[[Iterable[Tree]], Tree]:
+        def fold(trees: Iterable[Tree]) -> Tree:
+            result: Tree = operation.neutral
+            for tree in trees:
+                result = regions.combine(result, tree, operation)
+            return result
+
+        return fold
+
+    return expressions.defined(
+        expression, lambda name: source.present.get(name, ABSENT), folded(LEAST), folded(MOST)
+    )
 
 
 def carried(function: Affine) -> Callable[[Affine], Affine]:
@@ -173,17 +259,26 @@ def carried(function: Affine) -> Callable[[Affine], Affine]:
 
 
 class _Move:
-    """The image of a tree in the names and scales of the output."""
+    """The image of a tree in the names and scales of the output; the outer one, where a step function has many
+    values in one cell (D1, G25)."""
 
-    def __init__(self, axes: Mapping[str, tuple[str, Affine]]) -> None:
+    def __init__(self, axes: _Axes, universe: Universe) -> None:
+        self.universe = universe
         self.changed = {
-            name: target for name, target in axes.items() if target[0] != name or not target[1].is_identity
+            name: (target, function)
+            for name, (target, function) in axes.items()
+            if target != name or function != IDENTITY
         }
+        self.has_steps = any(isinstance(function, Step) for _, function in axes.values())
 
     def __call__(self, tree: Tree, operation: Operation, start: Tree) -> Tree:
-        if not self.changed or not self.changed.keys() & regions.attributes(tree):
+        if not self.changed.keys() & regions.attributes(tree):
             return tree
         return regions.reshape(tree, self._image, operation, start)
+
+    def closed(self, region: Tree) -> Tree:
+        """The cells of which no tuple is outside a region: the inner image."""
+        return regions.complement(self(regions.complement(region), UNION, False))
 
     def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
         yield dict(self._member(name, members) for name, members in box.items())
@@ -192,5 +287,6 @@ class _Move:
         target, function = self.changed.get(name, (name, IDENTITY))
         if members is True or name not in self.changed:
             return target, members
-        moved = regions.transform(members, name, function)
-        return target, regions.renamed(moved, target)
+        if isinstance(function, Step):
+            return target, function.image(members, target, self.universe.get(name, ANYTHING).integral)
+        return target, regions.renamed(regions.transform(members, name, function), target)

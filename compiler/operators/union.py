@@ -7,10 +7,11 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts, fold_presence, fold_units
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts, fold_units
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
-from cedilla.compiler.types import DOUBLE, LONG, Type
+from cedilla.compiler.schemes import Memory, Schemes, both, within
 from cedilla.grammar.diagnostics import Diagnostic
 
 _RULES = {"add": "U2", "drop": "U3", "alter": "U4"}
@@ -24,44 +25,45 @@ class Union(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs
-        for name in left.types.keys() & right.types.keys():
-            a, b = left.types[name], right.types[name]
-            if a != b and not (a.is_numeric and b.is_numeric):
-                raise fail(
-                    "RQ103", f"`{name}` is {a} in one input of the union and {b} in the other", self.span
-                )
+        check_types((left, right), "union", self.span)
         return []
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
-        left, right = inputs
-        names = dict.fromkeys([*left.types, *right.types])
-        nothing: frozenset[str] = frozenset()
-        present: dict[str, Tree] = {}
-        units: dict[str, Tree] = {}
-        for name in names:
-            a, b = (fold_presence(f, f.present.get(name, ABSENT), nothing) for f in inputs)
-            present[name] = regions.combine(a, b, MOST)
-            if name in left.units or name in right.units:
-                a, b = (fold_units(f, name, nothing) for f in inputs)
-                units[name] = regions.combine(a, b, COMMON)
-        return Facts(
-            {name: _common_type(left.types.get(name), right.types.get(name)) for name in names},
-            {name: _either(name, left, right) for name in names},
-            present,
-            units,
-            regions.intersection(left.closed, right.closed),
-        )
+        return merged(inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(merge=tuple(dict.fromkeys(name for f in inputs for name in f.types)))
+        return Signature(merge=tuple(common_types(inputs)))
 
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
         return Reaction("coordinates", _RULES[kind], (attribute,), mentions)
 
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute that was added to both inputs with types that no common type holds."""
+        left, right = inputs
+        return clash((left, right))
+
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants("every tuple", "what both inputs have closed (CombinePunct)", "stateless")
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        # What one input has closed by an attribute that the other lacks says nothing of the other's tuples.
+        left, right = inputs
+        common = left.types.keys() & right.types.keys()
+        return both(*(within(schemes, common) for schemes in promised))
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        return tuple(
+            Memory(
+                what=f"accents of the {('left', 'right')[side]} input",
+                side=1 - side,
+                within=frozenset(inputs[1 - side].types),
+                ends=side,
+                accents=True,
+            )
+            for side in (0, 1)
+        )
 
     def parameters(self) -> dict[str, object]:
         return {}
@@ -73,12 +75,28 @@ class Union(Operator):
         return f"{inputs[0]}.unionByName({inputs[1]}, allowMissingColumns=True)"
 
 
-def _common_type(left: Type | None, right: Type | None) -> Type:
-    if left is None or right is None or left == right:
-        found = left or right
-        assert found is not None
-        return found
-    return LONG if left.is_integral and right.is_integral else DOUBLE
+def merged(inputs: tuple[Facts, ...]) -> Facts:
+    """The facts of an output whose every cell is fed by the same cell of both inputs (D1, signature (∅, all, ∅))."""
+    left, right = inputs
+    types = common_types(inputs)
+    nothing: frozenset[str] = frozenset()
+    closed = regions.intersection(left.closed, right.closed)
+    present: dict[str, Tree] = {}
+    units: dict[str, Tree] = {}
+    for name in types:
+        last = regions.combine(left.present.get(name, ABSENT), right.present.get(name, ABSENT), MOST)
+        now = regions.combine(left.live_presence(name), right.live_presence(name), MOST)
+        present[name] = regions.choose(closed, last, now)
+        if name in left.units or name in right.units:
+            a, b = (fold_units(f, name, nothing) for f in inputs)
+            units[name] = regions.combine(a, b, COMMON)
+    return Facts(
+        types,
+        {name: _either(name, left, right) for name in types},
+        present,
+        units,
+        closed,
+    )
 
 
 def _either(name: str, left: Facts, right: Facts) -> Domain:

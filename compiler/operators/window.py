@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil, floor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -22,7 +20,9 @@ from cedilla.compiler.operators.base import (
     fail,
     require,
 )
-from cedilla.compiler.regions import ANYTHING, UNION, Box, Cut, Domain, Operation, Steps, Tree, ceiling
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
+from cedilla.compiler.schemes import Memory, Schemes
+from cedilla.compiler.steps import Extents
 from cedilla.compiler.types import LONG, Type, column
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -71,8 +71,16 @@ class Window(Operator):
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         whole = source.universe.get(self.on, ANYTHING).integral
-        windows_of_open = self._up(regions.complement(source.closed), UNION, False, whole)
-        present = {name: self._up(source.live_presence(name), MOST, ABSENT, whole) for name in source.types}
+        closed = regions.complement(self._up(regions.complement(source.closed), UNION, False, whole))
+        present = {
+            # As in `fold_presence`: a window that is closed stays as it was last.
+            name: regions.choose(
+                closed,
+                self._up(source.present[name], MOST, ABSENT, whole),
+                self._up(source.live_presence(name), MOST, ABSENT, whole),
+            )
+            for name in source.types
+        }
         return Facts(
             {**source.types, self.alias: LONG},
             {**source.universe, self.alias: Domain(regions.defined(self.alias), True)},
@@ -84,7 +92,7 @@ class Window(Operator):
                 if n != self.on
             },
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
-            regions.union(source.closed, regions.complement(windows_of_open)),
+            regions.union(source.closed, closed),
         )
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, whole: bool) -> Tree:
@@ -101,47 +109,9 @@ class Window(Operator):
         members = box.get(self.on, True)
         if members is True:
             yield rest
-            return
-        for low, high, inside in members.piece_bounds():
-            if inside:
-                windows = regions.interval(self.alias, *self._windows(low, high))
-                if whole and members.points:
-                    used_up = regions.values(self.alias, self._used_up(members, low, high))
-                    windows = regions.difference(windows, used_up)
-                yield {**rest, self.alias: windows}
-        for value, inside in members.points.items():
-            if inside:
-                first, end = self._windows((value, 0), (value, 1))
-                yield {**rest, self.alias: regions.interval(self.alias, first, end)}
-
-    def _used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[int]:
-        """The windows whose every whole number between two cuts is a point of its own."""
-        points: Counter[int] = Counter()
-        whole: list[Any] = list(members.points)
-        for value in whole:
-            if (
-                (low is None or low <= (value, 0))
-                and (high is None or (value, 0) < high)
-                and value == floor(value)
-            ):
-                first, end = self._windows((value, 0), (value, 1))
-                assert first is not None
-                assert end is not None
-                points.update(range(first[0], end[0]))
-        for window, count in points.items():
-            start = window * self.step
-            first = ceil(start) if low is None else max(ceil(start), ceiling(low))
-            end = ceil(start + self.length) if high is None else min(ceil(start + self.length), ceiling(high))
-            if count == end - first:
-                yield window
-
-    def _windows(self, low: Cut | None, high: Cut | None) -> tuple[Cut | None, Cut | None]:
-        """The half-open range of windows whose extent meets the values between two cuts."""
-        first = None if low is None else (floor((low[0] - self.length) / self.step) + 1, 0)
-        if high is None:
-            return first, None
-        value, after = high
-        return first, ((floor(value / self.step) + 1 if after else ceil(value / self.step)), 0)
+        else:
+            extents = Extents(self.length, self.step)
+            yield {**rest, self.alias: extents.image(members, self.alias, whole)}
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(self.on,))
@@ -163,6 +133,14 @@ class Window(Operator):
         return Invariants(
             "every tuple", f"{self.on}; {self.alias} once its whole extent is closed", "stateless"
         )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        windows = (scheme - {self.on} | {self.alias} for scheme in promised[0] if self.on in scheme)
+        return promised[0] | frozenset(windows)
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        what = f"accents described by {self.on}, in the windows that they divide"
+        return (Memory(what=what, side=0, within=frozenset(inputs[0].types), accents=True),)
 
     def parameters(self) -> dict[str, object]:
         shape = "tumbling" if self.step == self.length else f"every {self._axis(self.step)}, sliding"

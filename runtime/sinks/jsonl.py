@@ -1,65 +1,25 @@
-"""JSON Lines folders as sinks: one folder per epoch, file names in stream order (design, section 6)."""
+"""JSON Lines (design, section 6)."""
 
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.announce import Markers
-from cedilla.runtime.files import Files, name_of
-
-_STAGING = "_staging"
+from cedilla.runtime.sinks.base import Sink
 
 
-def epoch_name(number: int) -> str:
-    return f"epoch={number:012d}"
+class JsonLinesSink(Sink):
+    """A tuple is an object, a marker an object with one key."""
 
+    extension: ClassVar[str] = "jsonl"
 
-class JsonLinesSink:
-    """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""
+    def write(self, tuples: DataFrame, folder: str) -> None:
+        tuples.write.json(folder)
 
-    def __init__(self, files: Files, path: str) -> None:
-        self._files = files
-        self._path = path.rstrip("/")
+    def accent(self, text: str) -> str:
+        return json.dumps({"$accent": text}, ensure_ascii=False)
 
-    def _staged(self, number: int) -> str:
-        return f"{self._path}/{_STAGING}/{epoch_name(number)}"
-
-    def stage(self, number: int, tuples: DataFrame | None) -> None:
-        """Write an epoch's tuples aside, over the leftovers of a run that did not commit."""
-        staged = self._staged(number)
-        self._files.delete(staged)
-        if tuples is None:
-            return
-        aside = f"{staged}/_tuples"
-        tuples.write.json(aside)
-        written = [file for file in self._files.list(aside) if file.length]
-        for index, file in enumerate(written):
-            self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.jsonl")
-        self._files.delete(aside if written else staged)
-
-    def stage_markers(self, number: int, markers: Markers) -> None:
-        """Write an epoch's markers aside, beside its tuples."""
-        staged = self._staged(number)
-        for name, key, texts in (
-            ("0-adds", "$accent", markers.adds),
-            ("2-punctuations", "$punctuation", markers.punctuations),
-            ("3-alters", "$accent", markers.alters),
-            ("4-drops", "$accent", markers.drops),
-        ):
-            if texts:
-                self._files.make(staged)
-                lines = "".join(json.dumps({key: text}, ensure_ascii=False) + "\n" for text in texts)
-                self._files.write(f"{staged}/{name}.jsonl", lines)
-
-    def publish(self, number: int) -> None:
-        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
-        staged = self._staged(number)
-        if self._files.exists(staged):
-            self._files.rename(staged, f"{self._path}/{name_of(staged)}")
-        self._files.delete(f"{self._path}/{_STAGING}")
-
-    def check_fresh(self) -> bool:
-        """Whether no epoch was ever published here."""
-        return not self._files.folders(self._path, "epoch=")
+    def punctuation(self, text: str) -> str:
+        return json.dumps({"$punctuation": text}, ensure_ascii=False)

@@ -11,7 +11,10 @@ import pytest
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.explain import explain_text
 from cedilla.compiler.operators import OPERATORS
+from cedilla.compiler.safety import findings
+from cedilla.compiler.views import show
 from cedilla.grammar import DiagnosticError, render
+from cedilla.runtime.trace import trace, trace_text
 from tests.golden import check
 
 ROOT = Path(__file__).parent.parent.parent
@@ -25,15 +28,28 @@ def test_golden(path: Path) -> None:
 
 
 def run(directive: str, text: str) -> str:
-    """`explain`, `compile` or `complain`, with the path of a query where that is not the input."""
+    """`explain` or one of its views and forms, `compile`, `complain`, `check` (state too), or `markers`.
+
+    With the path of a query where that is not the input. The input of `markers` is `SOURCE MARKER` per line.
+    """
     command, _, path = directive.partition(" ")
     source = path or "q.rq"
+    lines = text.splitlines() if command == "markers" else []
+    markers = [(name, marker) for name, _, marker in (line.partition(" ") for line in lines)]
     text = (ROOT / path).read_text(encoding="utf-8") if path else text
     try:
         compiled = compile_query(text, source)
     except DiagnosticError as error:
         return render(error.diagnostics, {source: text})
     match command:
+        case "evolution" | "trace" | "spark":
+            return show(compiled, command)
+        case "dot" | "mermaid":
+            return show(compiled, form=command)
+        case "check":
+            return render((*compiled.warnings, *findings(compiled.plan)), {source: text})
+        case "markers":
+            return "\n\n".join(map(trace_text, trace(compiled.plan, markers)))
         case "explain":
             return explain_text(compiled.plan, False, compiled.warnings, {source: text})
         case "compile":

@@ -57,6 +57,8 @@ def test_primitives_read_back_from_their_text(text: str, primitive: Primitive) -
 REFUSED = [
     ("[[t > 5, alter(t, y -> 2 * y)]]", "RQ201", None),  # G23
     ("[[p = 1, +(p: int)]]", "RQ201", None),
+    ("[[+(p: array<int>)]]", "RQ208", None),  # only aggregates make arrays
+    ("[[+(p: list<int>)]]", "RQ005", "list"),
     ("[[alter(t, y -> y * y)]]", "RQ202", "y * y"),
     ("[[alter(t, y -> 5)]]", "RQ202", "5"),
     ("[[alter(t, y -> x)]]", "RQ202", "x"),

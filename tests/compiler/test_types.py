@@ -46,9 +46,17 @@ def test_a_constant_reads_back_as_the_same_value(name: str, data: st.DataObject)
     ) == values("a", [value])
 
 
-@pytest.mark.parametrize("name", CONSTANTS)
+@pytest.mark.parametrize("name", [*CONSTANTS, "array<decimal(10,2)>", "array<array<string>>"])
 def test_a_type_reads_back_from_its_name(name: str) -> None:
     assert str(Type.parse(name)) == name
+
+
+def test_arrays_have_the_units_of_their_elements() -> None:
+    numbers, words = Type.parse("array<array<int>>"), Type.parse("array<string>")
+    assert (numbers.has_units, numbers.is_numeric, words.has_units) == (True, False, False)
+    assert (numbers.spark, words.spark) == ("ARRAY<ARRAY<INT>>", "ARRAY<STRING>")
+    with pytest.raises(ValueError, match='"a" is no array'):
+        read(words, '"a"')
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
 import shlex
+from abc import ABC
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from attrs import frozen
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.operators import OPERATORS
+from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli import main
@@ -61,7 +63,20 @@ def blocks(page: Path, kind: str) -> list[Block]:
 
 
 def operator_page(operator: type) -> Path:
-    return ROOT / "docs" / "operators" / f"{operator.__name__.lower()}.md"
+    words = re.findall("[A-Z][a-z]*", operator.__name__)
+    return ROOT / "docs" / "operators" / f"{'-'.join(words).lower()}.md"
+
+
+def source_of(operator: type) -> str:
+    """The text of an operator's classes, and of what stands beside them in its file."""
+    module = inspect.getmodule(operator)
+    assert module is not None
+    text = inspect.getsource(module)
+    beside = [node for node in ast.parse(text).body if not isinstance(node, ast.ClassDef)]
+    classes = [each for each in operator.__mro__ if each not in (Operator, ABC, object)]
+    return "\n".join(
+        [*(ast.get_source_segment(text, node) or "" for node in beside), *map(inspect.getsource, classes)]
+    )
 
 
 # --- queries and commands ---
@@ -104,9 +119,7 @@ def test_every_command_line_has_options_that_exist(line: str) -> None:
 def test_every_operator_has_a_page_that_names_its_rules(operator: type) -> None:
     page = operator_page(operator)
     assert page.is_file()
-    module = inspect.getmodule(operator)
-    assert module is not None
-    rules = set(_RULE.findall(inspect.getsource(module)))
+    rules = set(_RULE.findall(source_of(operator)))
     assert rules
     text = page.read_text("utf-8")
     missing = {rule for rule in rules if not re.search(rf"(?<![\w.]){re.escape(rule)}(?!\w)", text)}
@@ -123,11 +136,14 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
 def test_every_example_of_an_operator_does_what_its_page_says(
-    spark: SparkSession, tmp_path: Path, operator: type
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type
 ) -> None:
     from tests.pipeline import Run
 
     page = operator_page(operator)
+    for block in blocks(page, "python"):
+        (tmp_path / block.info.removeprefix("python").strip()).write_text(block.text)
+        monkeypatch.syspath_prepend(tmp_path)
     (query,) = blocks(page, "rq")
     run = Run(spark, tmp_path, query.text)
     expected: list[dict[str, Any]] = []

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.grammar import syntax
+from cedilla.grammar import formatter, syntax
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.formatter import format_accent, format_punctuation, format_query, quote
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
@@ -57,6 +58,8 @@ EXPRESSIONS = st.recursive(
         | make(syntax.Binary, OPERATORS, inner, inner)
         | make(syntax.InSet, inner, several(LITERALS), st.booleans())
         | make(syntax.InRange, inner, RANGES, st.booleans())
+        | make(syntax.Scalar, st.sampled_from(["floor", "coalesce", "größe"]), several(inner, 0))
+        | make(syntax.Case, several(make(syntax.Branch, inner, inner)), optional(inner))
     ),
     max_leaves=8,
 )
@@ -65,7 +68,11 @@ VALUES = st.integers(0, 99).map(Fraction) | st.decimals(0, 10, places=3).map(Fra
 MEASURES = make(syntax.Measure, VALUES, optional(st.sampled_from(syntax.UNITS)))
 PAIRS = make(syntax.JoinPair, ATTRIBUTES, ATTRIBUTES)
 SAME = NAMES.map(lambda name: syntax.JoinPair(*[syntax.Attribute(name, span=HERE)] * 2, span=HERE))
-CALLS = make(syntax.AggregateCall, NAMES, optional(EXPRESSIONS), NAMES)
+CALLS = make(
+    syntax.AggregateCall, NAMES, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS)
+) | make(syntax.AggregateCall, NAMES, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
+KEYS = several(make(syntax.SortKey, NAMES, st.booleans()))
+COUNTS = st.integers(1, 99)
 FUNCTION_FORM = (NAMES, st.just(()), st.just(()) | SCHEMES, st.just(()) | SCHEMES)
 CALL_FORM = (st.none(), several(CALLS), st.just(()) | SCHEMES, st.none())
 RELATIONS = st.recursive(
@@ -74,7 +81,23 @@ RELATIONS = st.recursive(
         make(syntax.Select, EXPRESSIONS, inner)
         | make(syntax.Project, several(make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))), inner)
         | make(syntax.Union, inner, inner)
-        | make(syntax.Join, inner, inner, several(PAIRS | SAME))
+        | make(syntax.Intersect, inner, inner, st.booleans())
+        | make(syntax.Minus, inner, inner, st.booleans())
+        | make(
+            syntax.Join,
+            inner,
+            inner,
+            several(PAIRS | SAME),
+            st.sampled_from(["inner", "left", "semi", "anti"]),
+        )
+        | make(syntax.Rename, several(make(syntax.Renamed, NAMES, NAMES)), inner)
+        | make(syntax.Distinct, st.just(()) | SCHEMES, inner)
+        | make(syntax.Sort, KEYS, inner)
+        | make(syntax.Top, COUNTS, KEYS, st.just(()) | SCHEMES, inner)
+        | make(syntax.Limit, COUNTS, inner)
+        | make(syntax.CountWindow, COUNTS, st.just(()) | SCHEMES, NAMES, inner)
+        | make(syntax.Session, MEASURES, NAMES, st.just(()) | SCHEMES, NAMES, inner)
+        | make(syntax.Applied, st.sampled_from(["smooth", "größe"]), several(inner))
         | make(syntax.Window, MEASURES, optional(MEASURES), NAMES, NAMES, inner)
         | make(syntax.Aggregate, *FUNCTION_FORM, inner)
         | make(syntax.Aggregate, *CALL_FORM, inner)
@@ -101,6 +124,14 @@ STATEMENTS = (
     | st.sampled_from([(name, value) for name, values in syntax.SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)
     )
+    | make(
+        syntax.OperatorDeclaration,
+        NAMES,
+        SCHEMES,
+        st.just("module:function"),
+        *(st.just(()) | SCHEMES for _ in range(3)),
+        optional(several(DECLARED)),
+    )
     | make(syntax.Definition, NAMES, RELATIONS)
     | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
 )
@@ -116,12 +147,23 @@ PRIMITIVES = (
 )
 
 
-@given(QUERIES)
-def test_queries(query: syntax.Query) -> None:
+def check(query: syntax.Query) -> None:
     text = format_query(query)
     again = parse_query(text)
     assert again == query
     assert format_query(again, text) == text
+
+
+@given(QUERIES)
+def test_queries(query: syntax.Query) -> None:
+    check(query)
+
+
+@given(QUERIES)
+def test_queries_over_many_lines(query: syntax.Query) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formatter, "_WIDTH", 20)
+        check(query)
 
 
 @given(make(syntax.AccentText, several(CONDITIONS, 0), PRIMITIVES))

@@ -1,0 +1,90 @@
+"""Count window: numbers the tuples of each key and tags them with the window that they fall into (theory 1.3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import PRESENT, Facts, fold_closed
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.regions import Domain, Tree
+from cedilla.compiler.types import LONG
+from cedilla.grammar.diagnostics import Diagnostic
+
+_RULES = {"add": "W1", "drop": "W2", "alter": "W4"}
+
+
+@frozen(kw_only=True)
+class CountWindow(Operator):
+    """`window[size rows per keys as alias](input)`: tuple number i of its key, from 0 in order of arrival, gets
+    alias = i div size, and passes at once. Without keys, all tuples are of one key.
+
+    State: how many tuples of each key have come.
+    """
+
+    size: int
+    per: tuple[str, ...] = field(default=(), converter=tuple)
+    alias: str
+    title: ClassVar[str] = "Count window"
+    method: ClassVar[str] = "count_window"
+    stateful: ClassVar[bool] = True
+    reads_order: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name in self.per:
+            require(name, source, self.span, "`per`")
+        if self.alias in source.types:
+            raise fail("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
+        return []
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        """Each output cell has one feeder, the input cell without the window's name (D1)."""
+        (source,) = inputs
+        return evolve(
+            source,
+            types={**source.types, self.alias: LONG},
+            universe={**source.universe, self.alias: Domain(regions.defined(self.alias), True)},
+            present={**source.present, self.alias: PRESENT},
+        )
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """The window's name, where the input has come to have an attribute of that name."""
+        (source,) = inputs
+        return self.alias if source.may_have(self.alias) is not False else None
+
+    def purge(self, inputs: tuple[Facts, ...]) -> Tree:
+        """The region of keys that no later tuple has."""
+        (source,) = inputs
+        return fold_closed(source, frozenset(source.types) - frozenset(self.per))
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=self.per)
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self.per:
+            return Reaction("aborts", "W2")
+        return Reaction("propagates", _RULES[kind], (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        keys = ", ".join(self.per) or "everything"
+        return Invariants("every tuple", "every punctuation", f"counts closed on {keys}")
+
+    def parameters(self) -> dict[str, object]:
+        return {"size": f"{self.size} rows", "per": list(self.per), "as": self.alias}
+
+    def arguments(self) -> dict[str, str]:
+        return {"size": str(self.size), "per": repr(self.per), "alias": repr(self.alias)}

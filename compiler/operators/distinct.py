@@ -1,0 +1,82 @@
+"""Distinct δ: the first of equal tuples, or of tuples with equal keys (theory 1.3, Dup-elim; G36, G42)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from cedilla.compiler.evolution import Facts, fold_closed
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    listed,
+    require,
+)
+from cedilla.compiler.operators.equality import floating
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+@frozen(kw_only=True)
+class Distinct(Operator):
+    """`distinct(input)`; `distinct[on](input)` looks at some attributes only and passes the first to arrive.
+
+    State: the tuples, or keys, that have passed and may come again.
+    """
+
+    on: tuple[str, ...] = field(default=(), converter=tuple)
+    title: ClassVar[str] = "Distinct"
+    method: ClassVar[str] = "distinct"
+    stateful: ClassVar[bool] = True
+
+    @property
+    def reads_order(self) -> bool:  # type: ignore[override]
+        """Of tuples with equal keys the first counts; of equal tuples any will do."""
+        return bool(self.on)
+
+    def keys(self, source: Facts) -> tuple[str, ...]:
+        """The attributes that are compared, over an input as evolved so far."""
+        return self.on or tuple(source.types)
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name in self.on:
+            require(name, source, self.span, "distinct")
+        return floating(self.keys(source), source.types, self.span)
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        return source
+
+    def purge(self, inputs: tuple[Facts, ...]) -> Tree:
+        """The region of tuples, or keys, that never come again (theory 1.3, Keep of Dup-elim)."""
+        (source,) = inputs
+        return fold_closed(source, frozenset(source.types) - frozenset(self.keys(source)))
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        (source,) = inputs
+        return Signature(foundation=self.on) if self.on else Signature(merge=tuple(source.types))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self.on:
+            return Reaction("aborts", "G42")
+        return Reaction("propagates", "G42", (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        if not self.on:
+            return Invariants("the first of equal tuples", "every punctuation", "closed tuples")
+        keys = listed(self.on)
+        return Invariants(f"the first tuple of each {keys}", "every punctuation", f"keys closed on {keys}")
+
+    def parameters(self) -> dict[str, object]:
+        return {"on": list(self.on)} if self.on else {}
+
+    def arguments(self) -> dict[str, str]:
+        return {"on": repr(self.on)} if self.on else {}

@@ -1,0 +1,56 @@
+"""Equality of tuples as canonical partial functions, and tuples of two inputs over one set of attributes (G36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import fail
+from cedilla.compiler.types import DOUBLE, LONG, Type
+from cedilla.grammar.diagnostics import Diagnostic, Span
+
+
+def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
+    """Every attribute of the inputs with the type that holds the values of all of them."""
+    types: dict[str, Type] = {}
+    for facts in inputs:
+        types |= {name: _common(types.get(name, found), found) for name, found in facts.types.items()}
+    return types
+
+
+def _common(a: Type, b: Type) -> Type:
+    if a == b or not (a.is_numeric and b.is_numeric):
+        return a
+    return LONG if a.is_integral and b.is_integral else DOUBLE
+
+
+def clash(inputs: tuple[Facts, Facts]) -> str | None:
+    """An attribute that has types in the inputs which no common type holds."""
+    left, right = inputs
+    for name in (name for name in left.types if name in right.types):
+        a, b = left.types[name], right.types[name]
+        if a != b and not (a.is_numeric and b.is_numeric):
+            return name
+    return None
+
+
+def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None:
+    """Raise RQ103 where an attribute of both inputs has no common type."""
+    if (name := clash(inputs)) is not None:
+        a, b = (facts.types[name] for facts in inputs)
+        raise fail("RQ103", f"`{name}` is {a} in one input of the {of} and {b} in the other", span)
+
+
+def floating(names: Iterable[str], types: Mapping[str, Type], span: Span | None) -> list[Diagnostic]:
+    """Warning RQ108 for every named attribute whose values are compared as floating point numbers."""
+    return [
+        Diagnostic(
+            "RQ108",
+            "warning",
+            f"equality on the floating attribute `{name}`",
+            span,
+            ("values that were altered and altered back may differ in the last digit",),
+        )
+        for name in names
+        if types[name].name == "double"
+    ]

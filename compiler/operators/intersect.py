@@ -1,0 +1,69 @@
+"""Intersect ∩: the tuples that both inputs have, as a set or as bags (theory 1.3, 2.2; G36)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
+from cedilla.compiler.operators.union import merged
+from cedilla.grammar.diagnostics import Diagnostic
+
+_RULES = {"add": "U2", "drop": "U3", "alter": "U4"}
+
+
+@frozen(kw_only=True)
+class Intersect(Operator):
+    """`left intersect right`: each tuple of both inputs once; with `all`, as often as both inputs have it.
+
+    Accents are coordinated as in a union: the signature is (∅, all, ∅). State: how often each tuple came on
+    either side and passed, until no later tuple can change what passes.
+    """
+
+    all: bool = False
+    title: ClassVar[str] = "Intersect"
+    method: ClassVar[str] = "intersect"
+    stateful: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        left, right = inputs
+        check_types((left, right), "intersection", self.span)
+        return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        return merged(inputs)  # a tuple passes with the later of its two parts: nothing is held
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(merge=tuple(common_types(inputs)))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        return Reaction("coordinates", _RULES[kind], (attribute,), mentions)
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute that was added to both inputs with types that cannot be compared."""
+        left, right = inputs
+        return clash((left, right))
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        if self.all:
+            return Invariants(
+                "each tuple as often as both inputs have it",
+                "what both inputs have closed (CombinePunct)",
+                "tuples that came equally often on both sides; the surplus of one side once the other has closed it",
+            )
+        return Invariants(
+            "tuples of both inputs, once each",
+            "what both inputs have closed (CombinePunct)",
+            "tuples of one side once the other has closed them, tuples of both once either has",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"all": self.all} if self.all else {}
+
+    def arguments(self) -> dict[str, str]:
+        return {"all": "True"} if self.all else {}

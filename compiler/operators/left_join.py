@@ -1,0 +1,53 @@
+"""Left outer join ⟕: joined tuples, and left tuples that meet none (theory 1.3, G42)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import Held, Invariants
+from cedilla.compiler.operators.join import Join
+from cedilla.compiler.regions import ANYTHING, Domain
+
+
+@frozen(kw_only=True)
+class LeftJoin(Join):
+    """`left left join right on pairs`: the tuples of the join, and each left tuple that meets none, without the
+    right's attributes, when no right tuple can have its key any more.
+
+    State: the join's, its left tuples kept apart by whether they have met a right one.
+    """
+
+    title: ClassVar[str] = "Left join"
+    method: ClassVar[str] = "left_join"
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        left, right = inputs
+        joined = super().facts(inputs, held)
+        optional = [name for name in right.types if name not in left.types]
+        alone = {name: left.universe.get(name, ANYTHING) for name in self.keys(0)}
+        for name in optional:
+            domain = joined.universe.get(name, ANYTHING)
+            undefined = regions.complement(regions.defined(name))
+            alone[name] = Domain(regions.union(domain.members, undefined), domain.integral)
+        # Where a left tuple can meet nothing more and is closed, neither it nor its pairs can come; else pairs
+        # may be closed, but only what has an attribute of the right is known to be one.
+        done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])
+        paired = regions.union(*(regions.defined(name) for name in optional))
+        return evolve(
+            joined,
+            universe={**joined.universe, **alone},
+            present={**joined.present, **{n: left.present[n] for n in self.shared()}},
+            closed=regions.union(done, regions.intersection(joined.closed, paired)),
+        )
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        joined = super().invariants(inputs)
+        right = ", ".join(self.keys(1))
+        return evolve(
+            joined,
+            passes=f"{joined.passes}; left tuples without a match once {right} is closed on the right",
+        )

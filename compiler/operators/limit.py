@@ -1,0 +1,56 @@
+"""Limit: the first n tuples to arrive; then everything is closed (theory 1.3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import Diagnostic
+
+OPEN = "$open"
+"""What a limit knows from its state, in `Held`: the region of tuples that may still pass."""
+
+
+@frozen(kw_only=True)
+class Limit(Operator):
+    """`limit[count](input)`. State: how many tuples have passed."""
+
+    count: int
+    title: ClassVar[str] = "Limit"
+    method: ClassVar[str] = "limit"
+    stateful: ClassVar[bool] = True
+    reads_order: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        return []
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        still: Tree = held.get(OPEN, self.count > 0)
+        return evolve(source, closed=regions.union(source.closed, regions.complement(still)))
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature()
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        return Reaction("propagates", "1.3", (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        return Invariants(
+            f"the first {self.count} tuples",
+            f"every punctuation; everything after {self.count}",
+            "its count once that is reached",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"count": self.count}
+
+    def arguments(self) -> dict[str, str]:
+        return {"count": str(self.count)}

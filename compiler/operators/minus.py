@@ -1,0 +1,85 @@
+"""Difference −: the left tuples that the right input never has, as a set or as bags (theory 1.3, E1, E9, E10)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import Facts, hold
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
+from cedilla.compiler.regions import Domain, Tree
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+@frozen(kw_only=True)
+class Minus(Operator):
+    """`left minus right`: a left tuple once the right input has closed it without having it; with `all`, as
+    often as the left has it more than the right.
+
+    The output evolves as the left input does. State: how often each tuple came on either side and passed,
+    until no later tuple can change what passes.
+    """
+
+    all: bool = False
+    title: ClassVar[str] = "Minus"
+    method: ClassVar[str] = "minus"
+    stateful: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        left, right = inputs
+        check_types((left, right), "difference", self.span)
+        return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        left, _ = inputs
+        return evolve(
+            left,
+            present={name: hold(tree, held.get(name, False)) for name, tree in left.present.items()},
+            closed=regions.intersection(left.closed, self.decided(inputs)),
+        )
+
+    def decided(self, inputs: tuple[Facts, ...]) -> Tree:
+        """The region of left tuples that the right input has closed: they have passed or never will."""
+        left, right = inputs
+        missing = right.types.keys() - left.types.keys()  # no left tuple is defined on these
+        undefined = {n: Domain(regions.complement(regions.defined(n))) for n in missing}
+        return regions.exists(right.closed, missing, undefined)
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature()
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if side == 1:  # the right input is compared in canonical values, and never comes out
+            return Reaction("ignored", "G36")
+        return Reaction("propagates", "G13" if kind == "drop" else "G36", (attribute,), mentions)
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute that was added to both inputs with types that cannot be compared."""
+        left, right = inputs
+        return clash((left, right))
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        propagates = "what both inputs have closed (CombinePunct)"
+        if self.all:
+            return Invariants(
+                "the left surplus of each tuple that the right has closed",
+                propagates,
+                "tuples that came equally often on both sides; a left surplus once the right has closed it, "
+                "a right one once the left has",
+            )
+        return Invariants(
+            "left tuples that the right has closed without having them, once each",
+            propagates,
+            "right tuples, and left ones that have passed, once the left has closed them",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"all": self.all} if self.all else {}
+
+    def arguments(self) -> dict[str, str]:
+        return {"all": "True"} if self.all else {}

@@ -1,0 +1,93 @@
+"""Rename ρ: other names for attributes, everything else as it is (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.regions import UNION, Box, Domain, Operation, Tree
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+@frozen(kw_only=True)
+class Rename(Operator):
+    """`rename[a as b](input)`; `names`: old name -> new name. All other attributes stay, later ones too."""
+
+    names: dict[str, str] = field(converter=dict)
+    title: ClassVar[str] = "Rename"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name in self.names:
+            require(name, source, self.span, "rename")
+        if (taken := self.conflict(inputs)) is not None:
+            raise fail("RQ104", f"the new name `{taken}` is an attribute already", self.span)
+        return []
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute of the input that has a new name of another (J2)."""
+        (source,) = inputs
+        return next((n for n in self.names.values() if n in source.types and n not in self.names), None)
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        kept = [n for n in source.types if n in self.names or n not in self.names.values()]
+        return Facts(
+            {self._new(n): source.types[n] for n in kept},
+            {
+                self._new(n): Domain(self._moved(domain.members, UNION, False), domain.integral)
+                for n, domain in source.universe.items()
+                if n in kept
+            },
+            {self._new(n): self._moved(t, MOST, ABSENT) for n, t in source.present.items() if n in kept},
+            {self._new(n): self._moved(t, COMMON, NO_FEEDER) for n, t in source.units.items() if n in kept},
+            self._moved(source.closed, UNION, False),
+        )
+
+    def _new(self, name: str) -> str:
+        return self.names.get(name, name)
+
+    def _moved(self, tree: Tree, operation: Operation, start: Any) -> Tree:
+        """A tree in the new names; attributes have an order in trees, so it is built anew."""
+        if not self.names.keys() & regions.attributes(tree):
+            return tree
+        return regions.reshape(tree, self._image, operation, start)
+
+    def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
+        yield {self._new(n): regions.renamed(members, self._new(n)) for n, members in box.items()}
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature()
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "add" and attribute in self.names.values() and attribute not in self.names:
+            return Reaction("aborts", "J2")
+        return Reaction("propagates", "P1", (self._new(attribute),), frozenset(map(self._new, mentions)))
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        return Invariants("every tuple", "every punctuation", "stateless")
+
+    def parameters(self) -> dict[str, object]:
+        return {"names": [f"{old} as {new}" for old, new in self.names.items()]}
+
+    def arguments(self) -> dict[str, str]:
+        return {"names": repr(self.names)}
+
+    def code(self, inputs: tuple[str, ...]) -> str:
+        return f"e.rename({inputs[0]}, {self.names!r})"

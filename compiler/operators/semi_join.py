@@ -1,0 +1,31 @@
+"""Semi join ⋉: the left tuples that meet a right tuple (theory 1.3, G42)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators.base import Held, Invariants
+from cedilla.compiler.operators.join import Filtering
+
+
+@frozen(kw_only=True)
+class SemiJoin(Filtering):
+    """`left semi join right on pairs`: each left tuple once, as soon as the right has a tuple of its key.
+
+    State: the left tuples without a match that a later right tuple may meet, and the right keys that a later
+    left tuple may have.
+    """
+
+    title: ClassVar[str] = "Semi join"
+    method: ClassVar[str] = "semi_join"
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        facts = super().facts(inputs, held)
+        met = {name: domain for name, domain in self.met(inputs).items() if name in self.keys(0)}
+        return evolve(facts, universe={**facts.universe, **met})
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        return self._invariants("left tuples at their first match", "left tuples at their match or")

@@ -1,0 +1,208 @@
+"""Session: tags each tuple with the start of its session, once the session is closed (theory 1.3, G29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
+from cedilla.compiler.spans import spans
+from cedilla.compiler.types import LONG, Type
+from cedilla.grammar.diagnostics import Diagnostic
+
+DONE = "$done"
+"""What state knows: the region in which no session is open and none can begin."""
+
+
+@frozen(kw_only=True)
+class Session(Operator):
+    """`session[gap on attribute per keys as alias](input)`.
+
+    The tuples of a key, in the order of the attribute, are one session as long as each comes less than `gap`
+    after the one before. `gap` is in units of the attribute's axis (microseconds for timestamps).
+    State: the tuples of open sessions, in canonical values.
+    """
+
+    gap: Fraction = field(converter=Fraction)
+    on: str
+    per: tuple[str, ...] = field(default=(), converter=tuple)
+    alias: str
+    on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
+    title: ClassVar[str] = "Session"
+    method: ClassVar[str] = "session"
+    stateful: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        require(self.on, source, self.span, "session")
+        for name in self.per:
+            require(name, source, self.span, "`per`")
+        found = source.types[self.on]
+        if not found.is_numeric and found.name != "timestamp":
+            raise fail(
+                "RQ103", f"a session requires a number or a timestamp, `{self.on}` is {found}", self.span
+            )
+        if source.may_be_undefined(self.on):
+            raise fail(
+                "RQ115",
+                f"a session requires an attribute that every tuple has, `{self.on}` is optional",
+                self.span,
+                f"`{self.on}: {found}` without `?` declares so",
+            )
+        if self.on in self.per:
+            raise fail("RQ104", f"`{self.on}` is the session's attribute and in `per`", self.span)
+        if self.alias in source.types:
+            raise fail("RQ104", f"the session's name `{self.alias}` is an attribute already", self.span)
+        if self.gap <= 0:
+            raise fail("RQ105", "a session requires a gap above 0", self.span)
+        return []
+
+    # --- which sessions are closed ---
+
+    def closed_times(self, source: Facts) -> Tree:
+        """A tree over `per` whose leaves are the runs of times at which no tuple of the key comes any more.
+
+        Times that the domain excludes count as closed.
+        """
+        keys = frozenset(self.per)
+        folded = fold_closed(source, frozenset(source.types) - keys - {self.on})
+        domain = source.universe.get(self.on, ANYTHING)
+        never = regions.complement(domain.members)
+        moved = regions.union(*(self._time_last(tree) for tree in (folded, never)))
+
+        def runs(tree: Tree) -> Tree:
+            if isinstance(tree, Steps) and tree.attribute != POSITION:
+                return regions.map_children(tree, runs)
+            return spans(tree, integral=domain.integral)
+
+        return runs(moved)
+
+    def _time_last(self, tree: Tree) -> Tree:
+        """The time as the last level of a tree, by the name of the pseudo-attribute that is always last."""
+        if self.on not in regions.attributes(tree):
+            return tree
+
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            times = regions.renamed(box.get(self.on, True), POSITION)
+            yield {n: members for n, members in box.items() if n != self.on} | {POSITION: times}
+
+        return regions.reshape(tree, image, UNION, False)
+
+    def done(self, source: Facts, least: Value | None) -> Tree:
+        """What is never output later, when `least` is the least start of an open session (`None`: there is none).
+
+        A later tuple is in a session that is open now, or comes to one, or begins one. So its time is at least
+        `least` or not closed. The start of its session is at least `least`, or it is the time of a tuple still to
+        come, and such times are not closed for the key.
+        """
+        starts = regions.union(
+            *(
+                regions.box({**keys, self.alias: regions.interval(self.alias, None, runs[0][1])})
+                for keys, runs in regions.boxes(self.closed_times(source))
+                if runs and runs[0][0] is None
+            )
+        )
+        if least is None:
+            return regions.union(starts, source.closed)
+        return regions.union(
+            regions.intersection(starts, regions.interval(self.alias, None, (least, 0))),
+            regions.intersection(source.closed, regions.interval(self.on, None, (least, 0))),
+        )
+
+    # --- facts ---
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        domain = source.universe.get(self.on, ANYTHING)
+        started = Domain(regions.renamed(domain.members, self.alias), domain.integral)
+        present = {n: self._up(p, MOST, ABSENT, domain) for n, p in source.present.items()}
+        closed_keys = fold_closed(source, frozenset(source.types).difference(self.per))
+        return Facts(
+            {**source.types, self.alias: source.types[self.on]},
+            {**source.universe, self.alias: started},
+            {
+                **{n: hold(p, held.get(n, False)) for n, p in present.items()},
+                self.alias: present[self.on],
+            },
+            # W3: what was said of the session's own attribute ends here, it leaves in canonical values (G27).
+            {
+                n: self._up(source.live_units(n), COMMON, NO_FEEDER, domain)
+                for n in source.units
+                if n != self.on
+            },
+            regions.union(closed_keys, held.get(DONE, False)),
+        )
+
+    def _up(self, tree: Tree, operation: Operation, start: Tree, domain: Domain) -> Tree:
+        """What is said of times as what is said of starts: those at or after the start may feed it (D1, G29)."""
+        if self.on not in regions.attributes(tree):
+            return tree
+
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            rest = {name: members for name, members in box.items() if name != self.on}
+            times = regions.intersection(box.get(self.on, True), domain.members)
+            if runs := spans(times, integral=domain.integral):
+                last = runs[-1][1]
+                yield rest if last is None else {**rest, self.alias: regions.interval(self.alias, None, last)}
+
+        return regions.reshape(tree, image, operation, start)
+
+    # --- what it says of itself ---
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        (source,) = inputs
+        return self.alias if source.may_have(self.alias) is not False else None
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=(*self.per, self.on))
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in (*self.per, self.on):
+            return Reaction("aborts", "W2")
+        if kind == "alter" and attribute == self.on:
+            return Reaction("absorbed", "W3")
+        if kind == "add" and attribute == self.alias:
+            return Reaction("aborts", "J2")
+        if self.on in mentions:
+            return Reaction("propagates", "G29", (attribute,), mentions - {self.on} | {self.alias})
+        rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        keys = "".join(f"{name}, " for name in self.per)
+        return Invariants(
+            f"tuples of sessions around which {keys}{self.on} is closed",
+            f"{keys or 'everything, '}{self.on} and {self.alias} before every open session",
+            "tuples that have passed",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        micros = self.on_type.name == "timestamp"
+        gap = f"{self.gap / 1_000_000} seconds" if micros else str(self.gap)
+        return {"gap": gap, "on": self.on, "per": list(self.per), "as": self.alias}
+
+    def arguments(self) -> dict[str, str]:
+        return {
+            "gap": str(self.gap) if self.gap.denominator == 1 else repr(str(self.gap)),
+            "on": repr(self.on),
+            "per": repr(self.per),
+            "alias": repr(self.alias),
+            "on_type": repr(str(self.on_type)),
+        }

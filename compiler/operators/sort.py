@@ -1,0 +1,146 @@
+"""Sort τ: tuples in the order of their keys, over all epochs (theory 1.3, E2 to E5, 3.2, G42)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import Facts, fold_closed, hold
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
+from cedilla.compiler.spans import spans
+from cedilla.grammar.diagnostics import Diagnostic
+
+CLEAR = "$clear"
+"""What state knows: the closed region behind the prefix in which no tuple waits (E5)."""
+
+Key = tuple[str, bool]
+"""An attribute, and whether it descends."""
+
+
+@frozen(kw_only=True)
+class Sort(Operator):
+    """`sort[a, b desc](input)`. `keys`: pairs (attribute, descending); ties in order of arrival.
+
+    State: the tuples before which another may still come, in canonical values, by which they are compared.
+    """
+
+    keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
+    title: ClassVar[str] = "Sort"
+    method: ClassVar[str] = "sort"
+    stateful: ClassVar[bool] = True
+    reads_order: ClassVar[bool] = True
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.keys)
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name in self._names:
+            require(name, source, self.span, "sort")
+            if source.may_be_undefined(name):
+                raise fail(
+                    "RQ115",
+                    f"sort requires attributes that every tuple has, `{name}` is optional",
+                    self.span,
+                    f"`{name}: {source.types[name]}` without `?` declares so",
+                )
+        return []
+
+    def passable(self, source: Facts) -> Tree:
+        """The keys of the tuples that may be written: all that comes strictly before them is closed (E4)."""
+        return prefix(
+            fold_closed(source, frozenset(source.types).difference(self._names)), self.keys, source.universe
+        )
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        # A closed tuple with a passable key has been written or never comes (theory 1.3; E3).
+        closed = regions.intersection(source.closed, self.passable(source))
+        return Facts(
+            source.types,
+            source.universe,
+            {n: hold(p, held.get(n, False)) for n, p in source.present.items()},
+            source.units,
+            regions.union(closed, held.get(CLEAR, False)),
+        )
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=self._names)
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self._names:
+            return Reaction("aborts", "G42")
+        rule = {"add": "G42", "drop": "G13", "alter": "G12"}[kind]
+        if kind == "alter" and attribute in self._names:
+            rule = "3.2"  # canonical keys: the order stays
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        keys = ", ".join(self._names)
+        return Invariants(
+            f"tuples once all before them on {keys} is closed, in order",
+            "what is closed up to there, and closed regions in which no tuple waits",
+            "tuples that have passed",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"keys": written(self.keys)}
+
+    def arguments(self) -> dict[str, str]:
+        return {"keys": repr(self.keys)}
+
+
+def written(keys: Sequence[Key]) -> list[str]:
+    """Keys as the language writes them."""
+    return [f"{name} desc" if descending else name for name, descending in keys]
+
+
+def prefix(closed: Tree, keys: Sequence[Key], universe: Universe) -> Tree:
+    """`{t : every t' strictly before t is in closed}`, a region over the keys; ⊥ comes last (E2, E3, E4).
+
+    `closed` is a region over the keys. Its intersection with the result is the corrected Initial: all up to t,
+    t too, is closed.
+    """
+    if not keys:
+        return True
+    (name, descending), *rest = keys
+    domain = universe.get(name, ANYTHING)
+    opened = regions.exists(regions.complement(closed), {k for k, _ in rest}, universe)
+    opened = regions.intersection(opened, domain.members)
+    if opened is False:
+        return True
+    before, first = _frontier(opened, name, domain, descending)
+    # Where the first open value is one, the next key decides among the tuples that have it.
+    inside = regions.exists(regions.intersection(closed, first), {name}, {})
+    return regions.union(before, regions.intersection(first, prefix(inside, rest, universe)))
+
+
+def _frontier(opened: Tree, name: str, domain: Domain, descending: bool) -> tuple[Tree, Tree]:
+    """The values before all open ones, and the set of the first open one, empty where no value is the first."""
+    runs = spans(opened, integral=domain.integral)
+    if not runs:
+        return regions.defined(name), regions.complement(regions.defined(name))
+    bound = runs[-1][1] if descending else runs[0][0]
+    if bound is None:
+        return False, False
+    value, after = bound
+    if not descending:
+        return regions.interval(name, None, bound), False if after else regions.values(name, [value])
+    last = [value - 1] if domain.integral else [value] if after else []
+    return regions.interval(name, bound, None), regions.values(name, last)

@@ -1,0 +1,73 @@
+"""Top: the best tuples of each group, passed when the group is closed (theory 1.3, G42)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler.evolution import Facts, fold_closed, hold
+from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.sort import Key, written
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+@frozen(kw_only=True)
+class Top(Operator):
+    """`top[count by keys per groups](input)`: the first `count` tuples of each group, ties in order of arrival.
+
+    State: of each group that is open, the best `count` tuples of every epoch, in canonical values.
+    """
+
+    count: int
+    keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
+    per: tuple[str, ...] = field(default=(), converter=tuple)
+    title: ClassVar[str] = "Top"
+    method: ClassVar[str] = "top"
+    stateful: ClassVar[bool] = True
+    reads_order: ClassVar[bool] = True
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name, _ in self.keys:
+            require(name, source, self.span, "top")
+        for name in self.per:
+            require(name, source, self.span, "`per`")
+        return []
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        return evolve(
+            source,
+            present={n: hold(p, held.get(n, False)) for n, p in source.present.items()},
+            # A closed tuple of an open group may be among the best when the group closes.
+            closed=fold_closed(source, frozenset(source.types).difference(self.per)),
+        )
+
+    def _foundation(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.per, *(name for name, _ in self.keys)]))
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=self._foundation())
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self._foundation():
+            return Reaction("aborts", "G42")
+        rule = {"add": "G42", "drop": "G13", "alter": "G12"}[kind]
+        if kind == "alter" and attribute in self._foundation():
+            rule = "3.2"  # canonical keys: the order stays, and so do the groups
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        group = ", ".join(self.per) or "everything"
+        return Invariants(
+            f"the best of closed groups ({group})", f"closed {group}", f"groups closed on {group}"
+        )
+
+    def parameters(self) -> dict[str, object]:
+        return {"count": self.count, "by": written(self.keys), "per": list(self.per)}
+
+    def arguments(self) -> dict[str, str]:
+        return {"count": str(self.count), "keys": repr(self.keys), "per": repr(self.per)}

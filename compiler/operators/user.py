@@ -1,0 +1,253 @@
+"""A user's operator: a function over canonical DataFrames whose signature says how it meets accents (paper,
+section 6; theory 2.2, 2.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.evolution import (
+    ABSENT,
+    PRESENT,
+    Facts,
+    fold_closed,
+    fold_presence,
+    fold_units,
+    hold,
+)
+from cedilla.compiler.operators.base import (
+    Held,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    fail,
+    require,
+)
+from cedilla.compiler.operators.equality import check_types
+from cedilla.compiler.operators.union import merged
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import DOUBLE, LONG, Type
+from cedilla.grammar.diagnostics import Diagnostic
+
+_MERGED = {"add": "U2", "drop": "U3", "alter": "U4"}
+
+
+def _types(given: Mapping[str, Type | str] | None) -> dict[str, Type] | None:
+    if given is None:
+        return None
+    return {name: Type.parse(t) if isinstance(t, str) else t for name, t in given.items()}
+
+
+@frozen(kw_only=True)
+class User(Operator):
+    """`label(inputs)`, declared by `operator label(...) foundation {..} merge {..} accumulate {..} from "function"`.
+
+    With nothing in `accumulate`, the function is given the tuples of each epoch, and works tuple by tuple. Else
+    it waits: it is given the tuples of the groups that have closed, a group being the tuples that agree on
+    `foundation`. State: the tuples of the groups that are not closed.
+
+    `returns`: the output's attributes; `None`: those of the inputs, later ones too. `computed`: those of
+    `returns` that no input has.
+    """
+
+    label: str
+    function: str
+    foundation: tuple[str, ...] = field(default=(), converter=tuple)
+    merge: tuple[str, ...] = field(default=(), converter=tuple)
+    accumulate: tuple[str, ...] = field(default=(), converter=tuple)
+    returns: dict[str, Type] | None = field(default=None, converter=_types)
+    computed: tuple[str, ...] = field(default=(), converter=tuple)
+    title: ClassVar[str] = "User operator"
+    method: ClassVar[str] = "user"
+
+    @property
+    def waits(self) -> bool:
+        """Whether tuples are kept until their group is closed."""
+        return bool(self.accumulate)
+
+    @property
+    def stateful(self) -> bool:  # type: ignore[override]
+        return self.waits
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        if len(inputs) > 2:
+            raise fail(
+                "RQ118",
+                f"`{self.label}` has {len(inputs)} inputs: one or two are possible",
+                self.span,
+                "a union of some of them is one input",
+            )
+        known = dict.fromkeys(name for facts in inputs for name in facts.types)
+        for name in (*self.foundation, *self.merge, *self.accumulate):
+            if name not in known:
+                message = f"unknown attribute `{name}` in the signature of `{self.label}`"
+                raise fail("RQ102", message, self.span, f"known attributes: {', '.join(known)}")
+        for name in self.accumulate:
+            if name in (*self.foundation, *self.merge):
+                message = (
+                    f"`{name}` is in `accumulate` of `{self.label}` and in another part of its signature"
+                )
+                raise fail("RQ104", message, self.span, "what is folded away is in `accumulate` only")
+        if len(inputs) == 2:
+            self._check_two((inputs[0], inputs[1]))
+        self._check_returns(inputs)
+        return []
+
+    def _check_two(self, inputs: tuple[Facts, Facts]) -> None:
+        check_types(inputs, f"operator `{self.label}`", self.span)
+        if self.waits:
+            for name in self.foundation:
+                for facts, side in zip(inputs, ("left", "right"), strict=True):
+                    require(name, facts, self.span, f"the {side} input of `{self.label}`: groups are of both")
+        for name in (name for name in inputs[0].types if name in inputs[1].types):
+            if self._conflicting(name):
+                raise fail(
+                    "RQ119",
+                    f"`{name}` comes from both inputs of `{self.label}`, and its signature does not say how",
+                    self.span,
+                    f"`merge {{{', '.join((*self.merge, name))}}}` coordinates accents on it; "
+                    "a projection of one input can rename or leave it out",
+                )
+
+    def _check_returns(self, inputs: tuple[Facts, ...]) -> None:
+        for name, declared in (self.returns or {}).items():
+            for facts in inputs:
+                found = facts.types.get(name, declared)
+                if not _holds(declared, found):
+                    message = (
+                        f"`{self.label}` returns `{name}` as {declared}, but its input has it as {found}"
+                    )
+                    raise fail("RQ103", message, self.span, "another meaning takes another name")
+
+    def _folded(self, facts: Facts) -> frozenset[str]:
+        """The attributes of an input that nothing can be described by in the output."""
+        return frozenset(facts.types) - self._described(frozenset(facts.types))
+
+    def _described(self, names: frozenset[str]) -> frozenset[str]:
+        kept = names & frozenset(self.foundation) if self.waits else names
+        return kept if self.returns is None else kept & frozenset(self.returns) - frozenset(self.computed)
+
+    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+        parts = tuple(self._part(facts) for facts in inputs)
+        whole = merged(parts) if len(parts) == 2 else parts[0]
+        if self.waits:
+            whole = evolve(whole, present={n: hold(p, held.get(n, False)) for n, p in whole.present.items()})
+        if self.returns is None:
+            return whole
+        present = dict.fromkeys(self.computed, PRESENT)
+        return evolve(
+            whole,
+            types={name: _widest(type_, whole.types.get(name)) for name, type_ in self.returns.items()},
+            present={**whole.present, **present},
+        )
+
+    def _part(self, facts: Facts) -> Facts:
+        """One input as its tuples are in the output: what is not described any more is folded away (D1)."""
+        over = self._folded(facts)
+        names = [n for n in facts.types if self.returns is None or n in self.returns]
+        names = [n for n in names if n not in self.computed]
+        # A waiting function may put anything into the attributes that are not of the group.
+        passed = {n for n in names if not self.waits or n in self.foundation}
+        return Facts(
+            {n: facts.types[n] for n in names},
+            {n: domain for n, domain in facts.universe.items() if n in passed},
+            {n: fold_presence(facts, facts.present.get(n, ABSENT), over) for n in names},
+            {n: fold_units(facts, n, over) for n in names if n in facts.units and n not in self.accumulate},
+            fold_closed(facts, over),
+        )
+
+    def closed_groups(self, inputs: tuple[Facts, ...]) -> Tree:
+        """The groups that no later tuple of any input belongs to, over `foundation`."""
+        groups = (fold_closed(f, frozenset(f.types) - frozenset(self.foundation)) for f in inputs)
+        return regions.intersection(*groups)
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute that the function computes or the other input has (J2, G11)."""
+        if len(inputs) == 1 and not self.computed:
+            return None
+        for name in dict.fromkeys(name for facts in inputs for name in facts.types):
+            there = [facts for facts in inputs if facts.may_have(name) is not False]
+            if there and (name in self.computed or (len(there) == 2 and self._conflicting(name))):
+                return name
+        return None
+
+    def _conflicting(self, name: str) -> bool:
+        """Whether the output has no place for an attribute that both inputs have."""
+        return name not in self.merge and (self.returns is None or name in self.returns)
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(self.foundation, self.merge, self.accumulate)
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self.foundation:
+            return Reaction("aborts", "2.2")
+        if kind == "add" and self._is_taken(attribute, inputs, side):
+            return Reaction("aborts", "J2")
+        if self.returns is not None and attribute not in self.returns:
+            return Reaction("ignored", "2.2")
+        if kind == "alter" and attribute in self.accumulate:
+            return Reaction("absorbed", "2.8")
+        kept = self._described(mentions)
+        if not mentions <= kept:
+            return Reaction("accumulates", "2.2", (attribute,), kept)
+        if attribute in self.merge and len(inputs) == 2:
+            return Reaction("coordinates", _MERGED[kind], (attribute,), kept)
+        return Reaction("propagates", "2.2", (attribute,), kept)
+
+    def _is_taken(self, attribute: str, inputs: tuple[Facts, ...], side: int) -> bool:
+        if attribute in self.computed:
+            return True
+        others = [facts for number, facts in enumerate(inputs) if number != side]
+        return self._conflicting(attribute) and any(
+            attribute in facts.types and facts.may_have(attribute) is not False for facts in others
+        )
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        if not self.waits:
+            closed = "every punctuation" if len(inputs) == 1 else "what both inputs have closed"
+            return Invariants("what the function makes of every tuple", closed, "stateless")
+        group = ", ".join(self.foundation) or "everything"
+        by = "" if len(inputs) == 1 else " by both inputs"
+        return Invariants(
+            f"what the function makes of closed groups ({group})",
+            f"closed {group}{by}",
+            f"groups closed on {group}{by}",
+        )
+
+    def parameters(self) -> dict[str, object]:
+        given: dict[str, object] = {"operator": self.label, "function": self.function}
+        if self.returns is not None:
+            given["returns"] = [f"{name}: {type_}" for name, type_ in self.returns.items()]
+        return given
+
+    def arguments(self) -> dict[str, str]:
+        given: dict[str, object] = {
+            "label": self.label,
+            "function": self.function,
+            "foundation": self.foundation,
+            "merge": self.merge,
+            "accumulate": self.accumulate,
+        }
+        if self.returns is not None:
+            given["returns"] = {name: str(type_) for name, type_ in self.returns.items()}
+            given["computed"] = self.computed
+        return {name: repr(value) for name, value in given.items()}
+
+
+def _holds(declared: Type, found: Type) -> bool:
+    """Whether values of an input's type are values of the declared one."""
+    if declared == found:
+        return True
+    return found.is_numeric and (declared == DOUBLE or (declared == LONG and found.is_integral))
+
+
+def _widest(declared: Type, found: Type | None) -> Type:
+    """The declared type, but that an attribute which was altered is a double."""
+    return DOUBLE if found == DOUBLE else declared

@@ -1,0 +1,43 @@
+"""Sets of values as runs in their order: what the operators that follow an order ask of a region."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
+
+Span = tuple[Cut | None, Cut | None]
+"""The values between two cuts; `None` is unbounded."""
+
+
+def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
+    """The defined values of a set over one attribute: as few runs as can be, in order.
+
+    `integral`: only whole numbers count, so both cuts come before a whole number, and neighbours are one run.
+    """
+    if not isinstance(members, Steps):
+        return ((None, None),) if members else ()
+    cuts = sorted({*members.cuts, *((value, after) for value in members.points for after in (0, 1))})
+    found: list[Span] = []
+    for low, high in pairwise((None, *cuts, None)):
+        if not _inside(members, low, high):
+            continue
+        if integral:
+            low, high = _whole(low), _whole(high)  # noqa: PLW2901
+            if low is not None and low == high:
+                continue
+        if found and found[-1][1] == low:
+            low = found.pop()[0]  # noqa: PLW2901
+        found.append((low, high))
+    return tuple(found)
+
+
+def _inside(members: Steps, low: Cut | None, high: Cut | None) -> Tree:
+    if low is not None and high is not None and low[0] == high[0]:
+        return members.at(low[0])
+    return members.pieces[0 if low is None else bisect_right(members.cuts, low)]
+
+
+def _whole(cut: Cut | None) -> Cut | None:
+    return None if cut is None else (ceiling(cut), 0)

@@ -1,0 +1,62 @@
+"""What `cedilla explain` can show of a compiled query: view and form (design, section 7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cedilla.compiler.compile import CompiledQuery
+
+
+def show(
+    compiled: CompiledQuery,
+    view: str = "plan",
+    form: str = "text",
+    color: bool = False,
+    texts: Mapping[str, str] | None = None,
+) -> str:
+    """A view, without a final newline.
+
+    `view`: plan, evolution, trace or spark; `form`: text or json, for the plan also dot or mermaid. `texts`: as
+    for `explain_text`.
+    """
+    shown = _plan(compiled, form, color, texts) if view == "plan" else _other(compiled, view, form == "json")
+    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
+
+
+# What one view needs is not loaded for another: a command answers at once.
+
+
+def _plan(
+    compiled: CompiledQuery, form: str, color: bool, texts: Mapping[str, str] | None
+) -> str | dict[str, Any]:
+    if form in ("dot", "mermaid"):
+        from cedilla.compiler.diagram import dot, mermaid
+
+        return dot(compiled.plan) if form == "dot" else mermaid(compiled.plan)
+    from cedilla.compiler.explain import explain_json, explain_text
+    from cedilla.compiler.safety import findings
+
+    warnings = (*compiled.warnings, *findings(compiled.plan))
+    if form == "json":
+        return explain_json(compiled.plan, warnings)
+    return explain_text(compiled.plan, color, warnings, texts)
+
+
+def _other(compiled: CompiledQuery, view: str, as_json: bool) -> str | dict[str, Any]:
+    match view:
+        case "evolution":
+            from cedilla.compiler.evolutions import evolution_json, evolution_text
+
+            return evolution_json(compiled.plan) if as_json else evolution_text(compiled.plan)
+        case "trace":
+            from cedilla.compiler.derivation import derivation_json, derivation_text
+
+            return derivation_json(compiled.plan) if as_json else derivation_text(compiled.plan)
+        case _:
+            from cedilla.compiler.explain import spark_functions
+
+            functions = spark_functions(compiled.program)
+            whole = {"version": 1, "query": compiled.plan.name, "functions": functions}
+            return whole if as_json else "\n\n\n".join(functions.values())

@@ -1,0 +1,50 @@
+"""DataFrames of canonical tuples: their types, their order of arrival, and stacking them."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler.types import Type, array_of
+
+ORDER = "$order"
+"""The order of arrival, a struct of epoch, source and place; only in plans with an operator that reads it."""
+
+_TYPES = {
+    "int": "int",
+    "bigint": "long",
+    "double": "double",
+    "float": "double",
+    "string": "string",
+    "boolean": "boolean",
+    "timestamp": "timestamp",
+    "date": "date",
+}
+
+
+def types_of(frame: DataFrame) -> dict[str, Type]:
+    """The language's types of a DataFrame's columns."""
+    return {f.name: _type_of(f.dataType.simpleString()) for f in frame.schema.fields if "$" not in f.name}
+
+
+def _type_of(name: str) -> Type:
+    if name.startswith("array<"):
+        return array_of(_type_of(name[len("array<") : -1]))
+    return Type(_TYPES[name]) if name in _TYPES else Type.parse(name)
+
+
+def stacked(first: DataFrame, second: DataFrame) -> DataFrame:
+    """The rows of both; a column that one lacks is null there. An attribute that was altered in between is
+    DOUBLE in one of them, so the other is widened."""
+    first, second = _widened(first, second), _widened(second, first)
+    return first.unionByName(second, allowMissingColumns=True)
+
+
+def _widened(frame: DataFrame, other: DataFrame) -> DataFrame:
+    theirs = {f.name: f.dataType.simpleString() for f in other.schema.fields}
+    wider = [
+        f.name
+        for f in frame.schema.fields
+        if theirs.get(f.name) == "double" and f.dataType.simpleString() != "double"
+    ]
+    return frame.withColumns({name: F.col(f"`{name}`").cast("double") for name in wider}) if wider else frame

@@ -1,0 +1,138 @@
+"""Aggregate γ with Spark: partial results per group and epoch, merged when the group passes (theory 1.3, 2.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import expressions, sql
+from cedilla.compiler.operators import Aggregate, Call, Operator
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import Type, column
+from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+_TUPLES = "$tuples"
+
+
+class AggregateDataflow(Dataflow):
+    """The rows of the groups that passed in this epoch; partial results of the others are kept."""
+
+    def run(self, e: Epoch, operator: Aggregate, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        if operator.complete is not None:
+            return _run_counted(e, operator, operator.complete, frame)
+        name = operator.name
+        (source,) = e.inputs(name)
+        results = operator.results(source)
+        if e.is_busy(operator.inputs[0]):
+            e.state.append(name, _partials(operator, results, frame), e.number)
+        rows = e.state.read(name)
+        if rows is None:
+            rows = _partials(operator, results, frame)
+        passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
+        closed = e.after[name].closed
+        if closed is True:
+            e.state.clear(name)
+        else:
+            e.state.compact(name, e.number, lambda r: _live(e, operator, r, closed))
+        return _finished(operator, results, _merged(passed, operator.by, results))
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        assert isinstance(operator, Aggregate)
+        early = operator.complete is not None and e.is_busy(operator.inputs[0])
+        return early or e.newly_closed(operator.name) is not False
+
+    def keeps(self, e: Epoch, operator: Aggregate, attribute: str) -> Iterable[Kept]:
+        (source,) = e.inputs(operator.name)
+        function = operator.results(source)[attribute].how
+        rows = e.state.read(operator.name)
+        if rows is not None and {f"{attribute}${part}" for part in function.partials} <= set(rows.columns):
+            yield Kept(operator.name, function.holds.format(p=attribute), e.after[operator.name].closed)
+
+
+def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
+    """Over count windows: groups pass as soon as they have all their tuples, so state has few rows, the open
+    group of each key, and is written anew whenever it changes."""
+    name = operator.name
+    (source,) = e.inputs(name)
+    results = operator.results(source)
+    old, rows = e.state.read(name), _partials(operator, results, frame)
+    if old is not None:
+        rows = stacked(old, rows)
+    if not e.is_busy(operator.inputs[0]) and e.newly_closed(name) is False:
+        return _finished(operator, results, rows.limit(0))
+    merged = _merged(rows, operator.by, results).persist()
+    e.cached.callback(merged.unpersist)
+    closed = e.after[name].closed
+    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, e.after[name].types)}"
+    if closed is True:
+        e.state.clear(name)
+    else:
+        e.state.replace(name, merged.where(f"NOT ({passes})"), e.number)
+    return _finished(operator, results, merged.where(passes))
+
+
+def _live(e: Epoch, operator: Aggregate, rows: DataFrame, closed: Tree) -> DataFrame:
+    live = rows.where(f"NOT {sql.predicate(closed, e.after[operator.name].types)}")
+    (source,) = e.inputs(operator.name)
+    return _merged(live, operator.by, operator.results(source))
+
+
+def _partials(operator: Aggregate, results: Mapping[str, Call], frame: DataFrame) -> DataFrame:
+    types = types_of(frame)
+    columns = [
+        F.expr(text.format(**_arguments(call, types))).alias(f"{name}${part}")
+        for name, call in results.items()
+        if call.reads <= types.keys()
+        for part, text in call.how.partials.items()
+    ]
+    columns.append(F.count(F.lit(1)).alias(_TUPLES))
+    return frame.groupBy(*(column(b) for b in operator.by)).agg(*columns)
+
+
+def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
+    """What the templates of a call's function name: arguments are null where a tuple does not count."""
+    written = [f"({expressions.sql(argument, types)})" for argument in call.columns] or ["1"]
+    conditions = [] if call.where is None else [f"({expressions.sql(call.where, types)})"]
+    if len(written) > 1:  # of two, both have to be there
+        conditions += [f"{each} IS NOT NULL" for each in written]
+    if conditions:
+        written = [f"IF({' AND '.join(conditions)}, {each}, NULL)" for each in written]
+    return {**dict(zip("xy", written, strict=False)), "k": _constant(call), "order": column(ORDER)}
+
+
+def _constant(call: Call) -> str:
+    if call.constant is None:
+        return ""
+    value = call.constant.value
+    assert not isinstance(value, str)
+    return str(value) if isinstance(value, int) else f"{float(value)!r}D"
+
+
+def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, Call]) -> DataFrame:
+    there = set(rows.columns)
+    columns = [
+        F.expr(text.format(p=name, k=_constant(call))).alias(f"{name}${part}")
+        for name, call in results.items()
+        for part, text in call.how.merge.items()
+        if f"{name}${part}" in there
+    ]
+    columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
+    # Without `by`, Spark gives a row for no tuples at all; a group without tuples is none.
+    return rows.groupBy(*(column(b) for b in by)).agg(*columns).where(f"`{_TUPLES}` > 0")
+
+
+def _finished(operator: Aggregate, results: Mapping[str, Call], merged: DataFrame) -> DataFrame:
+    there = set(merged.columns)
+    finished = [
+        F.expr(call.how.finish.format(p=name, k=_constant(call))).alias(name)
+        for name, call in results.items()
+        if {f"{name}${part}" for part in call.how.partials} <= there
+    ]
+    return merged.select(*(F.col(column(b)) for b in operator.by), *finished)

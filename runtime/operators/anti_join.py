@@ -1,0 +1,26 @@
+"""Anti join ▷ with Spark: left tuples pass when they can meet no right tuple any more (theory 1.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from cedilla.compiler.operators import AntiJoin, Operator
+from cedilla.runtime.operators.join import FilteringDataflow, given_up, newly_purged
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+
+class AntiJoinDataflow(FilteringDataflow):
+    """Left tuples without a match whose key is closed on the right: at once if it is already."""
+
+    def run(self, e: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        tuples = self.apart(e, operator, left, right)
+        passed = given_up(e, operator, tuples)
+        return left.limit(0) if passed is None else passed
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        assert isinstance(operator, AntiJoin)
+        return e.is_busy(operator.inputs[0]) or newly_purged(e, operator) is not False

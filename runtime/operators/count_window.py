@@ -1,0 +1,66 @@
+"""Count window with Spark: tuples are numbered in order of arrival, counts per key are kept (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cedilla.compiler.operators import CountWindow, Operator
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import ORDER
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+_COUNT = "$count"
+
+
+class CountWindowDataflow(Dataflow):
+    """Every new tuple with its window. State: segments of (keys, how many), to be added up."""
+
+    def run(self, e: Epoch, operator: CountWindow, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name = operator.name
+        counts = e.state.read(name)
+        before = None if counts is None else _added_up(counts, operator.per)
+        purged = operator.purge(e.inputs(name))
+        if purged is True:
+            e.state.clear(name)
+        else:
+            live = e.live(purged)
+            if e.is_busy(operator.inputs[0]):
+                new = frame.withColumn(_COUNT, F.lit(1))
+                e.state.append(name, live(_added_up(new, operator.per)), e.number)
+            e.state.compact(name, e.number, lambda rows: _added_up(live(rows), operator.per))
+        return _numbered(operator, frame, before)
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return e.is_busy(operator.inputs[0])
+
+    def keeps(self, e: Epoch, operator: CountWindow, attribute: str) -> Iterable[Kept]:
+        return ()  # only of its keys, which are never dropped
+
+
+def _added_up(rows: DataFrame, per: Sequence[str]) -> DataFrame:
+    return rows.groupBy(*(column(name) for name in per)).agg(F.sum(_COUNT).alias(_COUNT))
+
+
+def _numbered(operator: CountWindow, frame: DataFrame, before: DataFrame | None) -> DataFrame:
+    """The tuples with their windows; `before`: how many of each key came earlier."""
+    # Ties in the order of arrival are broken by the values, so that numbers are the same each time.
+    others = [column(name) for name in frame.columns if name != ORDER]
+    window = Window.partitionBy(*(column(name) for name in operator.per)).orderBy(column(ORDER), *others)
+    number = F.row_number().over(window) - 1
+    numbered = frame.withColumn(_COUNT, number)
+    if before is not None:
+        renamed = (F.col(column(name)).alias(f"$key_{name}") for name in operator.per)
+        earlier = before.select(*renamed, F.col(_COUNT).alias("$earlier"))
+        same = [f"{column(name)} <=> {column(f'$key_{name}')}" for name in operator.per]
+        numbered = numbered.join(earlier, F.expr(" AND ".join(same) or "true"), "left")
+        numbered = numbered.withColumn(_COUNT, F.expr(f"`{_COUNT}` + coalesce(`$earlier`, 0L)"))
+    alias = F.expr(f"CAST(`{_COUNT}` DIV {operator.size} AS BIGINT)")
+    kept = (column(name) for name in (*frame.columns, operator.alias))
+    return numbered.withColumn(operator.alias, alias).select(*kept)

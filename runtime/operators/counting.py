@@ -1,0 +1,163 @@
+"""How often each tuple came on either side, and passed: what intersect and minus keep (theory 1.3).
+
+A row of state is a change: a tuple over the attributes of both inputs, in canonical values, with `$left`,
+`$right` and `$passed`, how often it came and passed in one epoch. Equal tuples add up; ⊥ equals ⊥ (G36).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.equality import common_types
+from cedilla.compiler.operators.union import merged
+from cedilla.compiler.types import Type, column
+from cedilla.runtime.frames import ORDER
+from cedilla.runtime.operators.base import Dataflow
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+SIDES = ("$left", "$right")
+COUNTS = (*SIDES, "$passed")
+FIRST = ("$first_left", "$first_right")
+"""When a tuple first came on either side; only in plans that read the order of arrival."""
+
+SURPLUS = "(`$left` > `$right` AND NOT {right}) OR (`$right` > `$left` AND NOT {left})"
+"""Keep of bags: a surplus of one side matters as long as the other side is open; equal counts cancel."""
+
+
+class CountingDataflow(Dataflow):
+    """Passes what the counts allow at the end of the epoch and has not passed before."""
+
+    @abstractmethod
+    def allowed(self, operator: Any) -> str:
+        """SQL: how many copies of a tuple may have passed. `{left}` and `{right}`: whether the side is closed."""
+
+    @abstractmethod
+    def needed(self, operator: Any) -> str:
+        """SQL: whether counts can still change what passes later (Keep)."""
+
+    @abstractmethod
+    def releases(self, e: Epoch, operator: Operator) -> bool:
+        """Whether tuples may pass in this epoch that came in earlier ones only."""
+
+    @abstractmethod
+    def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
+        """The attributes of the output."""
+
+    @abstractmethod
+    def arrival(self) -> str:
+        """SQL: when a tuple that passes arrived."""
+
+    def run(self, e: Epoch, operator: Any, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        name = operator.name
+        inputs = e.inputs(name)
+        types = common_types(inputs)
+        busy = [e.is_busy(each) for each in operator.inputs]
+        touched = any(busy) or self.releases(e, operator)
+        closed = _closed(inputs, types)
+        came = [_came(frame, types, side) for side, frame in enumerate((left, right))]
+        old = e.state.read(name) if touched else None
+        if old is not None:
+            forgotten = _closed([e.before[each] for each in operator.inputs], types)
+            live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
+            came.append(live.withColumn("$old", F.lit(True)))
+        counted = _added(reduce(_stacked, came), types, news=True)
+        due = f"{self.allowed(operator).format(**closed)} - `$passed`"
+        counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
+        if touched:
+            counted = counted.persist()
+            e.cached.callback(counted.unpersist)
+        self._keep(e, operator, counted if touched else None, inputs, types)
+        return self._passed(operator, counted, inputs)
+
+    def _keep(
+        self,
+        e: Epoch,
+        operator: Any,
+        counted: DataFrame | None,
+        inputs: tuple[Facts, ...],
+        types: Mapping[str, Type],
+    ) -> None:
+        name = operator.name
+        if regions.covers(regions.intersection(*(f.closed for f in inputs)), merged(inputs).universe):
+            e.state.clear(name)
+            return
+        closed = _closed(inputs, types)
+        needed = f"({self.needed(operator).format(**closed)})"
+        if counted is not None:
+            # At insertion too (E7); but counts that state has already are only outweighed by what is added.
+            decided = f"{closed['left']} AND {closed['right']}"
+            changed = counted.where(f"NOT ({decided}) AND (`$old` OR {needed})")
+            changes = changed.select(
+                *(column(n) for n in types),
+                *(F.col(f"$new{side}").alias(side) for side in SIDES),
+                F.col("$due").alias("$passed"),
+                *_present(changed, FIRST),
+            )
+            e.state.append(name, changes, e.number)
+        e.state.compact(name, e.number, lambda rows: _added(_changes(rows, types), types).where(needed))
+
+    def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:
+        passed = counted.where("`$due` > 0")
+        if operator.all:
+            passed = passed.withColumn("$copy", F.expr("explode(sequence(1L, `$due`))"))
+        attributes = (F.expr(_cast(n, type_)) for n, type_ in self.result(inputs).items())
+        arrived = [F.expr(self.arrival()).alias(ORDER)] if FIRST[0] in counted.columns else []
+        return passed.select(*attributes, *arrived)
+
+
+def _closed(inputs: Sequence[Facts], types: Mapping[str, Type]) -> dict[str, str]:
+    left, right = (f"({sql.predicate(facts.closed, types)})" for facts in inputs)
+    return {"left": left, "right": right}
+
+
+def _came(frame: DataFrame, types: Mapping[str, Type], side: int) -> DataFrame:
+    """The tuples of one side as changes."""
+    counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
+    arrived = [F.col(ORDER).alias(FIRST[side])] if ORDER in frame.columns else []
+    return frame.select(*_attributes(frame, types), *counts, *arrived, F.lit(False).alias("$old"))
+
+
+def _changes(rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
+    """State over the attributes and types of today."""
+    return rows.select(*_attributes(rows, types), *COUNTS, *_present(rows, FIRST))
+
+
+def _attributes(frame: DataFrame, types: Mapping[str, Type]) -> list[Column]:
+    there = set(frame.columns)
+    return [
+        F.expr(_cast(name, type_) if name in there else f"CAST(NULL AS {type_.spark}) AS {column(name)}")
+        for name, type_ in types.items()
+    ]
+
+
+def _cast(name: str, type_: Type) -> str:
+    return f"CAST({column(name)} AS {type_.spark}) AS {column(name)}"
+
+
+def _present(frame: DataFrame, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in frame.columns]
+
+
+def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
+    return first.unionByName(second, allowMissingColumns=True)
+
+
+def _added(rows: DataFrame, types: Mapping[str, Type], *, news: bool = False) -> DataFrame:
+    """One row for equal tuples; with `news`, also what is new of the counts and whether state has the tuple."""
+    sums = [F.sum(name).alias(name) for name in COUNTS]
+    sums += [F.min(name).alias(name) for name in _present(rows, FIRST)]
+    if news:
+        sums += [F.sum(F.expr(f"IF(`$old`, 0L, `{side}`)")).alias(f"$new{side}") for side in SIDES]
+        sums += [F.bool_or("$old").alias("$old"), F.bool_or(F.expr("NOT `$old`")).alias("$came")]
+    return rows.groupBy(*(column(name) for name in types)).agg(*sums)

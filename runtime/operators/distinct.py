@@ -1,0 +1,61 @@
+"""Distinct δ with Spark: what is new of this epoch's tuples, or keys, passes and is remembered (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions
+from cedilla.compiler.operators import Distinct, Operator
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+
+class DistinctDataflow(Dataflow):
+    """The first tuple of each key that state does not have; ⊥ is a key like any other (G36)."""
+
+    def run(self, e: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name = operator.name
+        inputs = e.inputs(name)
+        busy = e.is_busy(operator.inputs[0])
+        first = _first(operator, frame, e.state.read(name) if busy else None)
+        if busy:
+            first = first.persist()
+            e.cached.callback(first.unpersist)
+        (source,) = inputs
+        purged = operator.purge(inputs)
+        everything = regions.covers(purged, source.universe)
+        keys = first.select(*(column(n) for n in operator.on or types_of(first)))
+        e.keep(name, keys if busy else None, True if everything else purged)
+        return first
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return e.is_busy(operator.inputs[0])
+
+    def keeps(self, e: Epoch, operator: Distinct, attribute: str) -> Iterable[Kept]:
+        return ()  # what is remembered never comes out again
+
+
+def _first(operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
+    """The first tuple of each key, without those whose key is old."""
+    attributes = list(types_of(frame))
+    rows = frame.withColumn("$old", F.lit(False))
+    if old is not None:
+        rows = stacked(rows, old.withColumn("$old", F.lit(True)))
+        attributes = list(types_of(rows))
+    keys = operator.on or attributes
+    chosen = [F.bool_or("$old").alias("$old")]
+    if operator.on:
+        whole = F.struct(*(column(n) for n in (*attributes, ORDER)))
+        chosen.append(F.min_by(whole, F.col(ORDER)).alias("$first"))
+    elif ORDER in frame.columns:
+        chosen.append(F.min(ORDER).alias(ORDER))
+    new = rows.groupBy(*(column(n) for n in keys)).agg(*chosen).where("NOT `$old`")
+    return new.select("`$first`.*") if operator.on else new.drop("$old")

@@ -1,0 +1,46 @@
+"""Intersect ∩ with Spark: a tuple passes when its second side arrives (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Intersect, Operator
+from cedilla.compiler.operators.equality import common_types
+from cedilla.compiler.types import Type
+from cedilla.runtime.operators.base import Kept
+from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+
+class IntersectDataflow(CountingDataflow):
+    """Tuples of both sides: once, or as often as both have them."""
+
+    def allowed(self, operator: Intersect) -> str:
+        if operator.all:
+            return "least(`$left`, `$right`)"
+        return "IF(`$left` > 0 AND `$right` > 0, 1L, 0L)"
+
+    def needed(self, operator: Intersect) -> str:
+        if operator.all:
+            return SURPLUS
+        # Keep1 and Keep2: of one side until the other has closed it, of both until either has.
+        return "IF(`$right` = 0, NOT {right}, IF(`$left` = 0, NOT {left}, NOT {left} AND NOT {right}))"
+
+    def releases(self, e: Epoch, operator: Operator) -> bool:
+        return False
+
+    def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
+        return common_types(inputs)
+
+    def arrival(self) -> str:
+        return f"greatest(`{FIRST[0]}`, `{FIRST[1]}`)"
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return any(e.is_busy(name) for name in operator.inputs)
+
+    def keeps(self, e: Epoch, operator: Intersect, attribute: str) -> Iterable[Kept]:
+        return ()  # what passes has just come on one side at least

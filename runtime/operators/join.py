@@ -1,0 +1,213 @@
+"""Join ⋈ with Spark: symmetric, each side's new tuples meet the other's old and new ones (theory 1.3); and what
+the other joins share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Literal
+
+from attrs import frozen
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.operators import Join, Operator
+from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+SIDES = ("left", "right")
+
+
+class JoinDataflow(Dataflow):
+    """Every pair of which one tuple at least is new; then the new tuples that later ones may meet are kept."""
+
+    def run(self, e: Epoch, operator: Join, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        keys = [f"{operator.name}.{side}" for side in SIDES]
+        old = [e.state.read(key) for key in keys]
+        new = [
+            frame if e.is_busy(i) else None for frame, i in zip((left, right), operator.inputs, strict=True)
+        ]
+        pairs = met(old[0], new[0], old[1], new[1], operator.on)
+        for key, rows, purged in zip(keys, new, operator.purge(e.inputs(operator.name)), strict=True):
+            e.keep(key, rows, purged)
+        return no_pairs(left, right, operator.on) if pairs is None else pairs
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return any(e.is_busy(name) for name in operator.inputs)
+
+    def keeps(self, e: Epoch, operator: Join, attribute: str) -> Iterable[Kept]:
+        inputs = e.inputs(operator.name)
+        for side, facts, purged in zip(SIDES, inputs, operator.purge(inputs), strict=True):
+            if attribute in facts.types:
+                yield Kept(f"{operator.name}.{side}", column(attribute), purged)
+
+
+# --- pairs -----------------------------------------------------------------------------------------------
+
+
+def met(
+    old_left: DataFrame | None,
+    new_left: DataFrame | None,
+    old_right: DataFrame | None,
+    new_right: DataFrame | None,
+    on: Sequence[tuple[str, str]],
+) -> DataFrame | None:
+    """The pairs of which one tuple at least is new; `None` where there can be none."""
+    right = together(old_right, new_right)
+    first = None if new_left is None or right is None else joined(new_left, right, on)
+    second = None if old_left is None or new_right is None else joined(old_left, new_right, on)
+    return together(first, second)
+
+
+def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
+    """The pairs of tuples that agree on the join attributes; equal names leave one attribute."""
+    shared = {a for a, b in on if a == b}
+    moved = [name for name in right.columns if name in left.columns and name not in shared]
+    for name in (*shared, *moved):
+        right = right.withColumnRenamed(name, _theirs(name))
+    # By name, not by DataFrame: both sides may come from one source.
+    condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in on)
+    pairs = left.join(right, F.expr(condition))
+    for name in moved:
+        mine, theirs = column(name), column(_theirs(name))
+        # A pair arrives with its later tuple; an attribute that one input dropped before the other added it
+        # comes from the one that has it.
+        both = f"greatest({mine}, {theirs})" if name == ORDER else f"coalesce({mine}, {theirs})"
+        pairs = pairs.withColumn(name, F.expr(both))
+    return pairs.drop(*(_theirs(name) for name in (*shared, *moved)))
+
+
+def no_pairs(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
+    """No rows, with the columns of pairs."""
+    return joined(left, right, on).limit(0)
+
+
+def _theirs(name: str) -> str:
+    return f"{name}$right"
+
+
+def together(*frames: DataFrame | None) -> DataFrame | None:
+    """The rows of all frames that there are; `None` where there is none."""
+    there = [frame for frame in frames if frame is not None]
+    return reduce(stacked, there) if there else None
+
+
+# --- left tuples by whether the right has their key ------------------------------------------------------
+
+
+def keys_of(right: DataFrame, operator: Matching) -> DataFrame:
+    """The keys of right tuples, each once, without those that are undefined in part."""
+    return right.select(*(F.col(column(name)) for name in operator.keys(1))).dropna().distinct()
+
+
+def where_key(
+    left: DataFrame, how: Literal["semi", "anti"], keys: DataFrame, on: Sequence[tuple[str, str]]
+) -> DataFrame:
+    """The left tuples whose key is one of some right keys (`semi`), or is none of them (`anti`)."""
+    keys = keys.select(*(F.col(column(name)).alias(_theirs(name)) for name in keys.columns))
+    condition = " AND ".join(f"{column(a)} = {column(_theirs(b))}" for a, b in on)
+    return left.join(keys, F.expr(condition), f"left_{how}")
+
+
+@frozen
+class LeftTuples:
+    """The left tuples of an epoch, by whether the right has or had a tuple of their key; `None`: there are none.
+
+    Of those that waited, `late` have a match now and `waiting` still have none; of the new ones, `matched` have
+    one and `unmatched` have none.
+    """
+
+    late: DataFrame | None
+    waiting: DataFrame | None
+    matched: DataFrame | None
+    unmatched: DataFrame | None
+
+
+def apart(
+    operator: Matching,
+    waiting: DataFrame | None,
+    new: DataFrame | None,
+    known: DataFrame | None,
+    fresh: DataFrame | None,
+) -> LeftTuples:
+    """The left tuples told apart by right keys, `known` before this epoch and `fresh`. At most one Spark job."""
+    late = None
+    if waiting is not None and fresh is not None:
+        late = where_key(waiting, "semi", fresh, operator.on)
+        if late.limit(1).count():
+            waiting = where_key(waiting, "anti", fresh, operator.on)
+        else:
+            late = None
+    keys = together(known, fresh)
+    if new is None or keys is None:
+        return LeftTuples(late, waiting, None, new)
+    matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
+    return LeftTuples(late, waiting, matched, unmatched)
+
+
+def keep_waiting(e: Epoch, key: str, tuples: LeftTuples, purged: Tree) -> None:
+    """The state of left tuples without a match: rewritten where some of them have one now, else added to."""
+    if tuples.late is None or purged is True:
+        e.keep(key, tuples.unmatched, purged)
+        return
+    rest = together(tuples.waiting, tuples.unmatched)
+    assert rest is not None
+    e.state.replace(key, e.live(purged)(rest), e.number)
+
+
+def keep_keys(e: Epoch, key: str, fresh: DataFrame | None, purged: Tree) -> None:
+    """The state of right keys: each once in an epoch, and once in all when it is compacted."""
+    if fresh is None or purged is True:
+        e.keep(key, None, purged)
+        return
+    live = e.live(purged)
+    e.state.append(key, live(fresh), e.number)
+    e.state.compact(key, e.number, lambda rows: live(rows).distinct())
+
+
+def given_up(e: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
+    """The left tuples that never met a right one, and from this epoch on never will."""
+    purged, newly = operator.purge(e.inputs(operator.name))[0], newly_purged(e, operator)
+    return together(
+        None if tuples.waiting is None or newly is False else _inside(tuples.waiting, newly),
+        None if tuples.unmatched is None or purged is False else _inside(tuples.unmatched, purged),
+    )
+
+
+def newly_purged(e: Epoch, operator: Matching) -> Tree:
+    """The left tuples that could meet a right one before this epoch, and after it cannot."""
+    inputs, before = e.inputs(operator.name), tuple(e.before[name] for name in operator.inputs)
+    region = regions.difference(operator.purge(inputs)[0], operator.purge(before)[0])
+    return False if regions.is_empty(region, inputs[0].universe) else region
+
+
+def _inside(rows: DataFrame, region: Tree) -> DataFrame:
+    return rows.where(sql.predicate(region, types_of(rows)))
+
+
+# --- semi and anti join ----------------------------------------------------------------------------------
+
+
+class FilteringDataflow(Dataflow):
+    """Semi and anti join. State: left tuples without a match (`left`), right keys (`right`)."""
+
+    def apart(self, e: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
+        """The left tuples by whether they have a match; what later epochs need is kept."""
+        waiting, known = (e.state.read(f"{operator.name}.{side}") for side in SIDES)
+        busy = [e.is_busy(name) for name in operator.inputs]
+        fresh = keys_of(right, operator) if busy[1] else None
+        tuples = apart(operator, waiting, left if busy[0] else None, known, fresh)
+        purged = operator.purge(e.inputs(operator.name))
+        keep_waiting(e, f"{operator.name}.left", tuples, purged[0])
+        keep_keys(e, f"{operator.name}.right", fresh, purged[1])
+        return tuples
+
+    def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:
+        yield Kept(f"{operator.name}.left", column(attribute), operator.purge(e.inputs(operator.name))[0])

@@ -1,0 +1,61 @@
+"""Left outer join ⟕ with Spark: the join's pairs, and left tuples that can meet none any more (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from cedilla.compiler.operators import LeftJoin, Operator
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import stacked
+from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.join import (
+    apart,
+    given_up,
+    keep_waiting,
+    keys_of,
+    met,
+    newly_purged,
+    no_pairs,
+    together,
+)
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+LEFT, WAITING, RIGHT = "left", "waiting", "right"
+
+
+class LeftJoinDataflow(Dataflow):
+    """State: left tuples that have met a right one (`left`) and that have not (`waiting`), right tuples (`right`)."""
+
+    def run(self, e: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        old_left, waiting, old_right = (e.state.read(f"{operator.name}.{s}") for s in (LEFT, WAITING, RIGHT))
+        new_left, new_right = (
+            frame if e.is_busy(name) else None
+            for frame, name in zip((left, right), operator.inputs, strict=True)
+        )
+        pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
+        known, fresh = (None if rows is None else keys_of(rows, operator) for rows in (old_right, new_right))
+        tuples = apart(operator, waiting, new_left, known, fresh)
+        purged = operator.purge(e.inputs(operator.name))
+        e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
+        keep_waiting(e, f"{operator.name}.{WAITING}", tuples, purged[0])
+        e.keep(f"{operator.name}.{RIGHT}", new_right, purged[1])
+        alone = given_up(e, operator, tuples)
+        if pairs is None:
+            pairs = no_pairs(left, right, operator.on)
+        return pairs if alone is None else stacked(pairs, alone)
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        assert isinstance(operator, LeftJoin)
+        return any(e.is_busy(name) for name in operator.inputs) or newly_purged(e, operator) is not False
+
+    def keeps(self, e: Epoch, operator: LeftJoin, attribute: str) -> Iterable[Kept]:
+        inputs = e.inputs(operator.name)
+        purged = operator.purge(inputs)
+        for index, key in ((0, LEFT), (0, WAITING), (1, RIGHT)):
+            if attribute in inputs[index].types:
+                yield Kept(f"{operator.name}.{key}", column(attribute), purged[index])

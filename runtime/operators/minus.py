@@ -1,0 +1,50 @@
+"""Difference − with Spark: a left tuple passes when the right has closed it (theory 1.3, E1, E9, E10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Minus, Operator
+from cedilla.compiler.types import Type, column
+from cedilla.runtime.operators.base import Kept
+from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+
+class MinusDataflow(CountingDataflow):
+    """Left tuples that the right has closed: those it never had, or the surplus."""
+
+    def allowed(self, operator: Minus) -> str:
+        if operator.all:
+            return "IF({right}, greatest(`$left` - `$right`, 0L), 0L)"
+        return "IF(`$left` > 0 AND `$right` = 0 AND {right}, 1L, 0L)"  # E1
+
+    def needed(self, operator: Minus) -> str:
+        if operator.all:
+            return SURPLUS
+        # Right tuples until the left has closed them (E9), left ones until both have: they wait, then have
+        # passed and must not pass again (E10).
+        return "IF(`$right` > 0, NOT {left}, NOT {left} OR NOT {right})"
+
+    def releases(self, e: Epoch, operator: Operator) -> bool:
+        return e.newly_closed(operator.inputs[1]) is not False
+
+    def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
+        return inputs[0].types
+
+    def arrival(self) -> str:
+        return f"`{FIRST[0]}`"
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        left, right = operator.inputs
+        return self.releases(e, operator) or (e.is_busy(left) and e.after[right].closed is not False)
+
+    def keeps(self, e: Epoch, operator: Minus, attribute: str) -> Iterable[Kept]:
+        rows = e.state.read(operator.name)
+        if rows is not None and attribute in rows.columns:
+            waiting = f"IF(`$left` > 0, {column(attribute)}, NULL)"
+            yield Kept(operator.name, waiting, operator.decided(e.inputs(operator.name)))

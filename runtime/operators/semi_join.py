@@ -1,0 +1,25 @@
+"""Semi join ⋉ with Spark: left tuples pass at their first match (theory 1.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from cedilla.compiler.operators import Operator, SemiJoin
+from cedilla.runtime.operators.join import FilteringDataflow, together
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+
+class SemiJoinDataflow(FilteringDataflow):
+    """New left tuples whose key the right has or had, and those that waited for a key that is new."""
+
+    def run(self, e: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        tuples = self.apart(e, operator, left, right)
+        passed = together(tuples.matched, tuples.late)
+        return left.limit(0) if passed is None else passed
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return any(e.is_busy(name) for name in operator.inputs)

@@ -1,0 +1,123 @@
+"""Session with Spark: window functions find the sessions of what waits and what is new (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.affine import exact
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Operator, Session
+from cedilla.compiler.operators.session import DONE
+from cedilla.compiler.regions import ANYTHING, Value
+from cedilla.compiler.spans import Span
+from cedilla.compiler.types import LONG, Type, column
+from cedilla.runtime.frames import stacked
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+_CLOSED = "$closed"
+_TIME, _FIRST, _LAST = "$time", "$first", "$last"
+
+
+class SessionDataflow(Dataflow):
+    """The tuples of the sessions that closed in this epoch. State has those of open sessions and no others."""
+
+    def run(self, e: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name, (source,) = operator.name, e.inputs(operator.name)
+        busy = e.is_busy(operator.inputs[0])
+        if not self.busy(e, operator):
+            if busy:
+                e.state.append(name, frame, e.number)
+                e.state.compact(name, e.number, lambda rows: rows)
+            e.keep_open(name, {DONE: e.before[name].closed})
+            return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
+        parts = [rows for rows in (e.state.read(name), frame if busy else None) if rows is not None]
+        tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
+        tagged = e.share(f"{name}{_CLOSED}", tagged)
+        still_open = tagged.where(f"NOT `{_CLOSED}`")
+        waiting, least = _least(operator, source, still_open) if parts else (0, None)
+        if waiting:
+            e.state.replace(name, still_open.drop(_CLOSED, operator.alias), e.number)
+        else:
+            e.state.clear(name)
+        e.keep_open(name, {DONE: regions.union(e.before[name].closed, operator.done(source, least))})
+        return tagged.where(column(_CLOSED)).drop(_CLOSED)
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return e.newly_closed(operator.inputs[0]) is not False
+
+    def keeps(self, e: Epoch, operator: Session, attribute: str) -> Iterable[Kept]:
+        yield Kept(operator.name, column(attribute))
+
+
+def _axis(name: str, type_: Type) -> str:
+    """A time as a number."""
+    if type_.name == "timestamp":
+        return f"unix_micros({column(name)})"
+    return f"bigint({column(name)})" if type_.is_integral else column(name)
+
+
+def _number(type_: Type) -> Type:
+    return LONG if type_.is_integral else type_
+
+
+def _sessions(operator: Session, source: Facts, rows: DataFrame) -> DataFrame:
+    """The rows with the start of their session, and whether it is closed."""
+    type_ = source.types[operator.on]
+    gap = _number(type_).sql(exact(operator.gap))
+    keys = [column(name) for name in operator.per]
+    in_order = Window.partitionBy(*keys).orderBy(column(_TIME))
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    begins = F.expr(f"IF(`$before` IS NULL OR `{_TIME}` >= `$before` + {gap}, {column(operator.on)}, NULL)")
+    begun = (
+        rows.withColumn(_TIME, F.expr(_axis(operator.on, type_)))
+        .withColumn("$before", F.lag(column(_TIME)).over(in_order))
+        .withColumn(operator.alias, F.last(begins, ignorenulls=True).over(so_far))
+    )
+    whole = Window.partitionBy(*keys, column(operator.alias))
+    return (
+        begun.withColumn(_FIRST, F.expr(_axis(operator.alias, type_)))
+        .withColumn(_LAST, F.max(column(_TIME)).over(whole))
+        .withColumn(_CLOSED, F.expr(_is_closed(operator, source)))
+        .drop(_TIME, "$before", _FIRST, _LAST)
+    )
+
+
+def _is_closed(operator: Session, source: Facts) -> str:
+    """Whether no later tuple can come to the session of a row: SQL over its first and last time.
+
+    That is so where all times above first - gap and below last + gap are in one run of closed ones. Only sums
+    are compared, as where a session begins, so that rounding cannot make the two differ.
+    """
+    number = _number(source.types[operator.on])
+    gap = number.sql(exact(operator.gap))
+    # Of whole numbers, the least above first - gap may be the run's own first.
+    below = 1 if source.universe.get(operator.on, ANYTHING).integral else 0
+
+    def inside(runs: tuple[Span, ...]) -> str:
+        return f"coalesce({' OR '.join(map(within, runs))}, false)" if runs else "false"
+
+    def within(run: Span) -> str:
+        low, high = run
+        tests = [] if low is None else [f"`{_FIRST}` >= {number.sql(low[0] - below)} + {gap}"]
+        tests += [] if high is None else [f"`{_LAST}` + {gap} <= {number.sql(high[0])}"]
+        return f"({' AND '.join(tests) or 'true'})"
+
+    return sql.expression(operator.closed_times(source), source.types, inside)
+
+
+def _least(operator: Session, source: Facts, rows: DataFrame) -> tuple[int, Value | None]:
+    """How many rows there are, and their least start. One Spark job."""
+    start = F.min(F.expr(_axis(operator.alias, source.types[operator.on])))
+    counted = rows.agg(F.count(F.lit(1)), start).first()
+    assert counted is not None
+    return counted[0], None if counted[1] is None else exact(Fraction(counted[1]))

@@ -1,0 +1,93 @@
+"""Sort τ with Spark: what may be written is ordered by one `orderBy` per epoch, the rest waits (theory 1.3, E4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.operators import Operator, Sort
+from cedilla.compiler.operators.sort import CLEAR, Key
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+_MANY = 64
+"""No more boxes of an epoch's punctuations than this are looked up in state."""
+
+
+class SortDataflow(Dataflow):
+    """The tuples that have become passable, in order; they come after all that was written before."""
+
+    def run(self, e: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name = operator.name
+        new = frame if e.is_busy(operator.inputs[0]) else None
+        old = e.state.read(name)
+        passable = operator.passable(*e.inputs(name))
+        parts = [] if new is None else [_inside(new, passable)]
+        if old is not None:
+            parts.append(_inside(old, _newly_passable(e, operator)))
+        waiting = e.live(passable)
+        self._say_clear(e, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
+        e.keep(name, new, passable)
+        ready = reduce(stacked, parts) if parts else frame
+        return ready.orderBy(*ordering(operator.keys), F.col(column(ORDER)))
+
+    def _say_clear(self, e: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
+        """Closed regions behind the prefix in which no tuple waits: they are closed in the output too (E5).
+
+        One Spark job, in an epoch that closes something there.
+        """
+        name, (source,) = operator.name, e.inputs(operator.name)
+        said = regions.difference(e.before[name].closed, passable)
+        new = regions.difference(regions.difference(e.newly_closed(operator.inputs[0]), passable), said)
+        if not regions.is_empty(new, source.universe):
+            boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][:_MANY]
+            said = regions.union(said, *_without_rows(boxes, waiting))
+        if said is not False:
+            e.keep_open(name, {CLEAR: said})
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        assert isinstance(operator, Sort)
+        return e.is_busy(operator.inputs[0]) or _newly_passable(e, operator) is not False
+
+    def keeps(self, e: Epoch, operator: Sort, attribute: str) -> Iterable[Kept]:
+        yield Kept(operator.name, column(attribute), operator.passable(*e.inputs(operator.name)))
+
+
+def ordering(keys: Sequence[Key]) -> list[Column]:
+    """Canonical keys as columns to sort by; ⊥ comes last."""
+    columns = [(F.col(column(name)), descending) for name, descending in keys]
+    return [c.desc_nulls_last() if descending else c.asc_nulls_last() for c, descending in columns]
+
+
+def _newly_passable(e: Epoch, operator: Sort) -> Tree:
+    (name,) = operator.inputs
+    before: Facts = e.before[name]
+    region = regions.difference(operator.passable(e.after[name]), operator.passable(before))
+    return False if regions.is_empty(region, e.after[name].universe) else region
+
+
+def _inside(rows: DataFrame, region: Tree) -> DataFrame:
+    return rows.where(sql.predicate(region, types_of(rows)))
+
+
+def _without_rows(boxes: Sequence[Tree], frames: Sequence[DataFrame]) -> list[Tree]:
+    if not frames:
+        return list(boxes)
+    rows = reduce(stacked, frames)
+    # Rows may all be older than an attribute that a punctuation names.
+    missing = frozenset[str]().union(*map(regions.attributes, boxes)).difference(rows.columns)
+    tests = [sql.predicate(box, types_of(rows), dict.fromkeys(missing, "NULL")) for box in boxes]
+    counted = rows.agg(*(F.count_if(F.expr(test)) for test in tests)).first()
+    assert counted is not None
+    return [box for box, count in zip(boxes, counted, strict=True) if not count]

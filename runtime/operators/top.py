@@ -1,0 +1,55 @@
+"""Top with Spark: the best of each epoch and group are kept, the best of those pass with the group (theory 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cedilla.compiler import sql
+from cedilla.compiler.operators import Operator, Top
+from cedilla.compiler.types import column
+from cedilla.runtime.frames import ORDER, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.sort import ordering
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+_RANK = "$rank"
+
+
+class TopDataflow(Dataflow):
+    """The best tuples of the groups that closed in this epoch."""
+
+    def run(self, e: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name = operator.name
+        if e.is_busy(operator.inputs[0]):
+            e.state.append(name, _best(operator, frame), e.number)
+        kept = e.state.read(name)
+        rows = frame if kept is None else kept
+        passed = rows.where(sql.predicate(e.newly_closed(name), types_of(rows)))
+        closed = e.after[name].closed
+        if closed is True:
+            e.state.clear(name)
+        else:
+            e.state.compact(name, e.number, lambda segments: _best(operator, e.live(closed)(segments)))
+        return _best(operator, passed)
+
+    def busy(self, e: Epoch, operator: Operator) -> bool:
+        return e.newly_closed(operator.name) is not False
+
+    def keeps(self, e: Epoch, operator: Top, attribute: str) -> Iterable[Kept]:
+        yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
+
+
+def _best(operator: Top, rows: DataFrame) -> DataFrame:
+    # Tuples that arrived at once, such as copies in several windows, are told apart by all they have.
+    others = sorted(name for name in rows.columns if name != ORDER)
+    order = [*ordering(operator.keys), *(F.col(column(name)) for name in (ORDER, *others))]
+    if not operator.per:
+        return rows.orderBy(*order).limit(operator.count)
+    ranks = F.row_number().over(Window.partitionBy(*map(column, operator.per)).orderBy(*order))
+    return rows.withColumn(_RANK, ranks).where(F.col(column(_RANK)) <= operator.count).drop(_RANK)

@@ -1,0 +1,199 @@
+"""A user's operator with Spark: its function over this epoch's tuples, or over those of groups that have closed
+(paper, section 6; theory 2.2)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.operators import User
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import Type, column
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators.base import Dataflow, Kept
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epoch import Epoch
+
+Function = Callable[..., Any]
+
+
+class UserDataflow(Dataflow):
+    """The function is called in epochs in which it can have tuples, its result is checked."""
+
+    def run(self, e: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
+        given = self._closed(e, operator, frames) if operator.waits else list(frames)
+        types = e.after[operator.name].types
+        if not e.is_busy(operator.name):
+            nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items())
+            return frames[0].sparkSession.range(0).selectExpr(*nothing)
+        return _checked(e, operator, _called(operator, given))
+
+    def _closed(self, e: Epoch, operator: User, frames: Iterable[DataFrame]) -> list[DataFrame]:
+        """All tuples of the groups that this epoch closes, of each input; those of open groups are kept."""
+        passing, purged = _closing(e, operator), operator.closed_groups(e.inputs(operator.name))
+        given: list[DataFrame] = []
+        for side, new in enumerate(_plain(frame) for frame in frames):
+            busy, key = e.is_busy(operator.inputs[side]), _key(operator, side)
+            old = e.state.read(key)
+            e.keep(key, new if busy else None, purged)
+            every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]
+            tuples = reduce(stacked, every)
+            given.append(tuples.where(sql.predicate(passing, types_of(tuples))))
+        return given
+
+    def busy(self, e: Epoch, operator: User) -> bool:  # type: ignore[override]
+        if operator.waits:
+            return _closing(e, operator) is not False
+        return any(e.is_busy(name) for name in operator.inputs)
+
+    def keeps(self, e: Epoch, operator: User, attribute: str) -> Iterable[Kept]:
+        if operator.waits and attribute not in operator.computed:
+            purged = operator.closed_groups(e.inputs(operator.name))
+            for side in range(len(operator.inputs)):
+                yield Kept(_key(operator, side), column(attribute), purged)
+
+
+def _key(operator: User, side: int) -> str:
+    return operator.name if len(operator.inputs) == 1 else f"{operator.name}.{('left', 'right')[side]}"
+
+
+def _closing(e: Epoch, operator: User) -> Tree:
+    """The groups that this epoch closes."""
+    before = operator.closed_groups(tuple(e.before[name] for name in operator.inputs))
+    inputs = e.inputs(operator.name)
+    region = regions.difference(operator.closed_groups(inputs), before)
+    return False if all(regions.is_empty(region, facts.universe) for facts in inputs) else region
+
+
+def _plain(frame: DataFrame) -> DataFrame:
+    return frame.select(*(column(name) for name in frame.columns if "$" not in name))
+
+
+def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
+    function = function_of(operator)
+    try:
+        result = function(*frames)
+    except Exception as problem:
+        message = f"{operator.function} of `{operator.label}` failed: {_said(problem)}"
+        raise _failed("RQ408", operator, message, _GIVEN) from problem
+    if not isinstance(result, DataFrame):
+        message = (
+            f"{operator.function} of `{operator.label}` returned {type(result).__name__}, not a DataFrame"
+        )
+        raise _failed("RQ409", operator, message, _GIVEN)
+    return result
+
+
+_GIVEN = "a function of an operator is given DataFrames, one for each input, and returns a DataFrame"
+
+
+def _checked(e: Epoch, operator: User, result: DataFrame) -> DataFrame:
+    """The result with the columns of the operator's output; what accents have added may be there or not."""
+    start, types = e.plan.start[operator.name].types, e.after[operator.name].types
+    there = Counter(result.columns)
+    if missing := [name for name in start if name not in there]:
+        hint = "it returns the attributes of its inputs, or those that `returns (...)` declares"
+        raise _wrong(operator, f"without {_quoted(missing)}", hint)
+    ordered = e.plan.ordered and not operator.waits
+    if ordered and ORDER not in there:
+        hint = "another operator needs the order of arrival, so the function has to keep this column"
+        raise _wrong(operator, f"without `{ORDER}`", hint)
+    added = {n for i in operator.inputs for n in e.after[i].types if n not in e.plan.start[i].types}
+    if extra := [n for n in there if n not in types and n not in added and "$" not in n]:
+        hint = f"`returns (...)` declares what a function adds; declared are {', '.join(types)}"
+        raise _wrong(operator, f"with {_quoted(extra)}, which nothing declares", hint)
+    if twice := [n for n, count in there.items() if count > 1]:
+        raise _wrong(operator, f"with two columns {_quoted(twice)}", "`.drop` leaves one of them out")
+    kinds = {f.name: f.dataType.simpleString() for f in result.schema.fields}
+    columns = [_cast(operator, n, kinds[n], type_) for n, type_ in types.items() if n in there]
+    return result.select(*columns, *([F.col(ORDER)] if ordered else []))
+
+
+_WIDER = {
+    "int": ("tinyint", "smallint"),
+    "bigint": ("tinyint", "smallint", "int"),
+    "double": ("tinyint", "smallint", "int", "bigint", "float", "decimal"),
+}
+"""Spark's types -> those whose values they hold."""
+
+
+def _cast(operator: User, name: str, found: str, type_: Type) -> Column:
+    wanted = type_.spark.lower()
+    if found == wanted:
+        return F.col(column(name))
+    if found.partition("(")[0] in _WIDER.get(wanted, ()):
+        return F.col(column(name)).cast(wanted)
+    hint = f"`.cast({wanted!r})`, or another type in `returns (...)`"
+    raise _wrong(operator, f"with `{name}` as {found}, not {wanted}", hint)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _wrong(operator: User, what: str, hint: str) -> DiagnosticError:
+    message = f"{operator.function} of `{operator.label}` returned a DataFrame {what}"
+    return _failed("RQ409", operator, message, hint)
+
+
+# --- finding the function ---
+
+
+def look_beside(plan: Plan, query: str) -> None:
+    """Let the modules of a plan's user operators be found in the folder of the query's file."""
+    file = Path(query)
+    used = any(isinstance(operator, User) for operator in plan.operators)
+    if used and file.is_file() and (folder := str(file.resolve().parent)) not in sys.path:
+        sys.path.insert(0, folder)
+
+
+def check_functions(plan: Plan) -> None:
+    """Raise RQ407 for the first operator whose function cannot be loaded."""
+    for operator in plan.operators:
+        if isinstance(operator, User):
+            function_of(operator)
+
+
+def function_of(operator: User) -> Function:
+    """The function of an operator; RQ407 where there is none. The working directory is searched last."""
+    name, _, attribute = operator.function.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        module = importlib.import_module(name)
+    except Exception as problem:
+        message = f"the module `{name}` of `{operator.label}` cannot be loaded: {_said(problem)}"
+        hint = "modules are looked for beside the query's file, on PYTHONPATH and in the working directory"
+        raise _failed("RQ407", operator, message, hint) from problem
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        message = f"`{attribute}` of `{operator.label}` is no function of {getattr(module, '__file__', name)}"
+        defined = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
+        known = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
+        raise _failed("RQ407", operator, message, known)
+    # Functions that run in Spark's Python workers travel there by value: the workers do not know the module.
+    cloudpickle.register_pickle_by_value(module)
+    return function
+
+
+def _said(problem: Exception) -> str:
+    """An exception on one line; Spark's go on with the plan."""
+    return f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
+
+
+def _failed(code: str, operator: User, message: str, hint: str) -> DiagnosticError:
+    notes = (f"line {operator.line} of the query uses the operator",)
+    return DiagnosticError([Diagnostic(code, "error", message, operator.span, notes, hint)])

@@ -1,0 +1,151 @@
+"""`cedilla simulate`: the reference over local folders of JSON Lines, for small streams (design, section 7)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.plan import Emit, Plan, Source, check_paths
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.lines import Line, files_of, lines_of
+from cedilla.runtime.options import Options, apply
+from cedilla.runtime.reference import Item, Output, Reference
+
+_NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
+
+
+@frozen
+class Input:
+    """A line of a source, with its text and place for messages."""
+
+    source: str
+    item: Item
+    line: Line
+
+
+def simulate(
+    plan: Plan,
+    options: Options,
+    on_rejected: Callable[[Input, str], None],
+    on_step: Callable[[dict[str, Output]], None],
+) -> Mapping[str, Facts]:
+    """Run a plan over what its folders hold, without Spark; the facts of every relation at the end.
+
+    Streams are read one file of each after the other, in the order of their declarations; a run of tuples
+    without a marker in between is one step. `on_step` gets what each step emits, `on_rejected` every tuple
+    that is set aside and its code. Raises `DiagnosticError` where a marker ends the query.
+    """
+    plan = apply(plan, options)
+    check_paths(plan)
+    _check(plan)
+    reference = Reference(plan)
+    for lines in _steps(plan):
+        seen = len(reference.rejected)
+        try:
+            outputs = reference.step([(line.source, line.item) for line in lines])
+        except DiagnosticError as error:
+            place = f"{lines[-1].line.place}: {lines[-1].line.text}"
+            raise DiagnosticError(evolve(d, notes=(*d.notes, place)) for d in error.diagnostics) from None
+        for output in outputs:
+            on_step(output)
+        of = {id(line.item): line for line in lines}
+        for _, code, item in reference.rejected[seen:]:
+            on_rejected(of[id(item)], code)
+    return reference.after
+
+
+def _check(plan: Plan) -> None:
+    for node in (*plan.sources, *plan.emits):
+        if node.format != "json":
+            message = f"`{node.format}` cannot be simulated: only JSON Lines are"
+            raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span)])
+    for source in plan.sources:
+        if not Path(source.path).exists():
+            message = f"the folder {source.path} of `{source.name}` does not exist"
+            hint = f"--source {source.name}=PATH reads another; an empty folder is fine"
+            raise DiagnosticError([Diagnostic("RQ401", "error", message, source.span, help=hint)])
+
+
+def _steps(plan: Plan) -> Iterator[list[Input]]:
+    for is_marker, lines in groupby(_inputs(plan), key=lambda line: _is_marker(line.item)):
+        if is_marker:
+            yield from ([line] for line in lines)
+        else:
+            yield list(lines)
+
+
+def _is_marker(item: Item) -> bool:
+    return "$accent" in item or "$punctuation" in item
+
+
+def _inputs(plan: Plan) -> Iterator[Input]:
+    for source in plan.sources:
+        if source.table:
+            yield from (_parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
+            yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
+    waiting = {source.name: files_of(source.path) for source in plan.sources if not source.table}
+    while any(waiting.values()):
+        for source in plan.sources:
+            if files := waiting.get(source.name):
+                yield from (_parsed(source, line) for line in lines_of(files.pop(0)))
+
+
+def _parsed(source: Source, line: Line) -> Input:
+    try:
+        item: Any = json.loads(line.text)
+    except ValueError:
+        item = None
+    if not isinstance(item, dict):
+        spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
+        item = {"$spoilt" if spoilt else "$corrupt": line.text}
+    return Input(source.name, item, line)
+
+
+@define
+class Writer:
+    """Writes an emit's stream: into a folder as `run` does, or as lines to standard output (path `-`).
+
+    A folder's epoch ends where the order `+`, tuples, punctuations, `≀`, `−` would go back (theory 3.3).
+    """
+
+    emit: Emit
+    _epoch: int = 0
+    _parts: list[list[str]] = field(factory=lambda: [[] for _ in _NAMES])
+
+    def add(self, output: Output) -> None:
+        """The next part of the stream."""
+        m = output.markers
+        parts: list[list[Any]] = [
+            [{"$accent": text} for text in m.adds],
+            list(output.tuples),
+            [{"$punctuation": text} for text in m.punctuations],
+            [{"$accent": text} for text in m.alters],
+            [{"$accent": text} for text in m.drops],
+        ]
+        first = next((index for index, part in enumerate(parts) if part), len(parts))
+        if any(self._parts[first + 1 :]):
+            self.flush()
+        for mine, part in zip(self._parts, parts, strict=True):
+            mine += [json.dumps(item, ensure_ascii=False) for item in part]
+
+    def flush(self) -> None:
+        """Write what has been gathered."""
+        if any(self._parts):
+            if self.emit.path == "-":
+                sys.stdout.write("".join(f"{line}\n" for part in self._parts for line in part))
+            else:
+                folder = Path(self.emit.path) / f"epoch={self._epoch:012d}"
+                folder.mkdir(parents=True)
+                for name, part in zip(_NAMES, self._parts, strict=True):
+                    if part:
+                        text = "".join(f"{line}\n" for line in part)
+                        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            self._epoch += 1
+        self._parts = [[] for _ in _NAMES]

@@ -1,0 +1,82 @@
+"""Folders as sinks: one folder per epoch, file names in stream order (design, section 6)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from pyspark.sql import DataFrame
+
+from cedilla.runtime.announce import Markers
+from cedilla.runtime.files import Files, name_of
+
+_STAGING = "_staging"
+
+
+def epoch_name(number: int) -> str:
+    return f"epoch={number:012d}"
+
+
+class Sink(ABC):
+    """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""
+
+    extension: ClassVar[str]
+    """Of the files' names."""
+
+    def __init__(self, files: Files, path: str, relation: str) -> None:
+        self._files = files
+        self._path = path.rstrip("/")
+        self._relation = relation
+
+    @abstractmethod
+    def write(self, tuples: DataFrame, folder: str) -> None:
+        """Write tuples into a new folder, as files that in the order of their names hold them in their order."""
+
+    @abstractmethod
+    def accent(self, text: str) -> str:
+        """An accent in the wire format as a line of a file."""
+
+    @abstractmethod
+    def punctuation(self, text: str) -> str:
+        """A punctuation in the wire format as a line of a file."""
+
+    def _staged(self, number: int) -> str:
+        return f"{self._path}/{_STAGING}/{epoch_name(number)}"
+
+    def stage(self, number: int, tuples: DataFrame | None) -> None:
+        """Write an epoch's tuples aside, over the leftovers of a run that did not commit."""
+        staged = self._staged(number)
+        self._files.delete(staged)
+        if tuples is None:
+            return
+        aside = f"{staged}/_tuples"
+        self.write(tuples, aside)
+        written = [file for file in self._files.list(aside) if file.length]
+        for index, file in enumerate(written):
+            self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
+        self._files.delete(aside if written else staged)
+
+    def stage_markers(self, number: int, markers: Markers) -> None:
+        """Write an epoch's markers aside, beside its tuples."""
+        staged = self._staged(number)
+        for name, line, texts in (
+            ("0-adds", self.accent, markers.adds),
+            ("2-punctuations", self.punctuation, markers.punctuations),
+            ("3-alters", self.accent, markers.alters),
+            ("4-drops", self.accent, markers.drops),
+        ):
+            if texts:
+                self._files.make(staged)
+                lines = "".join(line(text) + "\n" for text in texts)
+                self._files.write(f"{staged}/{name}.{self.extension}", lines)
+
+    def publish(self, number: int) -> None:
+        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+        staged = self._staged(number)
+        if self._files.exists(staged):
+            self._files.rename(staged, f"{self._path}/{name_of(staged)}")
+        self._files.delete(f"{self._path}/{_STAGING}")
+
+    def check_fresh(self) -> bool:
+        """Whether no epoch was ever published here."""
+        return not self._files.folders(self._path, "epoch=")

@@ -1,0 +1,116 @@
+"""What a format of files is to a source: tuples and markers, each with its place in the stream (design, sections
+5 and 6).
+
+A place is one number that orders rows as they stand in the stream: the file, in the slice's order, in the bits
+above 47; below them whatever a format orders the rows of one file by. Two reads of the same files give the same
+numbers; another machine may give others, so only files and counts of rows are ever stored.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from attrs import frozen
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.types import column, quote
+from cedilla.runtime.sources.marker import MarkerLine, Types
+
+POSITION = "$position"
+CORRUPT = "$corrupt"
+FILE = "$file"
+MAX_FILES = 1 << 15
+"""Files of one slice; the file's number has 15 bits of a place."""
+
+_INLINE_FILES = 64
+
+
+@frozen
+class InputFile:
+    """A file: its path, and the same as Spark's `_metadata.file_path` writes it."""
+
+    path: str
+    uri: str
+
+
+class Format(ABC):
+    """A format of files. Every method reads with Spark; of data, only markers reach the driver."""
+
+    malformed: ClassVar[str]
+    """Why a tuple is rejected with RQ301, in words."""
+
+    def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
+        """The files of a folder in stream order: by modification time, then by name."""
+        listing = spark.read.format("binaryFile").load(path)
+        return in_order(listing.selectExpr(*_LISTED).collect())
+
+    def arriving(self, spark: SparkSession, path: str) -> DataFrame:
+        """A streaming DataFrame of the files that appear in a folder: path, uri, modified.
+
+        However old they are: a file that is moved into place keeps its modification time, and by default Spark
+        passes over what is a week older than the newest file.
+        """
+        reader = spark.readStream.schema(_LISTING).format("binaryFile").option("maxFileAge", "36500d")
+        return reader.load(path).selectExpr(*_LISTED)
+
+    @abstractmethod
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+        """Every tuple and marker of the files, one a row.
+
+        Columns: the attributes of `types`; `$accent` and `$punctuation`, not null in markers; `$corrupt`, the
+        text where the row cannot be read; `$file`, as `InputFile.uri`; `$position`, its place.
+        """
+
+    @abstractmethod
+    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
+        """The markers of the files in stream order. One Spark job; only markers reach the driver."""
+
+    @abstractmethod
+    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+        """What people see of each row of `rows`: `raw`, its text; `file`; `line`, its number in the file for
+        messages; `ordinal`, 1 for the first row of its file by place, and so on."""
+
+    @abstractmethod
+    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
+        """The attributes that occur in the tuples of the files, with the types that Spark infers."""
+
+
+# --- listing -------------------------------------------------------------------------------------------------
+
+_EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
+_LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+_LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified")
+
+
+def in_order(listed: Iterable[Row]) -> list[InputFile]:
+    """Files in stream order; rows of path, uri, modified.
+
+    By modification time, then by name; the files of another query's output by name alone, as they are written
+    aside in another order (design, section 6).
+    """
+    return [InputFile(r["path"], r["uri"]) for r in sorted(listed, key=_place)]
+
+
+def _place(row: Row) -> tuple[int, str]:
+    return 0 if _EPOCH_FILE.search(row["path"]) else row["modified"], row["path"]
+
+
+# --- places --------------------------------------------------------------------------------------------------
+
+
+def placed(spark: SparkSession, frame: DataFrame, files: Sequence[InputFile], inside: str) -> DataFrame:
+    """The frame with `$position`; `inside`: SQL that orders the rows of one file, a number below 2^47."""
+    if len(files) <= _INLINE_FILES:
+        cases = " ".join(f"WHEN {quote(file.uri)} THEN {i}L" for i, file in enumerate(files))
+        number = f"CASE {column(FILE)} {cases} END" if len(files) > 1 else "0L"
+    else:
+        numbers = spark.createDataFrame(
+            [(file.uri, i) for i, file in enumerate(files)], "`$file` STRING, `$number` BIGINT"
+        )
+        frame = frame.join(F.broadcast(numbers), FILE)
+        number = "`$number`"
+    return frame.withColumn(POSITION, F.expr(f"shiftleft({number}, 47) + {inside}")).drop("$number")

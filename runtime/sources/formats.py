@@ -1,0 +1,8 @@
+"""The formats that sources can have, by the names of the language."""
+
+from cedilla.runtime.sources.base import Format
+from cedilla.runtime.sources.jsonl import JsonLines
+from cedilla.runtime.sources.xml import Xml
+
+FORMATS: dict[str, Format] = {"json": JsonLines(), "xml": Xml()}
+"""The same names as `cedilla.compiler.planner.FORMATS`."""

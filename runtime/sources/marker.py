@@ -1,0 +1,44 @@
+"""A marker as a source reads it; no Spark is needed to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import field, frozen
+
+from cedilla.compiler.types import Type
+
+Types = Mapping[str, Type]
+
+NEXT_FILE = 1 << 47
+"""The first place of a slice's second file."""
+
+
+@frozen
+class MarkerLine:
+    """A marker as it was read, with its place in the slice.
+
+    `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
+    may say what is wrong and what mends it. `translate`: the text in the wire format, over the attributes that
+    exist where the marker stands; `None` where `text` is that.
+    """
+
+    kind: str
+    text: str
+    position: int
+    translate: Callable[[Types], str] | None = field(default=None, eq=False)
+    problem: tuple[str, str] | None = None
+
+    @property
+    def file(self) -> int:
+        """The index of its file in the slice."""
+        return file_of(self.position)
+
+    def wire(self, types: Types) -> str:
+        """The marker in the wire format (design, section 6)."""
+        return self.text if self.translate is None else self.translate(types)
+
+
+def file_of(position: int) -> int:
+    """The index in the slice of the file that a place lies in."""
+    return position // NEXT_FILE

@@ -1,0 +1,102 @@
+"""`cedilla validate`: is an accented-punctuated stream valid (paper, section 3; theory G34, 3)?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from cedilla.compiler.markers import Accent, Punctuation
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
+from cedilla.runtime.follow import Follower, Row
+from cedilla.runtime.lines import Line, files_of, lines_of
+from cedilla.runtime.schema import SAMPLE, Schema, inferred_schema
+
+
+@define
+class Verdict:
+    """What was read, and the findings by code."""
+
+    lines: int = 0
+    tuples: int = 0
+    accents: int = 0
+    punctuations: int = 0
+    findings: Counter[str] = field(factory=Counter[str])
+
+    @property
+    def valid(self) -> bool:
+        return not self.findings
+
+
+def stream_lines(path: str) -> Iterator[Line]:
+    """The lines of a stream: a file, a folder, or `-`, one after the other.
+
+    Raises `DiagnosticError` RQ410 where there is none.
+    """
+    if path != "-" and not Path(path).exists():
+        message = f"the stream {path} does not exist"
+        hint = "a file in JSON Lines, a folder of such files, or `-`"
+        raise DiagnosticError([Diagnostic("RQ410", "error", message, help=hint)])
+    return chain.from_iterable(map(lines_of, files_of(path)))
+
+
+def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:
+    """The schema given, or what the first lines tell; and all lines."""
+    if schema is not None:
+        return schema, lines
+    sample = list(islice(lines, SAMPLE))
+    return inferred_schema(sample), chain(sample, lines)
+
+
+def validate(
+    lines: Iterable[Line], schema: Schema, on_finding: Callable[[Diagnostic], None] = lambda found: None
+) -> Verdict:
+    """Follow a stream and report everything that makes it invalid, in order. A wrong line changes nothing.
+
+    Findings: RQ0xx and RQ201 to RQ212 for markers, RQ301 to RQ306 for tuples; the last note of each is its
+    place and its text. Memory grows with the number of different descriptions and patterns, not with tuples.
+    """
+    follower = Follower(schema)
+    verdict = Verdict()
+    for line in lines:
+        item, found = follower.take(line)
+        verdict.lines += 1
+        verdict.tuples += isinstance(item, Row)
+        verdict.accents += isinstance(item, Accent)
+        verdict.punctuations += isinstance(item, Punctuation)
+        for each in found:
+            verdict.findings[each.code] += 1
+            on_finding(each)
+    return verdict
+
+
+def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any]:
+    """The verdict and findings as plain JSON values."""
+    return {
+        "version": 1,
+        "valid": verdict.valid,
+        "lines": verdict.lines,
+        "tuples": verdict.tuples,
+        "accents": verdict.accents,
+        "punctuations": verdict.punctuations,
+        "counts": dict(sorted(verdict.findings.items())),
+        "findings": [to_json(each) for each in shown],
+    }
+
+
+def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
+    """The verdict in one line."""
+    read = (
+        f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
+        f"{verdict.punctuations:,} punctuations"
+    )
+    if verdict.valid:
+        return f"{name}: valid ({read})"
+    total = verdict.findings.total()
+    codes = ", ".join(f"{code}: {count:,}" for code, count in sorted(verdict.findings.items()))
+    more = f", {total - shown:,} not shown" if total > shown else ""
+    return f"{name}: not valid, {total:,} findings ({codes}){more} ({read})"

@@ -1,0 +1,177 @@
+"""What `explain --evolution` says of an accent is what applying it does; what `trace` shows is where it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.evolutions import Fate, Outcome, fates
+from cedilla.compiler.expressions import attributes
+from cedilla.compiler.operators import Select, Union
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.trace import Traced, marker_name, trace
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(encoding="utf-8")
+NEW = "an_attribute_that_no_query_has"
+
+
+def texts() -> list[str]:
+    """The queries whose plans are golden: every operator is in one of them."""
+    found: list[str] = []
+    for block in GOLDEN.split("====\n"):
+        head = block.partition("----\n")[0].strip()
+        lines = [line for line in head.splitlines() if line and not line.startswith("##")]
+        if not lines:
+            continue
+        directive, *rest = lines
+        path = directive.removeprefix("explain").strip()
+        found.append((ROOT / path).read_text(encoding="utf-8") if path else "\n".join(rest))
+    return found
+
+
+@pytest.mark.parametrize("text", texts())
+def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
+    plan = compile_query(text).plan
+    told = list(fates(plan))
+    assert told
+    for fate in told:
+        if not fate.mentions:
+            check(plan, fate)
+
+
+def check(plan: Plan, fate: Fate) -> None:
+    name = NEW if fate.attribute == "*" else fate.attribute
+    known = name in plan.start[fate.source].types
+    before = [] if known or fate.kind == "add" else [f"[[+({name}: double)]]"]
+    accent = {
+        "add": f"[[+({name}: {plan.start[fate.source].types[name] if known else 'double'})]]",
+        "drop": f"[[-({name})]]",
+        "alter": f"[[alter({name}, y -> y * 2)]]",
+    }[fate.kind]
+    if fate.kind == "add" and known:
+        return  # a drop would have to come first, and may itself wait
+    markers = [(fate.source, text) for text in (*before, accent)]
+    if fate.code is not None:
+        with pytest.raises(DiagnosticError) as caught:
+            list(trace(plan, markers))
+        assert [d.code for d in caught.value.diagnostics] == [fate.code], fate
+        return
+    if before and any(f.code for f in fates(plan) if f.attribute == fate.attribute and f.kind == "add"):
+        return
+    last = list(trace(plan, markers))[-1]
+    for outcome in fate.outcomes:
+        if fate.kind == "alter" and reads_and_merges(plan, outcome):
+            continue
+        (output,) = (at for at in last.outputs if at.relation == outcome.emit)
+        said = [*output.says.adds, *output.says.alters, *output.says.drops]
+        if outcome.verdict in ("coordinates", "accumulates"):  # a part that is closed elsewhere need not wait
+            # Of several values computed from an attribute, one may be lost at once while another waits.
+            waiting = [each for each in said if re.match(r"\[\[(\+|-|alter)\(", each)]
+            assert len(waiting) < max(1, len(outcome.attributes)), (fate, outcome, said)
+            continue
+        assert bool(said) == (outcome.verdict == "propagates"), (fate, outcome, said)
+        for attribute in outcome.attributes if said else ():
+            evolved = NEW if attribute == "*" else attribute
+            assert any(re.search(rf"\({evolved}\b", each) for each in said), (attribute, said)
+
+
+def reads_and_merges(plan: Plan, outcome: Outcome) -> bool:
+    """Whether a predicate on the altered attribute comes before a union.
+
+    Then the Alter holds for some values of its own attribute only, and no description can say that (G23).
+    """
+    read = {
+        name
+        for step in outcome.steps
+        if isinstance(step.operator, Select)
+        for name in attributes(step.operator.predicate)
+    }
+    return bool(read & set(outcome.attributes)) and any(isinstance(s.operator, Union) for s in outcome.steps)
+
+
+def traced(query: str, *markers: tuple[str, str]) -> list[Traced]:
+    return list(trace(compile_query(query).plan, markers))
+
+
+COVERED = """
+stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
+windows := window[10 on ts as wid](r);
+emit aggregate[avg(t) as m by wid](windows) to json "out";
+"""
+
+
+def test_a_trace_says_what_is_missing_until_nothing_is() -> None:
+    accents = [("r", f"[[s = {s}, alter(t, y -> y * 2)]]") for s in (2, 1, 3)]
+    waits = [step.relations[-1].waits for step in traced(COVERED, *accents)]
+    assert waits == [("waits for windows in [s in {1, 3}]",), ("waits for windows in [s = 3]",), ()]
+    assert traced(COVERED, *accents)[-1].outputs[0].says.alters == ("[[alter(m, y -> y * 2)]]",)
+
+
+def test_punctuation_covers_what_no_accent_does() -> None:
+    first, second, third = traced(
+        COVERED, ("r", "[[s = 2, alter(t, y -> y * 2)]]"), ("r", "[s = 1]"), ("r", "[s = 3]")
+    )
+    assert first.relations[-1].waits == ("waits for windows in [s in {1, 3}]",)
+    assert second.outputs[0].says.alters == ()
+    assert third.outputs[0].says.alters == ("[[alter(m, y -> y * 2)]]",)
+
+
+def test_a_trace_of_punctuation_shows_the_groups_that_pass() -> None:
+    (step,) = traced(COVERED, ("r", "[ts < 25]"))
+    source, windows, groups = step.relations
+    assert source.says.punctuations == ("[ts < 25]",)
+    assert set(windows.says.punctuations) == {"[ts < 25]", "[wid < 2]"}
+    assert groups.says.punctuations == ("[wid < 2]",)
+    assert groups.releases == ("open groups in [wid < 2]",)
+
+
+UNION = """
+stream a(k: int, v: double) from json "a";
+stream b(k: int, v: double) from json "b";
+emit a union b to json "out";
+"""
+
+
+def test_a_trace_names_the_input_that_lags() -> None:
+    first, second = traced(UNION, ("a", "[[k > 5, alter(v, y -> y + 1)]]"), ("b", "[k > 7]"))
+    assert first.relations[-1].waits == ("waits for b in [k >= 6]",)
+    assert second.outputs[0].says.alters == ("[[k >= 8, alter(v, y -> y + 1)]]",)
+
+
+def test_a_bad_marker_is_shown_at_its_place() -> None:
+    steps = trace(compile_query(UNION).plan, [("a", "[k > 7]"), ("b", "[[ k > z, -(v)]]")])
+    assert next(steps).text == "[k > 7]"
+    with pytest.raises(DiagnosticError) as caught:
+        next(steps)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.span is not None
+    assert diagnostic.span.source == marker_name(2)
+
+
+def test_a_marker_that_breaks_no_syntax_is_shown_whole() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        traced(UNION, ("a", "[[+(v: double)]]"))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ205"
+    assert diagnostic.span is not None
+    assert (diagnostic.span.start, diagnostic.span.end) == (0, len("[[+(v: double)]]"))
+
+
+def test_a_table_is_closed_unless_a_marker_is_for_it() -> None:
+    query = """
+    stream a(k: int, v: double) from json "a";
+    table b(k: int, w: double) from json "b";
+    emit a join b on k to json "out";
+    """
+    (step,) = traced(query, ("a", "[k = 1]"))
+    assert step.outputs[0].says.punctuations == ("[k = 1]",)
+    (step,) = traced(query, ("b", "[[alter(w, y -> y * 2)]]"))
+    assert step.outputs[0].says.alters == ("[[alter(w, y -> y * 2)]]",)
+
+
+def test_a_dead_accent_is_told() -> None:
+    _, step = traced(UNION, ("a", "[]"), ("a", "[[-(v)]]"))
+    assert step.relations[0].does == ("concerns only tuples that are closed",)

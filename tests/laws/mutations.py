@@ -1,0 +1,237 @@
+"""Mutations of invariants and accent rules: each must make a law fail (`make mutants`).
+
+A mutation is a small wrong change of one line. `python -m tests.laws.mutations [NUMBER...]` tries them, all or
+some: it copies the packages, changes the line and runs the laws; a mutation that no law notices is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from attrs import frozen
+
+ROOT = Path(__file__).parent.parent.parent
+LAWS = ("tests/laws/test_certain.py", "tests/laws/test_reference.py", "tests/compiler/test_evolution.py")
+
+
+@frozen
+class Mutation:
+    """`old` stands once in `file` and becomes `new`; `rule`: what is broken by it."""
+
+    rule: str
+    file: str
+    old: str
+    new: str
+
+
+MUTATIONS = (
+    Mutation(
+        "D1 Add: present once any feeder is",
+        "compiler/evolution.py",
+        "MOST = Operation(_settle_most, max, ABSENT)",
+        "MOST = Operation(_settle_least, min, ABSENT)",
+    ),
+    Mutation(
+        "D1 Alter: common to all feeders",
+        "compiler/evolution.py",
+        "    return a[:alike] + below[alike]",
+        "    return max(a, b, key=len)",
+    ),
+    Mutation(
+        "3.2 vacuity: closed feeders count as evolved",
+        "compiler/evolution.py",
+        "        return regions.union(self.closed, regions.complement(self.may_have(attribute)))",
+        "        return regions.complement(self.may_have(attribute))",
+    ),
+    Mutation(
+        "1.3 closed fibres: every value of the fibre",
+        "compiler/evolution.py",
+        "    return regions.forall(facts.closed, over, facts.universe)",
+        "    return regions.exists(facts.closed, over, facts.universe)",
+    ),
+    Mutation(
+        "G13 a Drop waits for the state",
+        "compiler/evolution.py",
+        "    return regions.update(presence, held, lambda leaf: max(leaf, LATENT))",
+        "    return presence",
+    ),
+    Mutation(
+        "1.1 the bottom value is part of every domain",
+        "compiler/plan.py",
+        "            if attribute.optional or attribute.name in droppable:",
+        "            if False:",
+    ),
+    Mutation(
+        "1.3 Select closes what its predicate excludes, no more",
+        "compiler/operators/select.py",
+        "regions.complement(expressions.possible(self.predicate, source.types))",
+        "expressions.possible(self.predicate, source.types)",
+    ),
+    Mutation(
+        "1.3 Union closes what both inputs have closed",
+        "compiler/operators/union.py",
+        "    closed = regions.intersection(left.closed, right.closed)",
+        "    closed = regions.union(left.closed, right.closed)",
+    ),
+    Mutation(
+        "U4 an Alter waits for the other input",
+        "compiler/operators/union.py",
+        "            units[name] = regions.combine(a, b, COMMON)",
+        "            units[name] = a",
+    ),
+    Mutation(
+        "1.3 Join closes what both inputs have closed (J2)",
+        "compiler/operators/join.py",
+        "            regions.intersection(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),  # J2",
+        "            regions.union(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),",
+    ),
+    Mutation(
+        "J1 an Alter of a join attribute waits for the other input",
+        "compiler/operators/join.py",
+        "            units[name] = regions.combine(a, b, COMMON)",
+        "            units[name] = b",
+    ),
+    Mutation(
+        "1.3 left join: a closed left tuple may still come alone",
+        "compiler/operators/left_join.py",
+        "        done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])",
+        "        done = self._closed(inputs, 0)",
+    ),
+    Mutation(
+        "1.3 semi and anti join: pending left tuples are not closed",
+        "compiler/operators/join.py",
+        "            regions.intersection(left.closed, self.purge(inputs)[0]),",
+        "            left.closed,",
+    ),
+    Mutation(
+        "1.3 Difference: p1 alone closes nothing",
+        "compiler/operators/minus.py",
+        "closed=regions.intersection(left.closed, self.decided(inputs)),",
+        "closed=left.closed,",
+    ),
+    Mutation(
+        "W5 windows: Drop and Alter take the inner image",
+        "compiler/operators/window.py",
+        "self._up(source.live_units(n), COMMON, NO_FEEDER, whole)",
+        "self._up(source.live_units(n), MOST, NO_FEEDER, whole)",
+    ),
+    Mutation(
+        "1.3 a window closes once its whole extent is",
+        "compiler/operators/window.py",
+        "        closed = regions.complement(self._up(regions.complement(source.closed), UNION, False, whole))",
+        "        closed = self._up(source.closed, UNION, False, whole)",
+    ),
+    Mutation(
+        "W3 an Alter of the window's attribute ends there",
+        "compiler/operators/window.py",
+        "                if n != self.on\n",
+        "",
+    ),
+    Mutation(
+        "2.8 sum: an Alter with a shift is absorbed",
+        "compiler/functions.py",
+        "    return alter if alter.shift == 0 else None",
+        "    return alter",
+    ),
+    Mutation(
+        "2.8 variance: the square of the slope",
+        "compiler/functions.py",
+        "    return Affine(alter.slope**2, Fraction(0))",
+        "    return Affine(alter.slope, Fraction(0))",
+    ),
+    Mutation(
+        "G20 an affine value carries the Alter conjugated",
+        "compiler/operators/project.py",
+        "        return function.after(alter.after(inverse))",
+        "        return function.after(alter)",
+    ),
+    Mutation(
+        "E2, E4 sort passes what has only closed tuples before it",
+        "compiler/operators/sort.py",
+        "    value, after = bound\n    if not descending:",
+        "    value, after = bound\n    if descending:",
+    ),
+    Mutation(
+        "1.3 sort closes no tuple that waits",
+        "compiler/operators/sort.py",
+        "        closed = regions.intersection(source.closed, self.passable(source))",
+        "        closed = source.closed",
+    ),
+    Mutation(
+        "G22 a description speaks of raw values at its place",
+        "runtime/control.py",
+        "        where = self.canonical(accent.description)",
+        "        where = accent.description",
+    ),
+    Mutation(
+        "P-alter a pattern closes canonical tuples",
+        "runtime/control.py",
+        "        return self.close(self.canonical(punctuation.pattern), position)",
+        "        return self.close(punctuation.pattern, position)",
+    ),
+    Mutation(
+        "R6, D0 the latest Alter is undone first",
+        "runtime/control.py",
+        "lambda f: f.after(inverse))",
+        "lambda f: inverse.after(f))",
+    ),
+    Mutation(
+        "3.3 punctuations are in the units of the tuples before them",
+        "runtime/announce.py",
+        "        raw = translate(regions.box(box), before.scale)\n",
+        "        raw = regions.box(box)\n",
+    ),
+    Mutation(
+        "G26 Add takes the outer image on the wire",
+        "runtime/announce.py",
+        "            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=True",
+        "            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=False",
+    ),
+    Mutation(
+        "D1 Alter: never backwards",
+        "runtime/announce.py",
+        "    return history[-1] if scale in history else scale",
+        "    return history[-1] if history else scale",
+    ),
+)
+
+
+def survives(mutation: Mutation) -> bool:
+    """Whether the laws hold in spite of a mutation."""
+    with tempfile.TemporaryDirectory() as folder:
+        for package in ("grammar", "compiler", "runtime"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / package, Path(folder) / "cedilla" / package, ignore=ignored)
+        path = Path(folder) / "cedilla" / mutation.file
+        text = path.read_text(encoding="utf-8")
+        assert text.count(mutation.old) == 1, f"{mutation.file} does not have once: {mutation.old}"
+        path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *LAWS],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            check=False,
+        )
+        return done.returncode == 0
+
+
+def main(chosen: list[int]) -> int:
+    """Try the mutations; how many survive."""
+    survivors = 0
+    for number, mutation in enumerate(MUTATIONS):
+        if chosen and number not in chosen:
+            continue
+        alive = survives(mutation)
+        survivors += alive
+        print(f"{number:2} {'SURVIVES' if alive else 'noticed '}  {mutation.rule}", flush=True)
+    return survivors
+
+
+if __name__ == "__main__":
+    sys.exit(min(1, main([int(argument) for argument in sys.argv[1:]])))

@@ -1,0 +1,160 @@
+"""What a query means on complete relations: the shortest code that says it. The right side of Figure 3."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+from cedilla.compiler import operators as o
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.plan import Plan
+from cedilla.runtime.evaluate import evaluate
+from cedilla.runtime.naive import result
+
+Row = dict[str, Any]
+Rows = list[Row]
+
+
+def evaluate_plan(plan: Plan, sources: Mapping[str, Rows]) -> dict[str, Rows]:
+    """The relation of every source and operator. Attributes that no tuple has do not exist."""
+    relations = dict(sources)
+    for operator in plan.operators:
+        inputs = [relations[name] for name in operator.inputs]
+        if isinstance(operator, o.Aggregate):
+            relations[operator.name] = _aggregate(operator, inputs[0], plan.start[operator.inputs[0]])
+        else:
+            relations[operator.name] = _MEANINGS[type(operator)](operator, *inputs)
+    return relations
+
+
+def same(row: Row) -> Any:
+    return frozenset((n, tuple(v) if isinstance(v, list) else v) for n, v in row.items())
+
+
+def _clean(row: Row) -> Row:
+    return {n: v for n, v in row.items() if v is not None}
+
+
+def _project(op: Any, rows: Rows) -> Rows:
+    return [_clean({n: evaluate(e, row) for n, e in op.items.items()}) for row in rows]
+
+
+def _unique(rows: Rows) -> Rows:
+    return list({same(row): row for row in reversed(rows)}.values())[::-1]
+
+
+def _bag(op: Any, left: Rows, right: Rows, keep: Callable[[int, int], int]) -> Rows:
+    a, b = Counter(map(same, left)), Counter(map(same, right))
+    rows = {same(row): row for row in left}
+    return [row for key, row in rows.items() for _ in range(keep(a[key], b[key]))]
+
+
+def _intersect(op: Any, left: Rows, right: Rows) -> Rows:
+    return _bag(op, left, right, min if op.all else lambda a, b: min(a, b, 1))
+
+
+def _minus(op: Any, left: Rows, right: Rows) -> Rows:
+    return _bag(op, left, right, (lambda a, b: max(0, a - b)) if op.all else lambda a, b: int(not b))
+
+
+def _agree(op: Any, left: Row, right: Row) -> bool:
+    return all(a in left and left[a] == right.get(b) for a, b in op.on)
+
+
+def _join(op: Any, left: Rows, right: Rows) -> Rows:
+    return [{**b, **a} for a in left for b in right if _agree(op, a, b)]
+
+
+def _semi(op: Any, left: Rows, right: Rows) -> Rows:
+    return [a for a in left if any(_agree(op, a, b) for b in right)]
+
+
+def _anti(op: Any, left: Rows, right: Rows) -> Rows:
+    return [a for a in left if not any(_agree(op, a, b) for b in right)]
+
+
+def _window(op: Any, rows: Rows) -> Rows:
+    out: Rows = []
+    for row in rows:
+        value = Fraction(row[op.on])
+        last = floor(value / op.step)
+        starts = range(last - floor(op.length / op.step) - 1, last + 1)
+        out += [{**row, op.alias: w} for w in starts if w * op.step <= value < w * op.step + op.length]
+    return out
+
+
+def _groups(rows: Rows, names: tuple[str, ...]) -> dict[tuple[Any, ...], Rows]:
+    groups: dict[tuple[Any, ...], Rows] = {}
+    for row in rows:
+        groups.setdefault(tuple(row.get(n) for n in names), []).append(row)
+    return groups
+
+
+def _session(op: Any, rows: Rows) -> Rows:
+    out: Rows = []
+    for group in _groups(rows, op.per).values():
+        start = before = None
+        for row in sorted(group, key=lambda row: row[op.on]):
+            if before is None or row[op.on] - before >= op.gap:
+                start = row[op.on]
+            before = row[op.on]
+            out.append({**row, op.alias: start})
+    return out
+
+
+def _count_window(op: Any, rows: Rows) -> Rows:
+    seen: Counter[Any] = Counter()
+    out: Rows = []
+    for row in rows:
+        key = tuple(row.get(n) for n in op.per)
+        out.append({**row, op.alias: seen[key] // op.size})
+        seen[key] += 1
+    return out
+
+
+def _top(op: Any, rows: Rows) -> Rows:
+    out: Rows = []
+    for group in _groups(rows, op.per).values():
+        for name, descending in reversed(op.keys):  # the last key first: Python's sort is stable
+            known = sorted((r for r in group if name in r), key=lambda r, n=name: r[n], reverse=descending)
+            group = known + [r for r in group if name not in r]  # noqa: PLW2901
+        out += group[: op.count]
+    return out
+
+
+def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
+    out: Rows = []
+    calls = dict(op.results(facts))
+    if op.function is not None:
+        added = {name for row in rows for name in row} - facts.types.keys()
+        calls |= {n: o.Call.parse(f"{op.function}({n})") for n in added}
+    for key, group in _groups(rows, op.by).items():
+        values = {n: result(call, group) for n, call in calls.items()}
+        out.append(_clean({**dict(zip(op.by, key, strict=True)), **values}))
+    return out
+
+
+_MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
+    o.Select: lambda op, rows: [row for row in rows if evaluate(op.predicate, row) is True],
+    o.Project: _project,
+    o.Rename: lambda op, rows: [{op.names.get(n, n): v for n, v in row.items()} for row in rows],
+    o.Union: lambda op, left, right: left + right,
+    o.Window: _window,
+    o.Distinct: lambda op, rows: (
+        _unique(rows) if not op.on else [g[0] for g in _groups(rows, op.on).values()]
+    ),
+    o.Intersect: _intersect,
+    o.Minus: _minus,
+    o.Join: _join,
+    o.LeftJoin: lambda op, left, right: _join(op, left, right) + _anti(op, left, right),
+    o.SemiJoin: _semi,
+    o.AntiJoin: _anti,
+    o.Sort: lambda op, rows: rows,
+    o.Top: _top,
+    o.Limit: lambda op, rows: rows[: op.count],
+    o.Session: _session,
+    o.CountWindow: _count_window,
+}

@@ -1,0 +1,376 @@
+"""Aggregate functions and count windows on Spark, with the input cut in several ways, against plain Python."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.pipeline import Run
+from tests.stream import Item, complaints, decode, is_tuple
+
+HEAD = """
+stream r(ts: long, s: int in {1, 2}, t: double, n?: int, l: string) from json "in" punctuated on ts;
+"""
+ROWS: list[Item] = [
+    {
+        "ts": ts,
+        "s": 1 + ts % 2,
+        "t": float(ts * ts % 17),
+        **({"n": ts * 5 % 7} if ts % 5 != 3 else {}),
+        "l": "abc"[ts * 7 % 3] if ts % 8 else "d",
+    }
+    for ts in range(24)
+]
+Values = Sequence[Any]
+
+
+def stream() -> list[Item]:
+    """The rows; `t` of s = 1 is altered after 6 of them, of s = 2 after 10, and `n` is halved after 12."""
+    items: list[Item] = []
+    for ts, row in enumerate(ROWS):
+        if ts == 6:
+            items.append({"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"})
+        if ts == 10:
+            items.append({"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"})
+        if ts == 12:
+            items.append({"$accent": "[[alter(n, y -> y / 2)]]"})
+        if ts == 16:
+            items.append({"$punctuation": "[ts < 16]"})
+        raw = dict(row)
+        if ts >= (6 if row["s"] == 1 else 10):
+            raw["t"] = row["t"] * 2 + 1
+        if ts >= 12 and "n" in row:
+            raw["n"] = row["n"] / 2
+        items.append(raw)
+    return [*items, {"$punctuation": "[]"}]
+
+
+def cut(run: Run, source: str, items: Sequence[Item], parts: int) -> None:
+    """The items as so many files, each an epoch of its own."""
+    size = -(-len(items) // parts)
+    for start in range(0, len(items), size):
+        run.write(source, items[start : start + size])
+
+
+def output_of(spark: SparkSession, root: Path, text: str, parts: int, items: Sequence[Item]) -> Run:
+    run = Run(spark, root, text)
+    cut(run, "r", items, parts)
+    executor = run.process(files_per_epoch=1)
+    assert run.quarantine("r") == []
+    assert executor.last.segments == {}, "all is closed in the end"
+    return run
+
+
+def same(found: Any, expected: Any) -> bool:
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if expected is None or isinstance(expected, str):
+        return found == expected
+    return float(found) == pytest.approx(float(expected), rel=1e-12)
+
+
+# --- the functions, in plain Python; the argument has at least one value ---
+
+
+def quantile(share: float) -> Callable[[Values], float]:
+    def of(x: Values) -> float:
+        ordered, place = sorted(x), share * (len(x) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return low + (high - low) * (place - math.floor(place))
+
+    return of
+
+
+def best(count: int, descending: bool) -> Callable[[Values], list[Any]]:
+    return lambda x: sorted(x, reverse=descending)[:count]
+
+
+def unlike(function: Callable[[Values], Any]) -> Callable[[Values], Any]:
+    return lambda x: function(list(dict.fromkeys(x)))
+
+
+def of(name: str, function: Callable[[Values], Any], least: int = 1) -> Callable[[list[Item]], Any]:
+    """A function of the defined values of an attribute; undefined for fewer values than `least`."""
+
+    def result(rows: list[Item]) -> Any:
+        values = [row[name] for row in rows if name in row]
+        return function(values) if len(values) >= least else None
+
+    return result
+
+
+def where(
+    condition: Callable[[Item], bool], result: Callable[[list[Item]], Any]
+) -> Callable[[list[Item]], Any]:
+    return lambda rows: result([row for row in rows if condition(row)])
+
+
+def correlation(rows: list[Item]) -> float | None:
+    pairs = [(row["t"], row["n"]) for row in rows if "n" in row]
+    x, y = [p[0] for p in pairs], [p[1] for p in pairs]
+    return statistics.correlation(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else None
+
+
+def slope(rows: list[Item]) -> float:
+    return statistics.linear_regression([row["ts"] for row in rows], [row["t"] for row in rows]).slope
+
+
+CALLS: dict[str, Callable[[list[Item]], Any]] = {
+    "avg(t)": of("t", statistics.fmean),
+    "avg(distinct n)": of("n", unlike(statistics.fmean)),
+    "avg(t * 2 where s = 1 and n > 1)": where(
+        lambda r: r["s"] == 1 and r.get("n", 0) > 1, of("t", lambda x: statistics.fmean(x) * 2)
+    ),
+    "sum(n)": of("n", sum),
+    "sum(t)": of("t", sum),
+    "sum(distinct n)": of("n", unlike(sum)),
+    "sum(distinct n where t > 4)": where(lambda r: r["t"] > 4, of("n", unlike(sum))),
+    "count()": len,
+    "count(n)": of("n", len, 0),
+    "count(where t > 9)": lambda rows: sum(r["t"] > 9 for r in rows),
+    'count(where l in {"a", "b"} or n = 3)': lambda rows: sum(
+        r["l"] in "ab" or r.get("n") == 3 for r in rows
+    ),
+    "count(distinct n)": of("n", unlike(len), 0),
+    "count(distinct l where t > 99)": lambda rows: 0,
+    "min(n)": of("n", min),
+    "max(l)": of("l", max),
+    "max(distinct t)": of("t", max),
+    "var(t)": of("t", statistics.variance, 2),
+    "stddev(n)": of("n", statistics.stdev, 2),
+    "first(n)": of("n", lambda x: x[0]),
+    "last(n)": of("n", lambda x: x[-1]),
+    "first(l where t > 8)": where(lambda r: r["t"] > 8, of("l", lambda x: x[0])),
+    "last(t)": of("t", lambda x: x[-1]),
+    "median(t)": of("t", statistics.median),
+    "median(n)": of("n", statistics.median),
+    "quantile(t, 0.9)": of("t", quantile(0.9)),
+    "quantile(n, 0)": of("n", min),
+    "quantile(-n, 1)": of("n", lambda x: -min(x)),
+    "collect(t)": of("t", list),
+    "collect(n)": of("n", list),
+    "collect(distinct n)": of("n", unlike(list)),
+    "collect(distinct l)": of("l", unlike(list)),
+    "largest(t, 3)": of("t", best(3, True)),
+    "smallest(n, 2)": of("n", best(2, False)),
+    "smallest(l, 99)": of("l", sorted),
+    "product(t + 1)": of("t", lambda x: math.prod(v + 1 for v in x)),
+    "product(distinct n)": of("n", unlike(math.prod)),
+    "corr(t, n)": correlation,
+    "slope(t, ts)": slope,
+}
+
+
+def test_every_function_in_whatever_epochs_its_tuples_come(spark: SparkSession, tmp_path: Path) -> None:
+    names = {call: f"c{i}" for i, call in enumerate(CALLS)}
+    named = ", ".join(f"{call} as {name}" for call, name in names.items())
+    text = (
+        HEAD
+        + f"""
+    w := window[12 on ts as wid](r);
+    out := aggregate[{named} by wid](w);
+    emit out to json "o";
+    """
+    )
+    for parts in (1, 10):  # ten: state is compacted on the way
+        output = output_of(spark, tmp_path / str(parts), text, parts, stream()).output("out")
+        found = {row["wid"]: row for row in decode(output)}
+        assert set(found) == {0, 1}
+        for wid, row in found.items():
+            rows = ROWS[12 * wid : 12 * wid + 12]
+            for call, expected in CALLS.items():
+                assert same(row.get(names[call]), expected(rows)), (parts, call, row)
+        assert list(complaints(output, {"wid", *names.values()})) == []
+    carried = {i["$accent"] for i in output if "$accent" in i}
+    for call in HALVED:
+        assert f"[[alter({names[call]}, y -> y / 2)]]" in carried, call
+    for call in DOUBLED:
+        assert f"[[alter({names[call]}, y -> y * 2 + 1)]]" in carried, call
+    for call in ABSORBING:
+        assert not any(f"alter({names[call]}," in each for each in carried), call
+
+
+HALVED = (
+    *("median(n)", "quantile(n, 0)", "quantile(-n, 1)", "first(n)", "collect(n)", "collect(distinct n)"),
+    *("sum(n)", "sum(distinct n)", "smallest(n, 2)", "avg(distinct n)", "stddev(n)"),
+)
+DOUBLED = ("last(t)", "median(t)", "quantile(t, 0.9)", "largest(t, 3)", "collect(t)", "max(distinct t)")
+ABSORBING = ("sum(t)", "product(distinct n)", "corr(t, n)", "slope(t, ts)", "count(distinct n)")
+
+
+OVER_ALL = """
+w := window[8 on ts as wid](r);
+middle := aggregate[median by wid except ts, s](w);
+lists := aggregate[collect by wid except ts, s](w);
+all := aggregate[count by wid except ts, s](w);
+emit middle to json "middle";
+emit lists to json "lists";
+emit all to json "all";
+"""
+
+
+def test_a_function_over_all_attributes_takes_what_is_added_later(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """`v` is added to s = 2 after 4 tuples and dropped after 20; strings are left out of a median (A2, A3, G37)."""
+    items: list[Item] = []
+    for ts in range(24):
+        if ts == 4:
+            items.append({"$accent": "[[s = 2, +(v: long)]]"})
+        if ts == 12:
+            items.append({"$accent": "[[s = 2, alter(v, y -> y * 10)]]"})
+        if ts == 20:
+            items.append({"$accent": "[[s = 2, -(v)]]"})
+        has = ts % 2 == 1 and 4 <= ts < 20
+        items.append({**ROWS[ts], **({"v": ts * (10 if ts >= 12 else 1)} if has else {})})
+    items.append({"$punctuation": "[]"})
+    values = {
+        wid: [ts for ts in range(8 * wid, 8 * wid + 8) if ts % 2 == 1 and 4 <= ts < 20] for wid in range(3)
+    }
+    for parts in (1, 5):
+        run = output_of(spark, tmp_path / str(parts), HEAD + OVER_ALL, parts, items)
+        for emit, function in (("middle", statistics.median), ("lists", list), ("all", len)):
+            output = run.output(emit)
+            rows = {row["wid"]: row for row in decode(output)}
+            assert {wid: row.get("v") for wid, row in rows.items()} == {
+                wid: function(v) for wid, v in values.items()
+            }
+            assert ("l" in rows[0]) == (emit != "middle")
+            assert list(complaints(output, {"wid", "t", "n", "l"})) == []
+
+
+HOLDING = (
+    *("avg(n)", "sum(n)", "min(n)", "var(n)", "first(n)", "median(n)", "quantile(n, 0.9)", "collect(n)"),
+    *("largest(n, 2)", "product(n)", "corr(n, t)", "sum(distinct n)", "collect(distinct n where s > 0)"),
+)
+
+
+def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever the function keeps of its argument, the Drop of its result comes after the group's row (G13)."""
+    names = [f"c{i}" for i in range(len(HOLDING))]
+    named = ", ".join(f"{call} as {name}" for call, name in zip(HOLDING, names, strict=True))
+    text = (
+        HEAD
+        + f'out := aggregate[{named}, count(n) as k, count(where n > 1) as m by s](r); emit out to json "o";'
+    )
+    before: list[Item] = [
+        {"ts": ts, "s": 1 + ts % 2, "t": float(ts), "l": "a", **({"n": ts} if ts % 2 else {})}
+        for ts in range(8)
+    ]
+    run = Run(spark, tmp_path, text)
+    run.write("r", [{"$accent": "[[+(n: int)]]"}, *before])
+    run.write("r", [{"$accent": "[[-(n)]]"}, {"ts": 8, "s": 2, "t": 0.0, "l": "b"}])
+    run.write("r", [{"ts": 9, "s": 2, "t": 0.0, "l": "b"}])
+    run.write("r", [{"$punctuation": "[s = 2]"}])
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=1)
+    output = run.output("out")
+    rows = {item["s"]: place for place, item in enumerate(output) if is_tuple(item)}
+    drops = {item["$accent"]: place for place, item in enumerate(output) if "-(" in item.get("$accent", "")}
+    assert {*drops} == {f"[[-({name})]]" for name in names}
+    assert rows[2] < min(drops.values())
+    assert max(drops.values()) < rows[1]
+    assert set(output[rows[2]]) == {"s", "k", "m", *names}
+    assert output[rows[1]] == {"s": 1, "k": 0, "m": 0}
+    assert list(complaints(output, {"s", "k", "m"})) == []
+
+
+def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path) -> None:
+    """An aggregate of an aggregate; Fahrenheit from minute 70 on, and each group is written once it is closed."""
+    text = """
+    stream r(at: timestamp, t: double) from json "in" punctuated on at;
+    minutes := window[1 minute on at as minute](r);
+    means := aggregate[avg(t) as mean by minute](minutes);
+    hours := window[60 on minute as hour](means);
+    out := aggregate[max(mean) as best, median(mean) as middle, count() as n by hour](hours);
+    emit out to json "o";
+    """
+
+    def at(minute: int, second: int) -> str:
+        return f"2013-01-01T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
+
+    degrees = {(m, s): float((m * m + s) % 23) for m in range(150) for s in (5, 25)}
+    items: list[Item] = []
+    for (minute, second), value in degrees.items():
+        if second == 5 and minute == 70:
+            items.append({"$accent": "[[alter(t, y -> y * 9/5 + 32)]]"})
+        if second == 5 and minute % 30 == 0 and minute:
+            items.append({"$punctuation": f"[at < '{at(minute, 0)}']"})
+        raw = value if minute < 70 else value * 9 / 5 + 32
+        items.append({"at": at(minute, second), "t": raw})
+    items.append({"$punctuation": "[]"})
+    start = 376944  # hours from 1970 to 2013
+    means = {m: (degrees[m, 5] + degrees[m, 25]) / 2 for m in range(150)}
+    for parts in (1, 7):
+        output = output_of(spark, tmp_path / str(parts), text, parts, items).output("out")
+        rows = {row["hour"] - start: row for row in decode(output)}
+        for hour, row in rows.items():
+            inside = [v for m, v in means.items() if m // 60 == hour]
+            assert same(
+                [row["best"], row["middle"], row["n"]], [max(inside), statistics.median(inside), len(inside)]
+            )
+        assert set(rows) == {0, 1, 2}
+        assert list(complaints(output, {"hour", "best", "middle", "n"})) == []
+        if parts > 1:
+            hours = [i["hour"] - start if is_tuple(i) else i.get("$punctuation") for i in output]
+            assert hours.index(0) < hours.index(f"[hour < {start + 1}]") < hours.index(1)
+
+
+# --- count windows ---
+
+COUNTED = """
+stream r(u: string, v: long, t: double) from json "in" punctuated on u;
+chunks := window[4 rows per u as chunk](r);
+sums := aggregate[collect(v) as vs, sum(t) as total by u, chunk](chunks);
+sizes := aggregate[count() as n by chunk](chunks);
+all := window[5 rows as k](r);
+emit chunks to json "chunks";
+emit sums to json "sums";
+emit sizes to json "sizes";
+emit all to json "all";
+"""
+
+
+def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """b has 10 tuples, a 7; `t` of a is doubled on the way (theory 1.3, "when the count is reached")."""
+    sequence = "abbababbaabbabbab"
+    rows: list[Item] = [{"u": u, "v": i, "t": float(i)} for i, u in enumerate(sequence)]
+    items: list[Item] = [
+        {**row, "t": row["t"] * 2} if i >= 8 and row["u"] == "a" else row for i, row in enumerate(rows)
+    ]
+    items.insert(8, {"$accent": "[[u = 'a', alter(t, y -> y * 2)]]"})
+    of_key = {u: [r["v"] for r in rows if r["u"] == u] for u in "ab"}
+    chunk = {v: i // 4 for values in of_key.values() for i, v in enumerate(values)}
+    groups = {(u, c): [v for v in values if chunk[v] == c] for u, values in of_key.items() for c in range(3)}
+    groups = {key: values for key, values in groups.items() if values}
+    for parts in (1, 12):
+        run = Run(spark, tmp_path / str(parts), COUNTED)
+        cut(run, "r", items, parts)
+        run.process(files_per_epoch=1)
+        assert {row["v"]: row["chunk"] for row in decode(run.output("chunks"))} == chunk
+        assert {row["v"]: row["k"] for row in decode(run.output("all"))} == {i: i // 5 for i in range(17)}
+        whole = {key: values for key, values in groups.items() if len(values) == 4}
+        assert {(r["u"], r["chunk"]): r["vs"] for r in decode(run.output("sums"))} == whole
+        assert decode(run.output("sizes")) == []
+        run.write("r", [{"$punctuation": "[u = 'a']"}])
+        run.write("r", [{"u": "b", "v": 17, "t": 17.0}, {"$punctuation": "[]"}])
+        executor = run.executor(1)
+        executor.process(1, {"r": run.files(executor)["r"][-2:]})
+        assert run.quarantine("r") == []
+        assert executor.last.segments == {}
+        found = [(r["u"], r["chunk"], r["vs"], r["total"]) for r in decode(run.output("sums"))]
+        complete = {**groups, ("b", 2): [*groups["b", 2], 17]}
+        assert sorted(found) == sorted((*key, values, sum(values)) for key, values in complete.items())
+        assert {r["chunk"]: r["n"] for r in decode(run.output("sizes"))} == {0: 8, 1: 7, 2: 3}
+        assert list(complaints(run.output("sums"), {"u", "chunk", "vs", "total"})) == []
+        order = [i for i in run.output("sums") if is_tuple(i) or "$punctuation" in i]
+        closed = next(i for i, item in enumerate(order) if "$punctuation" in item)
+        assert order[closed - 1]["u"] == "a", "the rest of a key passes once the key is closed"

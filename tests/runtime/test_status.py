@@ -1,0 +1,184 @@
+"""What `cedilla status` reads from a checkpoint, without Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner, Result
+
+from cedilla.compiler import Plan, compile_query, regions
+from cedilla.compiler.markers import read_accent, read_punctuation
+from cedilla.compiler.plan import derive
+from cedilla.runtime.announce import SinkState, announce
+from cedilla.runtime.checkpoint import Commit, Progress, dump_commit
+from cedilla.runtime.cli import main
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.state import Segment
+from cedilla.runtime.status import plan_of, read_status
+
+QUERY = """
+stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
+windows := window[10 on ts as wid](sensors);
+average := aggregate[avg by wid except ts, s](windows);
+emit average to json "out";
+"""
+BOTH = """
+stream a(s: int, t: double, p?: double) from json "a";
+stream b(s: int, t: double, p?: double) from json "b";
+emit a union b to json "out";
+"""
+
+
+def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: object) -> Path:
+    """A checkpoint after the markers of its sources, as a run would have left it."""
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    for name, texts in markers.items():
+        for text in texts:
+            state = states[name]
+            if text.startswith("[["):
+                states[name] = state.accent(read_accent(text, state.types), 0).next_epoch()
+            else:
+                states[name] = state.close(state.canonical(read_punctuation(text, state.types).pattern))
+    facts = derive(plan, {name: state.facts() for name, state in states.items()})
+    sinks = {
+        emit.name: announce(
+            SinkState.start(plan.start[emit.relation]), facts[emit.relation], facts[emit.relation]
+        )[0]
+        for emit in plan.emits
+    }
+    commit = Commit(epoch=7, batch=2, progress={"sensors": Progress(3)}, sources=states, sinks=sinks)
+    (folder / "commits").mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps({"version": 1, "plan": plan.describe()}))
+    for number in (6, 7):
+        record = dump_commit(evolve(commit, epoch=number, **more))
+        (folder / "commits" / f"{number:012d}.json").write_text(json.dumps(record))
+    return folder
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["status", *arguments])
+
+
+def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
+    """Two of three sensors report other units: the average waits for the third (D1)."""
+    state = tmp_path / "ck" / "state" / "average" / "epoch=1"
+    state.mkdir(parents=True)
+    (state / "part.parquet").write_bytes(b"12345")
+    quarantine = tmp_path / "ck" / "quarantine" / "sensors"
+    quarantine.mkdir(parents=True)
+    (quarantine / "epoch=1.jsonl").write_text('{"code": "RQ301"}\n{"code": "RQ305"}\n{"code": "RQ301"}\n')
+    markers = [
+        "[[s = 2, alter(t, y -> y * 2)]]",
+        "[[s = 1, alter(t, y -> y * 2)]]",
+        "[[s = 1, +(p: double)]]",
+        "[ts < 20]",
+    ]
+    path = write(
+        tmp_path / "ck",
+        compile_query(QUERY).plan,
+        {"sensors": markers},
+        segments={"average": (Segment(state.as_uri(), ""), Segment(str(tmp_path / "gone"), ""))},
+        counters={"RQ301": 2, "RQ305": 1},
+        held={"average": {"t": regions.interval("wid", None, (9, 0)), "$open": True}},
+    )
+    result = call(str(path))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (
+        result.stdout
+        == f"""\
+{path}: epoch 7, batch 2 (files read of the batch: 3 of sensors)
+source sensors
+  +(p: double) where s = 1
+  alter(t, y -> y * 2) where s in {{1, 2}}
+  closed: ts < 20
+output average
+  +(p: double) everywhere
+  closed: wid < 2
+waiting
+  -(t) at average, where wid < 9: its state still has the attribute
+  alter(t, y -> y * 2) at average, where s in {{1, 2}}: waits for windows where s = 3
+state
+  average: 5 bytes in 2 segments
+rejected
+  RQ301: 2
+  RQ305: 1
+in quarantine
+  sensors: RQ301 2, RQ305 1
+"""
+    )
+
+
+def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> None:
+    markers = ["[[s in {1, 2}, alter(t, y -> y * 2)]]", "[s = 3]"]
+    status = read_status(str(write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": markers})))
+    assert status.waiting == ()
+    (output,) = status.outputs
+    assert output.accents == ("alter(t, y -> y * 2) everywhere",)
+
+
+def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
+    """U3 and U4: the Drop and the Alter of one input, until the other has them too."""
+    markers = {"a": ["[[s = 1, -(p)]]", "[[alter(t, y -> y + 1)]]"]}
+    status = read_status(str(write(tmp_path / "ck", compile_query(BOTH).plan, markers)))
+    assert status.waiting == (
+        "alter(t, y -> y + 1) at union, everywhere: waits for b everywhere",
+        "-(p) of a at union, where s = 1: waits for b where s = 1",
+    )
+    assert [stream.accents for stream in status.sources] == [
+        ("-(p) where s = 1", "alter(t, y -> y + 1) everywhere"),
+        (),
+    ]
+
+
+def test_as_json(tmp_path: Path) -> None:
+    path = write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
+    answer = json.loads(call(str(path), "--format", "json").stdout)
+    assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
+    assert answer["sources"] == [{"name": "sensors", "accents": [], "closed": "ts < 20"}]
+    assert answer["query"] == compile_query(QUERY).plan.describe()
+
+
+def test_before_the_first_commit(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "plan": []}))
+    assert call(str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "code"),
+    [
+        ({}, "", "RQ411"),
+        ({}, "missing", "RQ411"),
+        ({"plan.json": "{"}, "", "RQ411"),
+        ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ411"),
+        ({}, "hdfs://host/checkpoint", "RQ412"),
+        ({}, "s3a://bucket/checkpoint", "RQ412"),
+    ],
+)
+def test_what_is_no_local_checkpoint(tmp_path: Path, files: dict[str, str], path: str, code: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    result = call(path if "://" in path else str(tmp_path / path))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error[{code}]")
+    assert " = help: " in result.stderr
+
+
+PAGES = sorted((Path(__file__).parent.parent.parent / "docs" / "operators").glob("*.md"))
+QUERIES = [
+    (page.stem, text)
+    for page in PAGES
+    for text in re.findall(r"^```rq\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+]
+
+
+@pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
+def test_the_plan_is_understood_from_its_description(text: str) -> None:
+    plan = compile_query(text).plan
+    again = plan_of(plan.describe())
+    assert again.describe() == plan.describe()
+    assert [emit.name for emit in again.emits] == [emit.name for emit in plan.emits]
