@@ -9,7 +9,7 @@ ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.java > /dev/null 2>&1 || \
 # Runs what follows with JAVA_HOME set to the Java that was found.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.java)" && export JAVA_HOME &&
 
-.PHONY: demo test bench soak lint clean distclean
+.PHONY: demo test bench soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.stamp
@@ -31,6 +31,10 @@ bench: .venv/dev.stamp
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/pytest -m soak
+
+# Small wrong changes of invariants and accent rules, one after the other: a law must notice each.
+mutants: .venv/dev.stamp
+	$(BIN)/python -m tests.laws.mutations
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

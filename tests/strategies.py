@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from attrs import frozen
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
@@ -19,8 +19,10 @@ from cedilla.compiler.regions import UNDEFINED, Cut, Domain, Tree
 
 Row = dict[str, Any]
 
-LIGHT = settings(max_examples=int(os.environ.get("EXAMPLES", "40")), deadline=None)
-HEAVY = settings(max_examples=int(os.environ.get("SOAK_EXAMPLES", "5000")), deadline=None)
+# A failure is made small, unless all that matters is that there is one (`tests/laws/mutations.py`).
+_PHASES = [p for p in Phase if p is not Phase.shrink or os.environ.get("SHRINK", "1") == "1"]
+LIGHT = settings(max_examples=int(os.environ.get("EXAMPLES", "40")), deadline=None, phases=_PHASES)
+HEAVY = settings(max_examples=int(os.environ.get("SOAK_EXAMPLES", "5000")), deadline=None, phases=_PHASES)
 
 HALF = Fraction(1, 2)
 CONSTANTS = (0, HALF, 1, 2, 3)

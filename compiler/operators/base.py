@@ -140,6 +140,23 @@ def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
         raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, f"known attributes: {known}")
 
 
+def require_axis(attribute: str, alias: str, facts: Facts, span: Span | None, of: str) -> None:
+    """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `alias` (RQ104)."""
+    require(attribute, facts, span, of)
+    found = facts.types[attribute]
+    if not found.is_numeric and found.name != "timestamp":
+        raise fail("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {found}", span)
+    if facts.may_be_undefined(attribute):
+        raise fail(
+            "RQ115",
+            f"a {of} requires an attribute that every tuple has, `{attribute}` is optional",
+            span,
+            f"`{attribute}: {found}` without `?` declares so",
+        )
+    if alias in facts.types:
+        raise fail("RQ104", f"the {of}'s name `{alias}` is an attribute already", span)
+
+
 def listed(names: object) -> str:
     """A set of names as `explain` prints it."""
     written = [str(n) for n in names]  # type: ignore[attr-defined]

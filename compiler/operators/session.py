@@ -19,6 +19,7 @@ from cedilla.compiler.operators.base import (
     Signature,
     fail,
     require,
+    require_axis,
 )
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
 from cedilla.compiler.spans import spans
@@ -49,25 +50,11 @@ class Session(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        require(self.on, source, self.span, "session")
+        require_axis(self.on, self.alias, source, self.span, "session")
         for name in self.per:
             require(name, source, self.span, "`per`")
-        found = source.types[self.on]
-        if not found.is_numeric and found.name != "timestamp":
-            raise fail(
-                "RQ103", f"a session requires a number or a timestamp, `{self.on}` is {found}", self.span
-            )
-        if source.may_be_undefined(self.on):
-            raise fail(
-                "RQ115",
-                f"a session requires an attribute that every tuple has, `{self.on}` is optional",
-                self.span,
-                f"`{self.on}: {found}` without `?` declares so",
-            )
         if self.on in self.per:
             raise fail("RQ104", f"`{self.on}` is the session's attribute and in `per`", self.span)
-        if self.alias in source.types:
-            raise fail("RQ104", f"the session's name `{self.alias}` is an attribute already", self.span)
         if self.gap <= 0:
             raise fail("RQ105", "a session requires a gap above 0", self.span)
         return []

@@ -18,7 +18,7 @@ from cedilla.compiler.operators.base import (
     Reaction,
     Signature,
     fail,
-    require,
+    require_axis,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.schemes import Memory, Schemes
@@ -44,21 +44,7 @@ class Window(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        require(self.on, source, self.span, "window")
-        found = source.types[self.on]
-        if not found.is_numeric and found.name != "timestamp":
-            raise fail(
-                "RQ103", f"a window requires a number or a timestamp, `{self.on}` is {found}", self.span
-            )
-        if source.may_be_undefined(self.on):
-            raise fail(
-                "RQ115",
-                f"a window requires an attribute that every tuple has, `{self.on}` is optional",
-                self.span,
-                f"`{self.on}: {found}` without `?` declares so",
-            )
-        if self.alias in source.types:
-            raise fail("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
+        require_axis(self.on, self.alias, source, self.span, "window")
         if self.step <= 0 or self.length < self.step:
             raise fail(
                 "RQ105",
@@ -113,6 +99,11 @@ class Window(Operator):
             extents = Extents(self.length, self.step)
             yield {**rest, self.alias: extents.image(members, self.alias, whole)}
 
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """The window's name, where the input has come to have an attribute of that name."""
+        (source,) = inputs
+        return self.alias if source.may_have(self.alias) is not False else None
+
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(self.on,))
 
@@ -124,6 +115,8 @@ class Window(Operator):
                 return Reaction("aborts", "W2")
             if kind == "alter":
                 return Reaction("absorbed", "W3")
+        if kind == "add" and attribute == self.alias:
+            return Reaction("aborts", "J2")
         if self.on in mentions:
             return Reaction("propagates", "W5", (attribute,), mentions - {self.on} | {self.alias})
         rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]

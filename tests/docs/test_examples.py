@@ -21,6 +21,7 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli import main
+from tests.laws.mutations import MUTATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -201,21 +202,78 @@ def test_every_page_is_in_the_index() -> None:
     assert [page.name for page in pages if f"({page.name})" not in index] == []
 
 
-def rows() -> Iterator[Any]:
-    for line in (ROOT / "docs" / "rules.md").read_text("utf-8").splitlines():
-        if line.startswith("| ") and not line.startswith("| rule"):
-            rule, _, files, tests = (cell.strip() for cell in line.strip("|").split("|"))
-            yield pytest.param(files, tests, id=rule)
+# --- rules and laws ---
+
+RULES = """
+S1 to S6, P1 to P4, U1 to U4, J1 to J4, W1 to W5, A1 to A4, 2.2, D0, D0a, D0b, D0c, D0d, D1, G1 to G42,
+R1 to R11, case 1 to case 6, validity, E1 to E11, P-alter, P-add, P-drop, P-dead, ⊥ lemma, vacuity,
+1.1, CombinePunct, 1.4, 1.5, 3.2 Union and Join, 3.2 memory, 3.2 Accumulator, 3.2 Window, 3.2 Join tuples,
+3.2 Aggregate, 3.2 Sort, 3.2 Select and Project, 3.2 CombinePunct, 3.3, 3.4, O1 to O6,
+1.3 Select, 1.3 Project, 1.3 computed, 1.3 Dup-elim, 1.3 Union, 1.3 Union of sets, 1.3 Intersect, 1.3 Difference,
+1.3 ALL, 1.3 Join, 1.3 Outer join, 1.3 Group-by, 1.3 Early close, 1.3 Sort, 1.3 Top-k, 1.3 Limit, 1.3 Window,
+1.3 Session, 1.3 Count window, 1.3 Static relation, 1.3 End of stream,
+2.8, 2.8 avg, 2.8 sum, 2.8 var, 2.8 count, 2.8 collect, 2.8 corr, 2.8 mixed groups
+"""
+"""All rules of the theory: `docs/rules.md` says of each where it is."""
 
 
-@pytest.mark.parametrize(("files", "tests"), list(rows()))
-def test_every_rule_names_files_and_tests_that_exist(files: str, tests: str) -> None:
-    for file in re.findall(r"`([^`]+)`", files):
-        assert (ROOT / file).is_file(), file
+def named(text: str) -> Iterator[str]:
+    """The rules of a list such as `S1 to S6, J1 (left join)`."""
+    for part in re.sub(r" \([^)]*\)", "", " ".join(text.split())).split(", "):
+        if " to " not in part:
+            yield part
+            continue
+        first, last = (re.fullmatch(r"(\D*)(\d+)", end) for end in part.split(" to "))
+        assert first is not None
+        assert last is not None
+        assert first[1] == last[1], part
+        yield from (f"{first[1]}{number}" for number in range(int(first[2]), int(last[2]) + 1))
+
+
+def rows(page: str) -> Iterator[list[str]]:
+    """The cells of the rows of all tables of a page."""
+    lines = (ROOT / "docs" / page).read_text("utf-8").splitlines()
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if line.startswith("|") and not after.startswith("|---") and not line.startswith("|---"):
+            assert before.startswith("|"), line
+            yield [cell.strip() for cell in line[1:-1].split("|")]
+
+
+def check_tests(text: str) -> None:
+    """Every test of a cell such as `` `tests/a.py`: `test_b`, `test_c` `` exists, and there is one."""
     where: Path | None = None
-    for word in re.findall(r"`([^`]+)`", tests):
+    tests = 0
+    for word in re.findall(r"`([^`]+)`", text):
         if word.endswith(".py"):
             where = ROOT / word
         else:
             assert where is not None
             assert re.search(rf"^def {word}\(", where.read_text("utf-8"), re.MULTILINE), word
+            tests += 1
+    assert tests > 0
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row[0]) for row in rows("rules.md")])
+def test_every_rule_names_files_and_tests_that_exist(row: list[str]) -> None:
+    _, _, files, tests = row
+    found = re.findall(r"`([^`]+)`", files)
+    assert found
+    for file in found:
+        assert (ROOT / file).is_file(), file
+    check_tests(tests)
+
+
+def test_the_rules_are_those_of_the_theory() -> None:
+    assert sorted({rule for row in rows("rules.md") for rule in named(row[0])}) == sorted(named(RULES))
+
+
+def test_laws_and_examples_name_tests_that_exist() -> None:
+    tests = [row[-1] for row in rows("laws.md") if not row[0].isdigit()]
+    assert tests
+    for cell in tests:
+        check_tests(cell)
+
+
+def test_all_mutations_are_in_their_table() -> None:
+    mutations = [row[:3] for row in rows("laws.md") if row[0].isdigit()]
+    assert mutations == [[str(n), m.rule, f"`{m.file}`"] for n, m in enumerate(MUTATIONS)]

@@ -189,8 +189,8 @@ MUTATIONS = (
     Mutation(
         "G26 Add takes the outer image on the wire",
         "runtime/announce.py",
-        "            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=True",
-        "            new, during, before.scale, during.closed, Add(name, during.types[name]), outer=False",
+        "            new, during, scale, during.closed, Add(name, during.types[name]), outer=True",
+        "            new, during, scale, during.closed, Add(name, during.types[name]), outer=False",
     ),
     Mutation(
         "D1 Alter: never backwards",
@@ -214,7 +214,7 @@ def survives(mutation: Mutation) -> bool:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *LAWS],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1", "SHRINK": "0"},
             capture_output=True,
             check=False,
         )

@@ -1,0 +1,105 @@
+"""`cedilla simulate` and `cedilla verify` on folders, with good and bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.runtime import verify as verifying
+from cedilla.runtime.cli import main
+from cedilla.runtime.load import load
+from cedilla.runtime.options import Options
+from tests.stream import Item, decode, read_output
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "pumps" punctuated on ts;
+minutes := window[60 on ts as minute](pumps);
+flow := aggregate[avg by minute except ts, pump](minutes);
+emit flow to json "flow";
+"""
+FIRST: list[Item | str] = [
+    {"ts": 0, "pump": 1, "litres": 100.0},
+    {"ts": 0, "pump": 2, "litres": 140.0},
+    {"$accent": "[[pump = 1, alter(litres, y -> y / 1000)]]"},
+    {"ts": 30, "pump": 1, "litres": 0.1},
+    "no json",
+    {"ts": 30, "pump": 2, "litres": 140.0},
+    {"$punctuation": "[ts < 60]"},
+]
+SECOND: list[Item | str] = [
+    {"$accent": "[[pump = 2, alter(litres, y -> y / 1000)]]"},
+    {"ts": 60, "pump": 1, "litres": 0.2},
+    {"ts": 30, "pump": 2, "litres": 0.2},
+    {"$punctuation": "[]"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "q.rq").write_text(QUERY)
+    (tmp_path / "pumps").mkdir()
+    for number, items in enumerate((FIRST, SECOND), 1):
+        file = tmp_path / "pumps" / f"{number}.jsonl"
+        file.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
+        os.utime(file, (number, number))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def test_simulate_writes_what_run_would(folder: Path) -> None:
+    result = call("simulate", "q.rq")
+    assert result.exit_code == 0, result.output
+    assert "2.jsonl:3: rejected (RQ305)" in result.output
+    assert "1.jsonl:5: rejected (RQ301)" in result.output
+    output = read_output(folder / "flow")
+    assert [{n: float(v) for n, v in row.items()} for row in decode(output)] == [
+        {"minute": 0, "litres": 120},
+        {"minute": 1, "litres": 200},
+    ]
+    # All pumps have changed before the second minute: it is written in cubic metres.
+    assert output[-2] == {"minute": 1, "litres": 0.2}
+
+
+def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
+    with (folder / "pumps" / "1.jsonl").open("a") as file:
+        file.write('{"$accent": "[[alter(depth, y -> y * 2)]]"}\n')
+    os.utime(folder / "pumps" / "1.jsonl", (1, 1))
+    result = call("simulate", "q.rq", "--sink", "flow=-")
+    assert result.exit_code == 1
+    assert '{"minute": 0, "litres": 120.0}' in result.output
+    assert "1.jsonl:8: " in result.output
+    assert not (folder / "flow").exists()
+
+
+def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
+    (folder / "x.rq").write_text(QUERY.replace('to json "flow"', 'to xml "flow"'))
+    assert "RQ406" in call("simulate", "x.rq").output
+    assert "RQ401" in call("simulate", "q.rq", "--source", "pumps=nowhere").output
+
+
+def test_verify_compares_spark_with_the_reference(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, functions = load(compile_query(QUERY).program)
+    real = verifying.start
+    monkeypatch.setattr(verifying, "start", lambda *given: real(*given, spark))
+    here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
+    (verdict,) = verifying.verify(plan, functions, here)
+    assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
+    assert not (folder / "flow").exists()
+
+
+def test_a_difference_is_shown() -> None:
+    verdict = verifying.Verdict("flow", 2, ({"minute": 1.0, "litres": 2.0},), ())
+    assert not verdict.holds
+    assert "only Spark has 1 of the tuples; the first: litres = 2.0, minute = 1.0" in verdict.text()
