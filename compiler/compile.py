@@ -22,6 +22,16 @@ class CompiledQuery:
     warnings: tuple[Diagnostic, ...]
 
 
+def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, str]:
+    """What is compiled already, or the compiled text of a path or of the text itself; and its name for messages."""
+    if isinstance(query, CompiledQuery):
+        return query, "<compiled>"
+    is_path = isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
+    name = str(query) if is_path else "<text>"
+    text = Path(query).read_text(encoding="utf-8-sig") if is_path else str(query)
+    return compile_query(text, name), name
+
+
 def compile_query(text: str, source: str = "<text>") -> CompiledQuery:
     """Compile the text of a query; `source` is its file's name, for messages.
 

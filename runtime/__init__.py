@@ -8,6 +8,7 @@
 | edges    | `intake`, `quarantine`, `encode`                  | decode once, encode once, reject            |
 | control  | `control`, `advance`, `announce`, `held`          | move markers through the plan without Spark |
 | recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
+| without  | `reference`, `naive`, `evaluate`, `decoder`       | a query in plain Python, to compare with    |
 | streams  | `follow`, `validate`, `canonize`, `status`        | tools for one stream, without Spark         |
 """
 
@@ -17,14 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cedilla.runtime.program import run
+    from cedilla.runtime.simulation import simulate
 
-__all__ = ["run"]
+__all__ = ["run", "simulate"]
 
 
 def __getattr__(name: str) -> Any:
-    """`run` on first use: it takes a second to import pyspark, and most commands need none."""
-    if name in __all__:
+    """`run` and `simulate` on first use: it takes a second to import pyspark, and most commands need none."""
+    if name == "run":
         from cedilla.runtime import program
 
-        return getattr(program, name)
+        return program.run
+    if name == "simulate":
+        from cedilla.runtime import simulation
+
+        return simulation.simulate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,11 +13,10 @@ import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.runtime.console import Console
-from cedilla.runtime.options import Options, apply, run_options
+from cedilla.runtime.options import Options, run_options
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
-    from cedilla.runtime.reference import Output
     from cedilla.runtime.schema import Schema
 
 _query = click.argument("query", metavar="QUERY")
@@ -189,27 +188,18 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 @run_options
 def simulate_command(query: str, options: Options) -> None:
     """Run a query without Spark: the reference, for small streams. `--sink NAME=-` writes to standard output."""
-    from cedilla.runtime.simulate import Input, Writer, simulate
+    from cedilla.runtime.simulation import Input, simulate
 
     console = Console()
     _, texts, compiled = _compile(query, console)
     options.check(compiled.plan)
     console.diagnostics(compiled.warnings, texts)
-    writers = {emit.name: Writer(emit) for emit in apply(compiled.plan, options).emits}
 
     def rejected(line: Input, code: str) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")
 
-    def step(outputs: Mapping[str, Output]) -> None:
-        for name, output in outputs.items():
-            writers[name].add(output)
-
     with _reported(console, texts):
-        try:
-            simulate(compiled.plan, options, rejected, step)
-        finally:
-            for writer in writers.values():
-                writer.flush()
+        simulate(compiled, options, rejected)
 
 
 @main.command("verify")

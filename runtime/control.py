@@ -57,6 +57,8 @@ class SourceState:
         return evolve(
             self,
             closed=closed,
+            # Nothing comes to a closed cell, so what its values have gone through may be forgotten (theory 1.4).
+            units={n: regions.update(tree, closed, lambda _: ORIGINAL) for n, tree in self.units.items()},
             placed_present=self.present,
             placed_original=self.original,
             placed_closed=closed,

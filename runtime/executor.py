@@ -32,6 +32,7 @@ from cedilla.runtime.intake import REJECT, Read, Slice
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
+from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
 from cedilla.runtime.sources.base import MAX_FILES, InputFile
 from cedilla.runtime.sources.formats import FORMATS
@@ -53,12 +54,18 @@ class Executor:
     files: Files
     files_per_epoch: int | None = None
     on_report: Callable[[EpochReport], None] = lambda report: None
+    on_epoch: OnEpoch | None = None
     last: Commit = field(init=False)
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.sinks = {e.name: SINKS[e.format](self.files, e.path, e.relation) for e in self.plan.emits}
+        self.sinks = {
+            e.name: CallbackSink(self.on_epoch)
+            if self.on_epoch
+            else SINKS[e.format](self.files, e.path, e.relation)
+            for e in self.plan.emits
+        }
         self.last = self.checkpoint.open(self.plan)
         if self.last.epoch < 0:
             self.last = evolve(

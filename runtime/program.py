@@ -14,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler.compile import compile_query
+from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint import Checkpoint
@@ -27,6 +27,7 @@ from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.options import Options, apply, run_options
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.session import local_session
+from cedilla.runtime.sinks.callback import OnEpoch
 from cedilla.runtime.sources.base import in_order
 from cedilla.runtime.sources.formats import FORMATS
 
@@ -34,20 +35,23 @@ _POLL_SECONDS = 0.5
 
 
 def run(
-    query: str | Path,
+    query: str | Path | CompiledQuery,
     options: Options | None = None,
-    on_epoch: Callable[[EpochReport], None] | None = None,
+    on_epoch: OnEpoch | None = None,
     spark: SparkSession | None = None,
+    on_report: Callable[[EpochReport], None] | None = None,
 ) -> None:
-    """Compile and run a query: a path, or the text itself.
+    """Run a query: a path, the text itself, or what `compile_query` made of it.
 
-    `on_epoch` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
+    `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
+    `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
     """
-    is_path = isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
-    name = str(query) if is_path else "<text>"
-    text = Path(query).read_text(encoding="utf-8-sig") if is_path else str(query)
-    plan, functions = load(compile_query(text, name).program, name)
-    start(plan, functions, options or Options(), on_epoch or (lambda report: None), spark)
+    compiled, name = compiled_query(query)
+    plan, functions = load(compiled.program, name)
+    if on_epoch is not None and len(plan.emits) != 1:
+        hint = "a query for each emit, or sinks"
+        raise _failed("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint)
+    start(plan, functions, options or Options(), on_report or (lambda report: None), spark, on_epoch)
 
 
 def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
@@ -84,6 +88,7 @@ def start(
     options: Options,
     on_report: Callable[[EpochReport], None],
     spark: SparkSession | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
     plan = apply(plan, options)
@@ -102,7 +107,9 @@ def start(
                 f"--source {source.name}=PATH reads another; an empty folder is fine",
             )
     checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
-    executor = Executor(session, plan, functions, checkpoint, files, options.files_per_epoch, on_report)
+    executor = Executor(
+        session, plan, functions, checkpoint, files, options.files_per_epoch, on_report, on_epoch
+    )
     _drive(session, plan, executor, options)
 
 

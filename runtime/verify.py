@@ -25,7 +25,7 @@ from cedilla.runtime.naive import Row, control
 from cedilla.runtime.options import Options, apply
 from cedilla.runtime.program import start
 from cedilla.runtime.reference import Output, read_value
-from cedilla.runtime.simulate import simulate
+from cedilla.runtime.simulation import replay
 
 _DIGITS = 9
 
@@ -67,7 +67,7 @@ def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> l
         for name, output in outputs.items():
             expected[name] += output.canonical
 
-    final = simulate(plan, options, lambda line, code: None, gather)
+    final = replay(plan, options, lambda line, code: None, gather)
     for emit in plan.emits:
         types[emit.name] = final[emit.relation].types
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Folders as sinks: one folder per epoch, file names in stream order (design, section 6)."""
+"""Sinks: what an executor tells of each epoch, and folders that take it (design, section 6)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ def epoch_name(number: int) -> str:
 
 
 class Sink(ABC):
+    """Takes the epochs of an emit: the tuples first, then the markers, then word that the epoch is committed."""
+
+    @abstractmethod
+    def stage(self, number: int, tuples: DataFrame | None) -> None:
+        """Take an epoch's tuples, `None` if there are none. An epoch that did not commit comes again."""
+
+    @abstractmethod
+    def stage_markers(self, number: int, markers: Markers) -> None:
+        """Take an epoch's markers."""
+
+    @abstractmethod
+    def publish(self, number: int) -> None:
+        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+
+    @abstractmethod
+    def check_fresh(self) -> bool:
+        """Whether no epoch was ever published here."""
+
+
+class FolderSink(Sink):
     """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""
 
     extension: ClassVar[str]

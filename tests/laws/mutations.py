@@ -127,10 +127,10 @@ MUTATIONS = (
         "        closed = self._up(source.closed, UNION, False, whole)",
     ),
     Mutation(
-        "W3 an Alter of the window's attribute ends there",
-        "compiler/operators/window.py",
-        "                if n != self.on\n",
-        "",
+        "G13 a closed cell has not lost its attributes",
+        "compiler/evolution.py",
+        "    return regions.choose(closed, regions.quantify(presence, over, MOST, facts.universe), now)",
+        "    return now",
     ),
     Mutation(
         "2.8 sum: an Alter with a shift is absorbed",

@@ -95,3 +95,13 @@ def test_a_state_survives_its_way_through_a_commit(seed: int) -> None:
     for tree in (state.closed, *state.present.values()):
         kind = type(next(leaf for _, leaf in regions.boxes(tree)))
         assert load_tree(dump_tree(tree), kind) == tree
+
+
+def test_what_is_closed_is_forgotten() -> None:
+    """Punctuate, then accent, again and again: what is kept does not grow (theory 1.4, 3.2)."""
+    plan = compile_query('stream r(ts: long, v: double) from json "r"; emit r to json "out";').plan
+    state = SourceState.start(plan.sources[0], plan.droppable["r"])
+    for n in range(60):
+        state = state.punctuate(read_punctuation(f"[ts < {n}]", state.types), 0)
+        state = state.accent(read_accent(f"[[ts >= {n}, alter(v, y -> y * 2)]]", state.types), 1).next_epoch()
+    assert len(state.units["v"].cuts) <= 1

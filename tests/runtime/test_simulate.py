@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import run, simulate
 from cedilla.runtime import verify as verifying
+from cedilla.runtime.announce import Markers
 from cedilla.runtime.cli import main
 from cedilla.runtime.load import load
 from cedilla.runtime.options import Options
@@ -92,7 +96,7 @@ def test_verify_compares_spark_with_the_reference(
 ) -> None:
     plan, functions = load(compile_query(QUERY).program)
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda *given: real(*given, spark))
+    monkeypatch.setattr(verifying, "start", partial(real, spark=spark))
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
     (verdict,) = verifying.verify(plan, functions, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
@@ -103,3 +107,30 @@ def test_a_difference_is_shown() -> None:
     verdict = verifying.Verdict("flow", 2, ({"minute": 1.0, "litres": 2.0},), ())
     assert not verdict.holds
     assert "only Spark has 1 of the tuples; the first: litres = 2.0, minute = 1.0" in verdict.text()
+
+
+def test_python_users_get_epochs_and_may_simulate(
+    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate(QUERY, Options(sinks={"flow": "-"}))
+    assert '{"minute": 0, "litres": 120.0}' in capsys.readouterr().out
+    epochs: list[tuple[int, list[dict[str, float]], Markers]] = []
+
+    def on_epoch(tuples: DataFrame | None, markers: Markers, epoch: int) -> None:
+        rows = [row.asDict() for row in tuples.collect()] if tuples is not None else []
+        epochs.append((epoch, rows, markers))
+
+    here = Options(
+        once=True,
+        checkpoint=str(folder / "checkpoint"),
+        sources={"pumps": str(folder / "pumps")},
+        files_per_epoch=1,
+    )
+    run(compile_query(QUERY), here, on_epoch, spark)
+    assert [(number, rows) for number, rows, _ in epochs] == [
+        (0, [{"minute": 0, "litres": 120.0}]),
+        (1, [{"minute": 1, "litres": 200.0}]),
+    ]
+    assert "minute" in epochs[0][2].punctuations[0]
+    with pytest.raises(DiagnosticError, match="RQ413"):
+        run(QUERY + 'emit minutes to json "m";', here, on_epoch, spark)

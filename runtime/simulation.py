@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
@@ -31,6 +32,31 @@ class Input:
 
 
 def simulate(
+    query: str | Path | CompiledQuery,
+    options: Options | None = None,
+    on_rejected: Callable[[Input, str], None] = lambda line, code: None,
+) -> None:
+    """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
+
+    Outputs are written as `run` writes them; a sink `-` is standard output. `on_rejected` is told every tuple
+    that is set aside and its code. Raises `DiagnosticError` where a marker ends the query.
+    """
+    options = options or Options()
+    compiled, _ = compiled_query(query)
+    writers = {emit.name: Writer(emit) for emit in apply(compiled.plan, options).emits}
+
+    def step(outputs: Mapping[str, Output]) -> None:
+        for name, output in outputs.items():
+            writers[name].add(output)
+
+    try:
+        replay(compiled.plan, options, on_rejected, step)
+    finally:
+        for writer in writers.values():
+            writer.flush()
+
+
+def replay(
     plan: Plan,
     options: Options,
     on_rejected: Callable[[Input, str], None],
