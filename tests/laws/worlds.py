@@ -199,10 +199,14 @@ class _Source:
     decoder: Decoder = field(factory=Decoder)
     now: int = 0
     alters: int = 0
+    next: Item | None = None
     has_q: dict[int, bool] = field(factory=lambda: dict.fromkeys((1, 2, 3), False))
 
     def item(self) -> Item | None:
         rng = self.rng
+        if self.next is not None:
+            item, self.next = self.next, None
+            return item
         self.now = min(20, self.now + rng.randint(0, 2))
         k, cut = rng.randint(1, 3), rng.randint(0, 20)
         roll = rng.random()
@@ -220,6 +224,9 @@ class _Source:
             have = self.has_q[k]
             self.has_q[k] = not have
             return {"$accent": f"[[k = {k}, {'-(q)' if have else '+(q: double)'}]]"}
+        if roll < 0.23:  # all values of q, but not the tuples without it (the bottom lemma)
+            self.next = {"$punctuation": f"[k = {k}, q > 0]"}
+            return {"$punctuation": f"[k = {k}, q <= 0]"}
         if roll < 0.32:
             return {
                 "$punctuation": rng.choice(
