@@ -63,10 +63,10 @@ CONDITIONS = ("k = {k}", "x = {x}", "k = {k}, x = {x}", "x <= {x}", "x >= {x}", 
 
 
 def completions(rng: Random, open_rows: list[Item]) -> list[list[Item]]:
-    """None, each alone, each twice, all of them, and some sets of the open tuples."""
+    """None, each alone, each more often than any tuple has come, all of them, and some sets of the open tuples."""
     sets = [list(c) for n in (0, 1) for c in combinations(open_rows, n)]
-    sets += [[row, row] for row in open_rows]
-    sets += [open_rows, open_rows * 2]
+    sets += [[row] * 8 for row in open_rows]
+    sets += [open_rows, open_rows * 8]
     sets += [rng.choices(open_rows, k=rng.randint(1, 4)) for _ in range(6) if open_rows]
     return sets
 
