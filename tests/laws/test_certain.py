@@ -22,7 +22,7 @@ from cedilla.runtime.naive import inside
 from cedilla.runtime.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import bag
-from tests.strategies import HEAVY, LIGHT
+from tests.strategies import BRIEF, HEAVY
 from tests.stream import Decoder, Item
 
 SOURCES = """
@@ -115,7 +115,7 @@ def check(rng: Random, query: str, maximal: bool) -> None:
 
 @pytest.mark.parametrize("name", QUERIES)
 @given(seed=st.integers(0, 2**32))
-@LIGHT
+@BRIEF
 def test_what_passes_is_certain_and_what_is_certain_passes(name: str, seed: int) -> None:
     check(Random(seed), *QUERIES[name])
 

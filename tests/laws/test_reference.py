@@ -18,7 +18,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, NAMES, SOURCES, World, canonical, stream, world
-from tests.strategies import HEAVY, LIGHT
+from tests.strategies import BRIEF, HEAVY
 from tests.stream import Item, complaints, decode
 
 Items = list[tuple[str, Item]]
@@ -110,13 +110,13 @@ def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> 
 
 @pytest.mark.parametrize("kind", ALL)
 @given(seed=st.integers(0, 2**32))
-@LIGHT
+@BRIEF
 def test_every_operator_keeps_the_laws(kind: str, seed: int) -> None:
     check(Random(seed), 1, 30, (kind,))
 
 
 @given(seed=st.integers(0, 2**32))
-@LIGHT
+@BRIEF
 def test_plans_of_up_to_six_operators_keep_the_laws(seed: int) -> None:
     rng = Random(seed)
     check(rng, rng.randint(2, 6), 40)
