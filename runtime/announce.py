@@ -77,7 +77,7 @@ def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]
     for name, presence in during.present.items():
         told = present.get(name, ABSENT)
         new = regions.difference(_is_present(presence), regions.union(_is_present(told), during.closed))
-        new = _for_all_values(name, new, during)
+        new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
         if regions.is_empty(new, during.universe):
             continue
         announced: Tree = False
@@ -103,7 +103,7 @@ def _drops(
             regions.map_leaves(presence, lambda leaf: leaf is not ABSENT),
             regions.map_leaves(now, lambda leaf: leaf is ABSENT),
         )
-        gone = _for_all_values(name, regions.difference(gone, after.closed), after)
+        gone = _of_all_values(name, regions.difference(gone, after.closed), now, after)
         if regions.is_empty(gone, after.universe):
             continue
         announced: Tree = False
@@ -153,10 +153,15 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
     return tuple(texts), scale
 
 
-def _for_all_values(name: str, region: Tree, facts: Facts) -> Tree:
-    """A region without what is told of an attribute itself, as an Add or Drop of it must not (G23): what is
-    closed may tell its values apart, but an attribute is there or not whatever its values."""
-    return regions.exists(region, {name}, facts.universe)
+def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
+    """A Drop's region without what it says of the attribute itself (G23): what is closed or stored may tell its
+    values apart, but the Drop waits until none is left that a tuple may still have."""
+    left = regions.difference(regions.map_leaves(now, lambda leaf: leaf is not ABSENT), after.closed)
+    left = regions.intersection(left, regions.defined(name))
+    over = {name}
+    return regions.difference(
+        regions.exists(gone, over, after.universe), regions.exists(left, over, after.universe)
+    )
 
 
 def _without(name: str, region: Tree, facts: Facts) -> Tree:

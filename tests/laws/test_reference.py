@@ -192,3 +192,46 @@ def test_an_add_beside_closed_values_does_not_name_its_attribute() -> None:
     texts = [item["$accent"] for item in said if "$accent" in item]
     assert len(texts) >= 3
     assert not [text for text in texts if "x <" in text or "x >" in text]
+
+
+DROPPED_WHILE_LEFT: dict[str, tuple[str, Items]] = {
+    "some values are closed, others stored": (
+        "session[3 on ts per k as w](s)",
+        [
+            ("s", {"k": 3, "ts": 2, "v": 1.5, "q": 0.0}),
+            ("s", {"$punctuation": "[k = 3, q > 0]"}),
+            ("s", {"$accent": "[[k = 3, -(q)]]"}),
+            ("s", {"$punctuation": "[]"}),
+        ],
+    ),
+    "some values are closed, others join": (
+        "s left join (project[k as k_0, ts as ts_0, v as v_0, q as q_0](s)) on k = k_0",
+        [
+            ("s", {"k": 3, "ts": 1, "v": 0.5, "q": 0.0}),
+            ("s", {"$accent": "[[k = 3, -(q)]]"}),
+            ("s", {"$punctuation": "[k = 3, q <= 0]"}),
+            ("s", {"k": 3, "ts": 12, "v": 1.5}),
+            ("s", {"$punctuation": "[]"}),
+        ],
+    ),
+    "some values have no feeder": (
+        "r union (s left join (project[k as k_0, ts as ts_0, v as v_0, q as q_0](s)) on k = k_0)",
+        [
+            ("s", {"$punctuation": "[k = 2, q > 0]"}),
+            ("s", {"k": 1, "ts": 15, "v": 35.125, "q": 1.0}),
+            ("r", {"$punctuation": "[]"}),
+            ("s", {"$punctuation": "[]"}),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DROPPED_WHILE_LEFT)
+def test_a_drop_waits_while_a_tuple_may_have_a_value(case: str) -> None:
+    """A Drop cannot name its attribute (G23): it must not be said because some of the values are gone."""
+    text, items = DROPPED_WHILE_LEFT[case]
+    plan = compile_query(f"{SOURCES} q0 := {text}; emit q0 to json 'out';").plan
+    output = run(plan, [[item] for item in items]).output
+    start = plan.start["q0"]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    assert list(complaints(output, initial)) == []
