@@ -97,7 +97,8 @@ class Facts:
 
     `present`: attribute -> tree of `Presence`; an attribute not named is absent everywhere.
     `units`: attribute -> tree of `History`; an attribute not named was never altered.
-    `closed`: the region of tuples that never come again (theory 1.1).
+    `closed`: the region of tuples that never come again (theory 1.1). `lacking`: attributes that are present but
+    come from one input only of a union or left join, so that tuples of the other lack them.
     """
 
     types: Mapping[str, Type]
@@ -105,6 +106,7 @@ class Facts:
     present: Mapping[str, Tree]
     units: Mapping[str, Tree] = field(factory=dict[str, Tree])
     closed: Tree = False
+    lacking: frozenset[str] = frozenset()
 
     def may_have(self, attribute: str) -> Tree:
         """The region where tuples may be defined on an attribute."""
@@ -112,8 +114,8 @@ class Facts:
         return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)
 
     def may_be_undefined(self, attribute: str) -> bool:
-        """Whether tuples may lack an attribute when the query starts."""
-        return self.present.get(attribute, ABSENT) is not PRESENT
+        """Whether tuples may lack an attribute when the query starts: it is optional, or `lacking`."""
+        return attribute in self.lacking or self.present.get(attribute, ABSENT) is not PRESENT
 
     def live_presence(self, attribute: str) -> Tree:
         """Presence, with closed cells counted as without the attribute (vacuity, theory 3.2)."""
@@ -122,10 +124,11 @@ class Facts:
     def live_units(self, attribute: str) -> Tree:
         """Histories of the cells that are neither closed nor without the attribute."""
         if attribute not in self.units:
-            return regions.update(ORIGINAL, self._dead(attribute), lambda _: NO_FEEDER)
-        return regions.update(self.units[attribute], self._dead(attribute), lambda _: NO_FEEDER)
+            return regions.update(ORIGINAL, self.dead(attribute), lambda _: NO_FEEDER)
+        return regions.update(self.units[attribute], self.dead(attribute), lambda _: NO_FEEDER)
 
-    def _dead(self, attribute: str) -> Tree:
+    def dead(self, attribute: str) -> Tree:
+        """Where no tuple with an attribute comes: what is closed or without it."""
         return regions.union(self.closed, regions.complement(self.may_have(attribute)))
 
 
@@ -136,8 +139,7 @@ def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
     attribute must not seem dropped (G13).
     """
     closed = fold_closed(facts, over)
-    live = regions.update(presence, facts.closed, lambda _: ABSENT)
-    now = regions.quantify(live, over, MOST, facts.universe)
+    now = _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
     if closed is False:
         return now
     return regions.choose(closed, regions.quantify(presence, over, MOST, facts.universe), now)
@@ -145,7 +147,21 @@ def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
 
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
     """Alter of D1: the history common to all live, present feeders."""
-    return regions.quantify(facts.live_units(attribute), over, COMMON, facts.universe)
+    units = facts.units.get(attribute, ORIGINAL)
+    return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON, facts.universe)
+
+
+def _fold_live(
+    tree: Tree, dead: Tree, neutral: Tree, over: Set[str], operation: Operation, universe: Universe
+) -> Tree:
+    """The fold of a tree over its live cells; dead ones count for nothing.
+
+    Along what the tree does not name, a fibre counts unless all of it is dead. Folding that first keeps a tree
+    of many points as it is when, say, a time that it does not name is closed step by step.
+    """
+    free = over - regions.attributes(tree)
+    live = regions.update(tree, regions.forall(dead, free, universe), lambda _: neutral)
+    return regions.quantify(live, over - free, operation, universe)
 
 
 def fold_closed(facts: Facts, over: Set[str]) -> Tree:
@@ -155,7 +171,14 @@ def fold_closed(facts: Facts, over: Set[str]) -> Tree:
 
 def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
     """A tree of histories with every function replaced."""
-    return regions.map_leaves(tree, lambda history: tuple(change(f) for f in history))
+
+    def changed(history: History) -> History:
+        new = tuple(change(f) for f in history)
+        return (
+            history if new == history else new
+        )  # the same object, so that what is known of the tree stays known
+
+    return regions.map_leaves(tree, changed)
 
 
 def hold(presence: Tree, held: Tree) -> Tree:

@@ -14,7 +14,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from fractions import Fraction
-from typing import Any
+from functools import wraps
+from itertools import chain
+from operator import is_
+from typing import Any, TypeVar
 
 from attrs import field, frozen
 from immutables import Map
@@ -39,6 +42,8 @@ class _Undefined:
 
 UNDEFINED = _Undefined()
 _NO_POINTS: Map[Value, Tree] = Map()
+_NOTHING: frozenset[str] = frozenset()
+_UNKNOWN: frozenset[str] = frozenset({"?"})
 
 
 @frozen(cache_hash=True)
@@ -50,6 +55,13 @@ class Steps:
     cuts: tuple[Cut, ...]
     pieces: tuple[Tree, ...]
     points: Map[Value, Tree] = field(default=_NO_POINTS)
+    inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
+    """The attributes below this level, and perhaps some that were there once."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.inner is _UNKNOWN:
+            found = _reach((self.undefined, *self.pieces, *self.points.values()))
+            object.__setattr__(self, "inner", found)
 
     def at(self, value: object) -> Tree:
         """The subtree for one value, or for `UNDEFINED`."""
@@ -63,6 +75,15 @@ class Steps:
         bounds = (None, *self.cuts, None)
         for index, piece in enumerate(self.pieces):
             yield bounds[index], bounds[index + 1], piece
+
+
+def _reach(children: Iterable[Tree]) -> frozenset[str]:
+    """The attributes at and below the levels among some trees."""
+    found = _NOTHING
+    for child in children:
+        if isinstance(child, Steps) and not (child.attribute in found and child.inner <= found):
+            found = found.union(child.inner, (child.attribute,))
+    return found
 
 
 def _piece(cuts: tuple[Cut, ...], value: Any) -> int:
@@ -83,10 +104,12 @@ def steps(
     points: Map[Value, Tree] = _NO_POINTS,
     *,
     check: Iterable[Value] | None = None,
+    inner: frozenset[str] = _UNKNOWN,
 ) -> Tree:
     """A level in normal form: equal neighbours merged, needless points dropped, collapsed if constant.
 
-    `check` names the points that may equal the piece they lie in; all of them by default.
+    `check` names the points that may equal the piece they lie in; all of them by default. `inner`: the
+    attributes below, where they are known.
     """
     wanted = iter(pieces)
     kept_pieces = [next(wanted)]
@@ -112,7 +135,7 @@ def steps(
         points = mutation.finish()
     if not bounds and not points and undefined == kept_pieces[0]:
         return undefined
-    return Steps(attribute, undefined, bounds, tuple(kept_pieces), points)
+    return Steps(attribute, undefined, bounds, tuple(kept_pieces), points, inner)
 
 
 # --- combination -----------------------------------------------------------------------------------------
@@ -154,41 +177,42 @@ def _combine_levels(a: Steps, b: Steps, operation: Operation) -> Tree:
     pieces = [combine(x, y, operation) for x, y in pairs]
     undefined = combine(a.undefined, b.undefined, operation)
     # The linear case: one side says nothing outside its points, so only those points are touched; of two such
-    # sides the one with fewer.
-    sides: list[tuple[Map[Value, Tree], Map[Value, Tree]]] = []
+    # sides the one with fewer. The points of the other side are kept or all gone.
+    sides: list[tuple[Steps, Steps | None]] = []
     if len(b.pieces) == 1 and (probe := operation.settle(_ANY, b.pieces[0])) is not None:
-        sides.append((b.points, a.points if probe is _ANY else _NO_POINTS))
+        sides.append((b, a if probe is _ANY else None))
     if len(a.pieces) == 1 and (probe := operation.settle(a.pieces[0], _ANY)) is not None:
-        sides.append((a.points, b.points if probe is _ANY else _NO_POINTS))
+        sides.append((a, b if probe is _ANY else None))
+    values, kept = {*a.points, *b.points} if not sides else (), None
+    same = [a, b]  # what the result may turn out to be
     if sides:
-        touched, base = min(sides, key=lambda side: len(side[0]))
-        return _with_points(a, b, touched, base, undefined, cuts, pieces, operation)
-    every = {*a.points, *b.points}
-    return _with_points(a, b, every, _NO_POINTS, undefined, cuts, pieces, operation)
-
-
-def _with_points(
-    a: Steps,
-    b: Steps,
-    values: Iterable[Value],
-    base: Map[Value, Tree],
-    undefined: Tree,
-    cuts: tuple[Cut, ...],
-    pieces: list[Tree],
-    operation: Operation,
-) -> Tree:
+        side, kept = min(sides, key=lambda each: len(each[0].points))
+        values, same = side.points, [kept or side]
     memo: dict[tuple[int, int], Tree] = {}
     touched: list[Value] = []
-    mutation = base.mutate()
+    mutation = (_NO_POINTS if kept is None else kept.points).mutate()
     for value in values:
         x, y = a.at(value), b.at(value)
         key = id(x), id(y)
         if key not in memo:
             memo[key] = combine(x, y, operation)
-        mutation[value] = memo[key]
-        touched.append(value)
-    points = mutation.finish()
-    return steps(a.attribute, undefined, cuts, pieces, points, check=touched)
+        result = memo[key]
+        same = [each for each in same if result is (x if each is a else y)]
+        if kept is None or result is not (x if kept is a else y):
+            mutation[value] = result
+            touched.append(value)
+    for operand in same:
+        if undefined is operand.undefined and _all_same(cuts, pieces, operand):
+            if not operand.points and all(piece is undefined for piece in pieces):
+                return undefined
+            return operand  # the same object, which readers may know already
+    inner = _reach((undefined, *pieces, *memo.values()))
+    inner = inner if kept is None else inner | kept.inner
+    return steps(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
+
+
+def _all_same(cuts: tuple[Cut, ...], pieces: list[Tree], other: Steps) -> bool:
+    return cuts == other.cuts and all(map(is_, pieces, other.pieces))
 
 
 def _merge(a: Steps, b: Steps) -> tuple[tuple[Cut, ...], list[tuple[Tree, Tree]]]:
@@ -266,6 +290,15 @@ def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
     return combine(tree, region, Operation(settle, lambda a, b: change(a) if b else a))
 
 
+def within(region: Tree, tree: Tree, test: Callable[[Any], bool]) -> Tree:
+    """The part of a region where a tree's leaf passes a test; costs as much as the region is large."""
+
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        return False if a is False else None
+
+    return combine(region, tree, Operation(settle, lambda inside, leaf: inside and test(leaf)))
+
+
 _HERE = object()
 
 
@@ -298,10 +331,12 @@ def map_children(node: Steps, change: Callable[[Tree], Tree]) -> Tree:
             memo[id(child)] = change(child)
         return memo[id(child)]
 
-    points = Map({value: changed(child) for value, child in node.points.items()})
-    return steps(
-        node.attribute, changed(node.undefined), node.cuts, [changed(p) for p in node.pieces], points
-    )
+    new = {value: changed(child) for value, child in node.points.items()}
+    pieces, undefined = [changed(piece) for piece in node.pieces], changed(node.undefined)
+    outside = undefined is node.undefined and _all_same(node.cuts, pieces, node)
+    if outside and all(map(is_, new.values(), node.points.values())):
+        return node  # the same object, which readers may know already
+    return steps(node.attribute, undefined, node.cuts, pieces, Map(new))
 
 
 # --- boxes -----------------------------------------------------------------------------------------------
@@ -375,9 +410,90 @@ def contains(tree: Tree, row: Mapping[str, object]) -> Any:
 def attributes(tree: Tree) -> frozenset[str]:
     """The attributes that matter."""
     if not isinstance(tree, Steps):
-        return frozenset()
-    children = {id(c): c for c in (tree.undefined, *tree.pieces, *tree.points.values())}
-    return frozenset({tree.attribute}).union(*(attributes(child) for child in children.values()))
+        return _NOTHING
+    found: set[str] = set()
+    seen: set[int] = set()
+    for child in chain((tree.undefined,), tree.pieces, tree.points.values()):
+        if found >= tree.inner:  # nothing more can come, so the points need not be gone through
+            break
+        if isinstance(child, Steps) and id(child) not in seen:
+            seen.add(id(child))
+            found |= attributes(child)
+    return frozenset(found | {tree.attribute})
+
+
+_REMEMBERED = 64
+_LARGE = 64  # points from which on a result is worth remembering
+
+Result = TypeVar("Result")
+
+
+def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
+    """The same function of trees, which gives its last results for large trees again without computing them.
+
+    Trees are told apart by identity: an epoch that changes nothing of a large tree asks nothing new of it.
+    """
+    memo: dict[tuple[int, ...], tuple[tuple[Tree, ...], Result]] = {}
+
+    @wraps(function)
+    def known(*trees: Tree) -> Result:
+        if not any(isinstance(tree, Steps) and len(tree.points) > _LARGE for tree in trees):
+            return function(*trees)
+        key = tuple(map(id, trees))
+        if key not in memo:
+            memo[key] = trees, function(*trees)
+            if len(memo) > _REMEMBERED:
+                del memo[next(iter(memo))]
+        return memo[key][1]
+
+    return known
+
+
+@remembered
+def leaves(tree: Tree) -> list[Any]:
+    """The distinct leaves."""
+    found: dict[Any, None] = {}
+    seen: set[int] = set()
+
+    def visit(node: Tree) -> None:
+        if not isinstance(node, Steps):
+            found[node] = None
+            return
+        for child in (*node.pieces, node.undefined, *node.points.values()):
+            if id(child) not in seen:
+                seen.add(id(child))
+                visit(child)
+
+    visit(tree)
+    return list(found)
+
+
+def cells(tree: Tree) -> dict[Any, Tree]:
+    """Each distinct leaf with the region where it holds, in one pass."""
+    if not isinstance(tree, Steps):
+        return {tree: True}
+    memo: dict[int, dict[Any, Tree]] = {}
+
+    def of(child: Tree) -> dict[Any, Tree]:
+        if not isinstance(child, Steps):
+            return {child: True}
+        if id(child) not in memo:
+            memo[id(child)] = cells(child)
+        return memo[id(child)]
+
+    pieces, undefined = [of(piece) for piece in tree.pieces], of(tree.undefined)
+    points: dict[Any, dict[Value, Tree]] = {}
+    for value, child in tree.points.items():
+        for leaf, where in of(child).items():
+            points.setdefault(leaf, {})[value] = where
+    found: dict[Any, Tree] = {}
+    for leaf in dict.fromkeys(leaf for part in (*pieces, undefined, points) for leaf in part):
+        here = points.get(leaf, {})
+        if any(leaf in piece for piece in pieces):
+            here = {value: here.get(value, False) for value in tree.points}
+        outside = [piece.get(leaf, False) for piece in pieces]
+        found[leaf] = steps(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
+    return found
 
 
 # --- quantifiers -----------------------------------------------------------------------------------------

@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.compiler.tables import is_large
 from cedilla.compiler.types import LONG, Type, column
+
+Large = Callable[[Steps, Callable[[Tree], str], str], "str | None"]
+"""Level with many points, subtree -> SQL, SQL for the values between the points -> SQL, or `None` to do without."""
 
 
 def expression(
@@ -14,35 +18,52 @@ def expression(
     types: Mapping[str, Type],
     leaf: Callable[[Any], str],
     columns: Mapping[str, str] | None = None,
+    large: Large | None = None,
 ) -> str:
     """The leaf for each row, as SQL. Pieces are searched in a balanced way, points by hashing.
 
     `types`: attribute -> type of its constants; `leaf`: leaf -> SQL; `columns`: attribute -> SQL where it is
-    not the column of that name.
+    not the column of that name; `large` writes levels with many points, by tables.
     """
-    if not isinstance(tree, Steps):
-        return leaf(tree)
-    name = tree.attribute
-    value = (columns or {}).get(name, column(name))
-    type_ = types.get(name, LONG)
-    written = {id(c): expression(c, types, leaf, columns) for c in _children(tree)}
-    pieces = [written[id(piece)] for piece in tree.pieces]
-    ordinary = _search(value, type_, tree.cuts, pieces)
+    memo: dict[int, str] = {}
+
+    def written(node: Tree) -> str:
+        if not isinstance(node, Steps):
+            return leaf(node)
+        if id(node) not in memo:
+            memo[id(node)] = level(node)
+        return memo[id(node)]
+
+    def level(node: Steps) -> str:
+        name = node.attribute
+        value = (columns or {}).get(name, column(name))
+        ordinary = _search(value, types.get(name, LONG), node.cuts, [written(piece) for piece in node.pieces])
+        if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
+            return text
+        cases = [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
+        cases += point_cases(node, types, value, written)
+        return f"CASE {' '.join(cases)} ELSE {ordinary} END"
+
+    return written(tree)
+
+
+def point_cases(
+    node: Steps, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
+) -> list[str]:
+    """The cases of a level's points; those with one subtree together."""
     at_points: dict[str, list[Value]] = {}
-    for point, child in tree.points.items():
-        at_points.setdefault(written[id(child)], []).append(point)
-    cases = [f"WHEN {value} IS NULL THEN {written[id(tree.undefined)]}"]
-    cases += [f"WHEN {_member(value, type_, points)} THEN {child}" for child, points in at_points.items()]
-    return f"CASE {' '.join(cases)} ELSE {ordinary} END"
+    texts: dict[int, str] = {}
+    for point, child in node.points.items():
+        if id(child) not in texts:
+            texts[id(child)] = written(child)
+        at_points.setdefault(texts[id(child)], []).append(point)
+    type_ = types.get(node.attribute, LONG)
+    return [f"WHEN {_member(value, type_, points)} THEN {text}" for text, points in at_points.items()]
 
 
 def predicate(region: Tree, types: Mapping[str, Type], columns: Mapping[str, str] | None = None) -> str:
     """Whether a row lies in a region; never null."""
     return expression(region, types, lambda inside: "true" if inside else "false", columns)
-
-
-def _children(node: Steps) -> list[Tree]:
-    return list({id(c): c for c in (node.undefined, *node.pieces, *node.points.values())}.values())
 
 
 def _search(value: str, type_: Type, cuts: tuple[Cut, ...], pieces: list[str]) -> str:

@@ -85,7 +85,7 @@ def _apply(
 ) -> tuple[SourceState, Literal["accent", "punctuation"]]:
     state = states[source]
     if marker.kind == "spoilt":
-        raise _refused("RQ212", *(marker.problem or _SPOILT))
+        raise _refused(marker.code, *(marker.problem or _SPOILT))
     if marker.kind == "punctuation":
         return state.punctuate(
             read_punctuation(marker.wire(state.types), state.types), marker.position
@@ -103,8 +103,11 @@ INFERRED = {
     "double": Type("double"),
     "string": Type("string"),
     "boolean": Type("boolean"),
+    "timestamp": Type("timestamp"),
+    "timestamp_ntz": Type("timestamp"),
+    "date": Type("date"),
 }
-"""What Spark infers of a JSON field -> the attribute type that `set drift = infer` gives it."""
+"""What Spark finds or infers of a field -> the attribute type that `set drift = infer` gives it."""
 
 
 def add_inferred(

@@ -12,7 +12,7 @@ from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
 from cedilla.compiler.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import Operation, Tree, Universe
-from cedilla.runtime.control import leaves, translate
+from cedilla.runtime.control import translate
 
 _MANY = 64
 """Above this number of boxes, descriptions are written as they come and not made simpler."""
@@ -76,7 +76,7 @@ def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]
     present, scale = dict(before.present), dict(before.scale)
     for name, presence in during.present.items():
         told = present.get(name, ABSENT)
-        new = regions.difference(_is_present(presence), regions.union(_is_present(told), during.closed))
+        new = regions.difference(_came(presence, told), during.closed)
         new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
         if regions.is_empty(new, during.universe):
             continue
@@ -99,11 +99,8 @@ def _drops(
     present = dict(told)
     for name, presence in told.items():
         now = after.present.get(name, ABSENT)
-        gone = regions.intersection(
-            regions.map_leaves(presence, lambda leaf: leaf is not ABSENT),
-            regions.map_leaves(now, lambda leaf: leaf is ABSENT),
-        )
-        gone = _of_all_values(name, regions.difference(gone, after.closed), now, after)
+        gone = regions.difference(_went(presence, now), after.closed)
+        gone = gone is not False and _of_all_values(name, gone, now, after)
         if regions.is_empty(gone, after.universe):
             continue
         announced: Tree = False
@@ -132,13 +129,14 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
     scale = dict(before.scale)
     for name, units in after.units.items():
         old = scale.get(name, IDENTITY)
-        target = regions.combine(units, old, _NEXT)
+        target = _target(units, old)
+        if target is old:
+            continue
         change = regions.combine(target, old, _CHANGE)
-        for function in leaves(change):
+        for function, cell in regions.cells(change).items():
             if function.is_identity:
                 continue
-            where = regions.map_leaves(change, lambda leaf, f=function: leaf == f)
-            where = _without(name, regions.difference(where, after.closed), after)
+            where = _without(name, regions.difference(cell, after.closed), after)
             if regions.is_empty(where, after.universe):
                 continue
             announced: Tree = False
@@ -177,11 +175,11 @@ def _without(name: str, region: Tree, facts: Facts) -> Tree:
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
     """The latest common function, never backwards (D1); a cell without feeders stays as it is."""
-    return history[-1] if scale in history else scale
+    return history[-1] if scale in history and scale != history[-1] else scale
 
 
 _NEXT = Operation(lambda a, b: None, _next)
-_CHANGE = Operation(lambda a, b: None, lambda new, old: new.after(old.inverse()))
+_CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
 
 
 def _described(
@@ -240,6 +238,27 @@ def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
         low, high = members.cuts
         yield {**box, name: regions.interval(name, None, high)}
         yield {**box, name: regions.interval(name, low, None)}
+
+
+@regions.remembered
+def _came(presence: Tree, told: Tree) -> Tree:
+    """Where an attribute is present and was not said to be."""
+    return regions.difference(_is_present(presence), _is_present(told))
+
+
+@regions.remembered
+def _went(told: Tree, presence: Tree) -> Tree:
+    """Where an attribute was not said to be absent and is."""
+    return regions.intersection(
+        regions.map_leaves(told, lambda leaf: leaf is not ABSENT),
+        regions.map_leaves(presence, lambda leaf: leaf is ABSENT),
+    )
+
+
+@regions.remembered
+def _target(units: Tree, scale: Tree) -> Tree:
+    """The functions that the output's values are to have gone through."""
+    return regions.combine(units, scale, _NEXT)
 
 
 def _is_present(presence: Tree) -> Tree:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 from immutables import Map
 
 from cedilla.compiler.affine import Affine
 from cedilla.compiler.evolution import Presence
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions import Domain, Steps, Tree
+from cedilla.compiler.regions import Domain, Steps, Tree, Value
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.announce import SinkState
@@ -25,6 +26,7 @@ from cedilla.runtime.state import Segment
 
 _VERSION = 1
 _KEPT_COMMITS = 2
+_BASES = re.compile(r'"base": "([^"]+)"')
 
 
 @frozen
@@ -57,6 +59,7 @@ class Checkpoint:
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
         self.path = path.rstrip("/")
+        self._trees = _TreeFiles(f"{self.path}/trees", files)
 
     def open(self, plan: Plan) -> Commit:
         """The last commit, an empty one in a new checkpoint.
@@ -81,8 +84,10 @@ class Checkpoint:
                     )
                 ]
             )
-        records = self._files.list(f"{self.path}/commits")
-        return load_commit(json.loads(self._files.read(records[-1].path))) if records else Commit()
+        records = [self._files.read(r.path) for r in self._files.list(f"{self.path}/commits")]
+        for number, text in enumerate(records):
+            self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
+        return load_commit(json.loads(records[-1]), self._trees) if records else Commit()
 
     def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.
@@ -96,96 +101,206 @@ class Checkpoint:
                 return {
                     name: [InputFile(*file) for file in listed] for name, listed in known["files"].items()
                 }
-        listed = {name: [(file.path, file.uri) for file in found] for name, found in files.items()}
+        listed = {name: [(f.path, f.uri, f.length) for f in found] for name, found in files.items()}
         self._files.write(place, json.dumps({"batch": batch, "files": listed}))
         return {name: list(found) for name, found in files.items()}
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""
-        self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", json.dumps(dump_commit(record)))
+        text = json.dumps(dump_commit(record, self._trees.during(record.epoch)))
+        self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
         for old in self._files.list(f"{self.path}/commits")[:-_KEPT_COMMITS]:
             self._files.delete(old.path)
+        self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))
 
 
 # --- to and from JSON ------------------------------------------------------------------------------------
 
 
-def dump_commit(record: Commit) -> dict[str, Any]:
-    """A commit record as JSON values; `load_commit` reads it."""
+def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
+    """A commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it."""
+    trees = trees or Trees()
     return {
         "version": _VERSION,
         "epoch": record.epoch,
         "batch": record.batch,
         "progress": {name: asdict(p) for name, p in record.progress.items()},
-        "sources": {name: _dump_source(state) for name, state in record.sources.items()},
-        "sinks": {name: _dump_sink(state) for name, state in record.sinks.items()},
-        "held": {node: _dump_trees(trees) for node, trees in record.held.items()},
+        "sources": {
+            name: _dump_source(state, trees, f"source {name}") for name, state in record.sources.items()
+        },
+        "sinks": {name: _dump_sink(state, trees, f"sink {name}") for name, state in record.sinks.items()},
+        "held": {n: _dump_trees(held, trees, f"held {n}") for n, held in record.held.items()},
         "segments": {key: [asdict(s) for s in segments] for key, segments in record.segments.items()},
         "counters": dict(record.counters),
     }
 
 
-def load_commit(data: dict[str, Any]) -> Commit:
-    """The commit record that a file of `CHECKPOINT/commits` holds."""
+def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
+    """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
+    trees = trees or Trees()
     return Commit(
         data["epoch"],
         data["batch"],
         {name: Progress(**p) for name, p in data["progress"].items()},
-        {name: _load_source(state) for name, state in data["sources"].items()},
-        {name: _load_sink(state) for name, state in data["sinks"].items()},
-        {node: _load_trees(trees, bool) for node, trees in data["held"].items()},
+        {name: _load_source(state, trees, f"source {name}") for name, state in data["sources"].items()},
+        {name: _load_sink(state, trees, f"sink {name}") for name, state in data["sinks"].items()},
+        {n: _load_trees(held, bool, trees, f"held {n}") for n, held in data["held"].items()},
         {key: tuple(Segment(**s) for s in segments) for key, segments in data["segments"].items()},
         data["counters"],
     )
 
 
-def _dump_source(state: SourceState) -> dict[str, Any]:
+def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
     return {
         "types": {name: str(t) for name, t in state.types.items()},
         "universe": {n: [dump_tree(d.members), d.integral] for n, d in state.universe.items()},
-        "present": _dump_trees(state.present),
-        "units": _dump_trees(state.units),
-        "original": _dump_trees(state.original),
-        "closed": dump_tree(state.closed),
+        "present": _dump_trees(state.present, trees, f"{slot} present"),
+        "units": _dump_trees(state.units, trees, f"{slot} units"),
+        "original": _dump_trees(state.original, trees, f"{slot} original"),
+        "closed": trees.dump(f"{slot} closed", state.closed),
     }
 
 
-def _load_source(data: dict[str, Any]) -> SourceState:
+def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
     return SourceState(
         {name: Type.parse(t) for name, t in data["types"].items()},
         {
             n: Domain(load_tree(members, bool), integral)
             for n, (members, integral) in data["universe"].items()
         },
-        _load_trees(data["present"], Presence),
-        _load_trees(data["units"], _load_history),
-        _load_trees(data["original"], _load_affine),
-        load_tree(data["closed"], bool),
+        _load_trees(data["present"], Presence, trees, f"{slot} present"),
+        _load_trees(data["units"], _load_history, trees, f"{slot} units"),
+        _load_trees(data["original"], _load_affine, trees, f"{slot} original"),
+        trees.load(f"{slot} closed", data["closed"], bool),
     ).next_epoch()
 
 
-def _dump_sink(state: SinkState) -> dict[str, Any]:
+def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
     return {
-        "present": _dump_trees(state.present),
-        "scale": _dump_trees(state.scale),
-        "closed": dump_tree(state.closed),
+        "present": _dump_trees(state.present, trees, f"{slot} present"),
+        "scale": _dump_trees(state.scale, trees, f"{slot} scale"),
+        "closed": trees.dump(f"{slot} closed", state.closed),
     }
 
 
-def _load_sink(data: dict[str, Any]) -> SinkState:
+def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
     return SinkState(
-        _load_trees(data["present"], Presence),
-        _load_trees(data["scale"], _load_affine),
-        load_tree(data["closed"], bool),
+        _load_trees(data["present"], Presence, trees, f"{slot} present"),
+        _load_trees(data["scale"], _load_affine, trees, f"{slot} scale"),
+        trees.load(f"{slot} closed", data["closed"], bool),
     )
 
 
-def _dump_trees(trees: Mapping[str, Tree]) -> dict[str, Any]:
-    return {name: dump_tree(tree) for name, tree in trees.items()}
+def _dump_trees(given: Mapping[str, Tree], trees: Trees, slot: str) -> dict[str, Any]:
+    return {name: trees.dump(f"{slot} {name}", tree) for name, tree in given.items()}
 
 
-def _load_trees(data: Mapping[str, Any], leaf: Callable[[Any], Any]) -> dict[str, Tree]:
-    return {name: load_tree(tree, leaf) for name, tree in data.items()}
+def _load_trees(
+    data: Mapping[str, Any], leaf: Callable[[Any], Any], trees: Trees, slot: str
+) -> dict[str, Tree]:
+    return {name: trees.load(f"{slot} {name}", tree, leaf) for name, tree in data.items()}
+
+
+class Trees:
+    """How a commit record holds its trees: all in it. `slot` names what a tree is for."""
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        return dump_tree(tree)
+
+    def load(self, slot: str, data: Any, leaf: Callable[[Any], Any]) -> Tree:
+        if isinstance(data, dict) and "base" in data:
+            base = self.base(slot, data["base"], leaf)
+            points = base.points.update([(_load_value(v), load_tree(c, leaf)) for v, c in data["points"]])
+            mutation = points.mutate()
+            for value in data["without"]:
+                del mutation[_load_value(value)]
+            return load_tree(data, leaf, mutation.finish())
+        return load_tree(data, leaf)
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        """The tree in a file of `CHECKPOINT/trees`."""
+        raise AssertionError(f"{name} lies beside the record")
+
+
+_LARGE = 500  # points from which on a tree has a file of its own
+_CHANGED = 50  # a change at more than one in so many points is worth a new file
+
+
+class StoredTrees(Trees):
+    """Reads trees that lie beside the commit record; `read`: file name -> its text."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        return load_tree(json.loads(self._read(name)), leaf)
+
+
+class _TreeFiles(StoredTrees):
+    """Large trees in files of their own. A record says which, and what has changed since at a few points, so an
+    epoch costs no more for the accents that came long ago."""
+
+    def __init__(self, folder: str, files: Files) -> None:
+        super().__init__(lambda name: files.read(f"{folder}/{name}"))
+        self._folder = folder
+        self._files = files
+        self._bases: dict[str, tuple[str, Steps]] = {}
+        self._epoch = 0
+        self._count = 0
+        self.used: dict[int, frozenset[str]] = {}
+
+    def during(self, epoch: int) -> Trees:
+        """To dump the record of an epoch."""
+        self._epoch, self._count = epoch, 0
+        return self
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        if not isinstance(tree, Steps) or len(tree.points) < _LARGE:
+            return dump_tree(tree)
+        name, base = self._bases.get(slot, ("", None))
+        limit = len(tree.points) // _CHANGED
+        if base is None or (changes := _changes(base, tree, limit)) is None:
+            name, changes = f"{self._epoch:012d}-{self._count}.json", ({}, [])
+            self._count += 1
+            self._files.make(self._folder)
+            self._files.write(f"{self._folder}/{name}", json.dumps(dump_tree(tree)))
+            self._bases[slot] = name, tree
+        changed, gone = changes
+        return {
+            "base": name,
+            **dump_tree(evolve(tree, points=Map(changed))),
+            "without": [_dump_value(value) for value in gone],
+        }
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        self._bases[slot] = name, super().base(slot, name, leaf)
+        return self._bases[slot][1]
+
+    def keep_only_used(self, epoch: int, names: frozenset[str]) -> None:
+        """Remove the files that no kept record names."""
+        before = frozenset[str]().union(*self.used.values())
+        self.used[epoch] = names
+        for old in sorted(self.used)[:-_KEPT_COMMITS]:
+            del self.used[old]
+        for name in before.difference(*self.used.values()):
+            self._files.delete(f"{self._folder}/{name}")
+
+
+def _changes(base: Steps, tree: Steps, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
+    """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
+    if base.attribute != tree.attribute:
+        return None
+    if base.points is tree.points:
+        return {}, []
+    was = base.points
+    changed = {
+        value: child
+        for value, child in tree.points.items()
+        if (old := was.get(value, was)) is not child and old != child
+    }
+    same = len(tree.points) - len(changed)
+    gone = [v for v in was if v not in tree.points] if same < len(was) and len(changed) <= limit else []
+    return (changed, gone) if len(changed) + len(gone) <= limit else None
 
 
 def dump_tree(tree: Tree) -> Any:
@@ -201,8 +316,8 @@ def dump_tree(tree: Tree) -> Any:
     }
 
 
-def load_tree(data: Any, leaf: Callable[[Any], Any]) -> Tree:
-    """The tree that `dump_tree` wrote; `leaf` reads a leaf."""
+def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | None = None) -> Tree:
+    """The tree that `dump_tree` wrote; `leaf` reads a leaf. `points`: those of the level, where they are known."""
     if not isinstance(data, dict):
         return leaf(data)
     return Steps(
@@ -210,7 +325,9 @@ def load_tree(data: Any, leaf: Callable[[Any], Any]) -> Tree:
         load_tree(data["undefined"], leaf),
         tuple((_load_value(value), after) for value, after in data["cuts"]),
         tuple(load_tree(piece, leaf) for piece in data["pieces"]),
-        Map({_load_value(value): load_tree(child, leaf) for value, child in data["points"]}),
+        Map({_load_value(value): load_tree(child, leaf) for value, child in data["points"]})
+        if points is None
+        else points,
     )
 
 

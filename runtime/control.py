@@ -57,14 +57,22 @@ class SourceState:
         return evolve(
             self,
             closed=closed,
-            # Nothing comes to a closed cell, so what its values have gone through may be forgotten (theory 1.4).
-            units={n: regions.update(tree, closed, lambda _: ORIGINAL) for n, tree in self.units.items()},
+            units={name: self._remembered(tree, closed) for name, tree in self.units.items()},
             placed_present=self.present,
             placed_original=self.original,
             placed_closed=closed,
             most_present=self.present,
             dropped={},
         )
+
+    def _remembered(self, tree: Tree, closed: Tree) -> Tree:
+        """Nothing comes to a closed cell, so what its values have gone through may be forgotten (theory 1.4).
+
+        Not where that would only tell apart what the tree does not: one closed time after the other, for each
+        of its points.
+        """
+        others = regions.attributes(closed) - regions.attributes(tree)
+        return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
 
     def facts(self) -> Facts:
         """The stream after the markers so far."""
@@ -110,7 +118,7 @@ class SourceState:
                 return self._alter(attribute, function, accent.description, where, position)
 
     def _require(self, attribute: str, where: Tree, live: Tree, verb: str) -> None:
-        there = regions.intersection(where, self.facts().may_have(attribute))
+        there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
         # What concerns closed tuples only concerns nobody (P-dead).
         if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
             raise _wrong(
@@ -130,8 +138,8 @@ class SourceState:
                 "another name for the new attribute keeps both meanings apart",
             )
         presence = self.present.get(attribute, ABSENT)
-        already = regions.map_leaves(presence, lambda leaf: leaf is PRESENT)
-        if not regions.is_empty(regions.intersection(live, already), self.universe):
+        already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
+        if not regions.is_empty(already, self.universe):
             raise _wrong(
                 "RQ205",
                 f"the accent adds `{attribute}`, which exists there already",
@@ -241,12 +249,10 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
             mentioned |= regions.attributes(maps[name])
     parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
     for name, tree in needed.items():
-        cells = _cells(tree)
         parts = [
-            (common, {**functions, name: function})
+            (cell, {**functions, name: function})
             for part, functions in parts
-            for function, cell in cells
-            if (common := regions.intersection(part, cell)) is not False
+            for function, cell in _cells(part, tree)
         ]
     images: list[Tree] = []
     for part, functions in parts:
@@ -256,15 +262,21 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     return regions.union(*images)
 
 
-def _cells(tree: Tree) -> list[tuple[Affine, Tree]]:
-    """Each function of a tree with the region where it applies."""
-    functions = list(dict.fromkeys(leaves(tree)))
-    return [(f, regions.map_leaves(tree, lambda leaf, f=f: leaf == f)) for f in functions]
+def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
+    """Each function of a tree with the part of a region where it applies."""
+
+    def settle(inside: Tree, functions: Tree) -> Tree | None:
+        if inside is False:
+            return False
+        return functions if inside is True else None
+
+    inside = regions.combine(region, tree, regions.Operation(settle, lambda _, function: function))
+    return [(function, cell) for function, cell in regions.cells(inside).items() if function is not False]
 
 
 def leaves(tree: Tree) -> Iterable[Any]:
     """The distinct leaves of a tree."""
-    return dict.fromkeys(leaf for _, leaf in regions.boxes(tree))
+    return regions.leaves(tree)
 
 
 def _wrong(code: str, message: str, hint: str) -> DiagnosticError:

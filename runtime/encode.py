@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler import regions
+from cedilla.compiler.affine import IDENTITY
 from cedilla.compiler.evolution import ABSENT, MOST, Facts
 from cedilla.compiler.types import column
 from cedilla.runtime.announce import SinkState
+from cedilla.runtime.lookups import Lookups, Tables
 
 
-def encoded(frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None) -> DataFrame:
+def encoded(
+    frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""
+) -> DataFrame:
     """A DataFrame in the units that the sink announced before this epoch (theory 3.3), in one expression each.
 
     With `during`, the facts of the epoch under way, values are left out where a Drop has been announced
-    (`set drop = eager`); without, nothing of what a Drop has announced is left.
+    (`set drop = eager`); without, nothing of what a Drop has announced is left. An attribute that exists for no
+    tuple is no column, unless there would be none. `emit`: the sink's name; tables of many points are kept by it.
     """
+    lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     columns: list[str] = []
-    for name in (each for each in frame.columns if not each.startswith("$")):
+    attributes = [name for name in frame.columns if not name.startswith("$")]
+    there = [name for name in attributes if sink.present.get(name, ABSENT) is not ABSENT]
+    for name in there or attributes:
         scale = sink.scale.get(name, IDENTITY)
-        kind = frame.schema[name].dataType
-        text = sql.expression(scale, facts.types, lambda f, n=name, k=kind: _applied(f, column(n), k))
+        value, kind = column(name), frame.schema[name].dataType
+        text = lookups.expression(
+            ("encoded", emit, name, kind.simpleString()),
+            scale,
+            lambda f, v=value, k=kind: v if f.is_identity else _applied(f.sql, v, k),
+            lambda p, q, r, v=value, k=kind: _applied(lambda e: f"({e} * {p} + {q}) / {r}", v, k),
+        )
         if during is not None:
             told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
             absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
             if absent is not False:
-                text = f"IF({sql.predicate(absent, facts.types)}, NULL, {text})"
-        columns.append(f"{text} AS {column(name)}")
-    return frame.selectExpr(*columns)
+                text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
+        columns.append(f"{text} AS {value}")
+    return lookups.joined(frame).selectExpr(*columns)
 
 
-def _applied(function: Affine, value: str, kind: DataType) -> str:
+def _applied(function: Callable[[str], str], value: str, kind: DataType) -> str:
     """A function of a value, as SQL; of an array, element by element (theory 2.8)."""
-    if function.is_identity or not isinstance(kind, ArrayType):
-        return function.sql(value)
+    if not isinstance(kind, ArrayType):
+        return function(value)
     return f"transform({value}, e -> {_applied(function, 'e', kind.elementType)})"

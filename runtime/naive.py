@@ -500,6 +500,8 @@ class Aggregate(Node):
         return (row for rows in self.groups.values() for row in rows)
 
     def holds(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        if attribute in self.operator.by:
+            return super().holds(attribute, region, inputs)
         call = self.operator.results(inputs[0]).get(attribute)
         told = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
         return call is not None and any(

@@ -24,7 +24,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.announce import simple_boxes
 from cedilla.runtime.canonical import possible
-from cedilla.runtime.checkpoint import Commit, load_commit
+from cedilla.runtime.checkpoint import Commit, StoredTrees, load_commit
 from cedilla.runtime.control import leaves
 
 _SHOWN = 8
@@ -83,7 +83,8 @@ def read_status(path: str) -> Status:
     try:
         described: list[str] = json.loads((root / "plan.json").read_text("utf-8"))["plan"]
         records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
-        commit = load_commit(json.loads(records[-1].read_text("utf-8"))) if records else None
+        trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
+        commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
     except OSError:
         raise _failed(
             "RQ411",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # What a test run finds does not depend on luck, or a change would be blamed for what it did not do. New cases are
 # looked for by `make soak`, and wherever EXAMPLES is set.
-settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ)
+settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
 settings.load_profile("repeatable")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from cedilla.grammar import syntax
 from cedilla.runtime.decoder import Decoder, Item, evaluate, function_of, is_tuple, matches
@@ -47,19 +46,21 @@ def complaints(stream: Iterable[Item], initial: set[str]) -> Iterator[str]:
     Drop, Adds of what exists, Drops of what does not. `initial`: the attributes that exist from the start.
     """
     decoder = Decoder()
-    seen: list[tuple[str, Any]] = []  # attribute, accent in order
+    seen: list[tuple[str, int]] = []  # attribute, which accent
     for index, item in enumerate(stream):
         row = decoder.feed(item)
         if row is None:
             if "$accent" in item and not isinstance(decoder.accents[-1].primitive, syntax.AlterAttribute):
-                seen.append((decoder.accents[-1].primitive.name, decoder.accents[-1]))
+                seen.append((decoder.accents[-1].primitive.name, len(decoder.accents) - 1))
             continue
         if decoder.closed(row):
             yield f"item {index}: {item} comes after a punctuation that closes it"
         for name in item:
             present = name in initial
-            for attribute, accent in seen:
-                if attribute == name and matches(item, accent.description):
+            for attribute, number in seen:
+                accent = decoder.accents[number]
+                # A description is in the units of its own place in the stream.
+                if attribute == name and matches(decoder.raw_at(row, number), accent.description):
                     present = isinstance(accent.primitive, syntax.AddAttribute)
             if not present:
                 yield f"item {index}: {item} is defined on {name}, which does not exist there"

@@ -223,7 +223,10 @@ class Aggregate(Operator):
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         over = frozenset(source.types) - frozenset(self.by)
-        present: dict[str, Tree] = {n: fold_presence(source, source.present[n], over) for n in self.by}
+        # A union before may have lost the attribute with one of its inputs, while groups of it wait (G13).
+        present: dict[str, Tree] = {
+            n: hold(fold_presence(source, source.present[n], over), held.get(n, False)) for n in self.by
+        }
         units = {n: fold_units(source, n, over) for n in self.by if n in source.units}
         types = {n: source.types[n] for n in self.by}
         for name, call in self.results(source).items():
@@ -240,7 +243,9 @@ class Aggregate(Operator):
             if form is not None and form[0] in source.units:
                 units[name] = map_history(fold_units(feeding, form[0], over), _through(call.how, form[1]))
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
-        return Facts(types, universe, present, units, fold_closed(source, over))
+        return Facts(
+            types, universe, present, units, fold_closed(source, over), source.lacking.intersection(self.by)
+        )
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         (source,) = inputs

@@ -149,12 +149,19 @@ def require_axis(attribute: str, alias: str, facts: Facts, span: Span | None, of
     if facts.may_be_undefined(attribute):
         raise fail(
             "RQ115",
-            f"a {of} requires an attribute that every tuple has, `{attribute}` is optional",
+            f"a {of} requires an attribute that every tuple has, `{attribute}` may be missing",
             span,
-            f"`{attribute}: {found}` without `?` declares so",
+            always(attribute, facts),
         )
     if alias in facts.types:
         raise fail("RQ104", f"the {of}'s name `{alias}` is an attribute already", span)
+
+
+def always(attribute: str, facts: Facts) -> str:
+    """A hint how to have an attribute that every tuple has."""
+    if attribute in facts.lacking:
+        return f"an input of a union or left join lacks `{attribute}`: a projection of it can compute one"
+    return f"`{attribute}: {facts.types[attribute]}` without `?` declares so"
 
 
 def listed(names: object) -> str:

@@ -177,6 +177,7 @@ class Join(Matching):
             present,
             units,
             regions.intersection(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),  # J2
+            left.lacking | right.lacking,
         )
 
     def _either(self, inputs: tuple[Facts, ...]) -> Universe:
@@ -249,6 +250,7 @@ class Filtering(Matching):
             {n: hold(p, held.get(n, False)) for n, p in left.present.items()},  # closed tuples may still wait
             left.units,
             regions.intersection(left.closed, self.purge(inputs)[0]),
+            left.lacking,
         )
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

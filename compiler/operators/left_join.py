@@ -42,6 +42,7 @@ class LeftJoin(Join):
             universe={**joined.universe, **alone},
             present={**joined.present, **{n: left.present[n] for n in self.shared()}},
             closed=regions.union(done, regions.intersection(joined.closed, paired)),
+            lacking=left.lacking | (joined.types.keys() - left.types.keys()),
         )
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:

@@ -105,7 +105,10 @@ class Project(Operator):
             if (domain := source.universe.get(name)) is not None
         }
         views = (_Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
-        return Facts(types, universe, present, units, regions.union(moved_closed, *views))
+        lacking = frozenset(
+            name for name in types if not source.lacking.isdisjoint(expressions.attributes(self.items[name]))
+        )
+        return Facts(types, universe, present, units, regions.union(moved_closed, *views), lacking)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         (source,) = inputs

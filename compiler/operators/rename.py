@@ -56,6 +56,7 @@ class Rename(Operator):
             {self._new(n): self._moved(t, MOST, ABSENT) for n, t in source.present.items() if n in kept},
             {self._new(n): self._moved(t, COMMON, NO_FEEDER) for n, t in source.units.items() if n in kept},
             self._moved(source.closed, UNION, False),
+            frozenset(self._new(n) for n in source.lacking if n in kept),
         )
 
     def _new(self, name: str) -> str:

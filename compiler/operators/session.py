@@ -133,6 +133,7 @@ class Session(Operator):
                 if n != self.on
             },
             regions.union(closed_keys, held.get(DONE, False)),
+            source.lacking,
         )
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, domain: Domain) -> Tree:

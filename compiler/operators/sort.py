@@ -16,6 +16,7 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
+    always,
     fail,
     require,
 )
@@ -54,9 +55,9 @@ class Sort(Operator):
             if source.may_be_undefined(name):
                 raise fail(
                     "RQ115",
-                    f"sort requires attributes that every tuple has, `{name}` is optional",
+                    f"sort requires attributes that every tuple has, `{name}` may be missing",
                     self.span,
-                    f"`{name}: {source.types[name]}` without `?` declares so",
+                    always(name, source),
                 )
         return []
 
@@ -76,6 +77,7 @@ class Sort(Operator):
             {n: hold(p, held.get(n, False)) for n, p in source.present.items()},
             source.units,
             regions.union(closed, held.get(CLEAR, False)),
+            source.lacking,
         )
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

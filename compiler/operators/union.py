@@ -96,6 +96,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
         present,
         units,
         closed,
+        left.lacking | right.lacking | (left.types.keys() ^ right.types.keys()),
     )
 
 

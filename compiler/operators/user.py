@@ -159,6 +159,7 @@ class User(Operator):
             {n: fold_presence(facts, facts.present.get(n, ABSENT), over) for n in names},
             {n: fold_units(facts, n, over) for n in names if n in facts.units and n not in self.accumulate},
             fold_closed(facts, over),
+            facts.lacking.intersection(names),
         )
 
     def closed_groups(self, inputs: tuple[Facts, ...]) -> Tree:

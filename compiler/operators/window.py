@@ -79,6 +79,7 @@ class Window(Operator):
             },
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
             regions.union(source.closed, closed),
+            source.lacking,
         )
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, whole: bool) -> Tree:

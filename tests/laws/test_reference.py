@@ -235,3 +235,28 @@ def test_a_drop_waits_while_a_tuple_may_have_a_value(case: str) -> None:
     start = plan.start["q0"]
     initial = {name for name in start.types if start.may_have(name) is not False}
     assert list(complaints(output, initial)) == []
+
+
+def test_groups_wait_with_the_attribute_that_only_one_input_of_a_union_has() -> None:
+    """The input that has it is closed, its groups are not: the Drop waits for them (D1, G13)."""
+    text = "q1 := project[ts](s) union r; q0 := aggregate[count() as c by v, ts](q1); emit q0 to json 'out';"
+    plan = compile_query(f"{SOURCES}{text}").plan
+    items: Items = [
+        ("r", {"k": 3, "ts": 14, "v": 33.0}),
+        ("r", {"$punctuation": "[]"}),
+        ("s", {"$punctuation": "[]"}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    assert list(complaints(output, {"v", "ts", "c"})) == []
+    assert bag(decode(output)) == bag([{"v": 33.0, "ts": 14, "c": 1}])
+
+
+def test_a_description_is_in_the_units_of_its_place() -> None:
+    """A later Alter does not bring other tuples under an earlier Drop (theory 2.5)."""
+    stream: list[Item] = [
+        {"$accent": "[[v > 10, -(q)]]"},
+        {"$accent": "[[alter(v, y -> y + 32)]]"},
+        {"v": 33.0, "q": 1},
+        {"v": 43.0, "q": 1},
+    ]
+    assert [line.split(":")[0] for line in complaints(stream, {"v", "q"})] == ["item 3"]

@@ -53,6 +53,8 @@ class _Growing:
         rng = self.rng
         a = self.pick()
         types = self.types(a)
+        if not types:
+            return f"select[1 = 1]({a})", a in self.ordered
         numbers = [n for n, t in types.items() if t in ("int", "long", "double")]
         values = [n for n in numbers if n not in ("k", "ts")] or numbers
         any_of = lambda: rng.choice(list(types))  # noqa: E731

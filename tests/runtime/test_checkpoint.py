@@ -1,0 +1,103 @@
+"""Large trees lie beside the commit records: written once, then only what changed, whatever is in force."""
+
+import json
+from typing import Any
+
+from attrs import evolve
+
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.runtime.announce import SinkState
+from cedilla.runtime.checkpoint import Checkpoint, Commit, dump_commit
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.files import FoundFile
+
+PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
+START = SourceState.start(PLAN.sources[0], frozenset())
+
+
+class Memory:
+    """Files in memory."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.written: list[str] = []
+
+    def make(self, path: str) -> None:
+        pass
+
+    def exists(self, path: str) -> bool:
+        return path in self.texts
+
+    def read(self, path: str) -> str:
+        return self.texts[path]
+
+    def write(self, path: str, text: str) -> None:
+        self.texts[path] = text
+        self.written.append(path)
+
+    def delete(self, path: str) -> None:
+        del self.texts[path]
+
+    def list(self, path: str) -> list[FoundFile]:
+        return [FoundFile(p, 0, len(t)) for p, t in sorted(self.texts.items()) if p.startswith(f"{path}/")]
+
+
+def checkpoint(memory: Memory) -> Checkpoint:
+    return Checkpoint(memory, "c")  # type: ignore[arg-type]
+
+
+def record(epoch: int, tree: Any) -> Commit:
+    sink = SinkState({}, {"t": regions.map_leaves(tree, lambda f: f.inverse())})
+    return Commit(epoch, sources={"r": evolve(START, original={"t": tree}).next_epoch()}, sinks={"r": sink})
+
+
+def altered(tree: Any, points: Any) -> Any:
+    return regions.update(tree, regions.values("s", points), lambda f: f.after(Affine(3, 1)))
+
+
+def test_a_large_tree_is_written_once() -> None:
+    memory = Memory()
+    place = checkpoint(memory)
+    place.open(PLAN)
+    tree = altered(IDENTITY, range(2000))
+    place.commit(record(0, tree))
+    trees = [path for path in memory.written if "/trees/" in path]
+    assert len(trees) == 2
+    for epoch in range(1, 4):
+        memory.written.clear()
+        tree = altered(tree, [epoch, 5000 + epoch])
+        place.commit(record(epoch, tree))
+        assert [path for path in memory.written if "/trees/" in path] == []
+        assert len(memory.texts[f"c/commits/{epoch:012d}.json"]) < 4000
+        assert checkpoint(memory).open(PLAN) == record(epoch, tree)
+
+
+def test_it_is_written_anew_after_many_changes_and_the_old_one_is_removed() -> None:
+    memory = Memory()
+    place = checkpoint(memory)
+    place.open(PLAN)
+    tree = altered(IDENTITY, range(2000))
+    place.commit(record(0, tree))
+    first = {path for path in memory.texts if "/trees/" in path}
+    place = checkpoint(memory)  # a restart
+    assert place.open(PLAN) == record(0, tree)
+    tree = altered(tree, range(1000, 3000))
+    place.commit(record(1, tree))
+    assert first < memory.texts.keys()  # the record before is kept, too
+    tree = regions.update(tree, regions.values("s", [1999, 2000]), lambda _: IDENTITY)  # points no more
+    for epoch in (2, 3):
+        place.commit(record(epoch, tree))
+    assert not first & memory.texts.keys()
+    assert checkpoint(memory).open(PLAN) == record(3, tree)
+
+
+def test_records_that_hold_everything_are_read() -> None:
+    memory = Memory()
+    checkpoint(memory).open(PLAN)
+    tree = altered(IDENTITY, range(2000))
+    memory.write("c/commits/000000000000.json", json.dumps(dump_commit(record(0, tree))))
+    place = checkpoint(memory)
+    assert place.open(PLAN) == record(0, tree)
+    place.commit(record(1, tree))
+    assert checkpoint(memory).open(PLAN) == record(1, tree)

@@ -1,0 +1,131 @@
+"""Trees with many points, found by tables: the same to the last bit as by a `CASE`."""
+
+import random
+import struct
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from immutables import Map
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import regions, sql
+from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.regions import POSITION, Steps, Tree, Value
+from cedilla.compiler.types import Type
+from cedilla.runtime.lookups import Lookups, Tables
+
+PLACE = {POSITION: f"`{POSITION}`"}
+KEYS = {
+    "int": [*range(-5, 400), 2**31 - 1],
+    "long": [*range(390), 2**40, -(2**63)],
+    "double": [0, Fraction(1, 3), *(Fraction(k, 8) for k in range(1, 400)), 10**300],
+    "string": ["", "a'b", "\\{}`$", "ç", *(f"key {k}" for k in range(390))],
+    "timestamp": [k * 1_000_000 for k in range(-5, 390)],
+    "date": list(range(-5, 390)),
+    "decimal": [Fraction(k, 4) for k in range(390)],
+}
+TYPES = {
+    "decimal": Type("decimal", (10, 2)),
+    **{name: Type(name) for name in KEYS if name != "decimal"},
+}
+
+
+def function(rng: random.Random) -> Affine:
+    if rng.random() < 0.2:
+        return IDENTITY
+    shift = rng.choice([0, 0, 1, -160, Fraction(1, 3), Fraction(-5, 7)])
+    return Affine(Fraction(rng.randint(1, 9), rng.randint(1, 9)), Fraction(shift))
+
+
+def below(rng: random.Random) -> Tree:
+    """What there is at a point: a function, or several by another attribute or by place."""
+    match rng.randrange(8):
+        case 0 | 1 | 2:
+            return function(rng)
+        case 3 | 4 | 5:
+            cuts = [(place, 1) for place in sorted(rng.sample(range(20), rng.choice([1, 1, 2, 3])))]
+            return regions.steps(POSITION, IDENTITY, cuts, [function(rng) for _ in range(len(cuts) + 1)])
+        case 6:
+            points: Map[Value, Tree] = Map({Fraction(k, 2): function(rng) for k in rng.sample(range(6), 3)})
+            return regions.steps(
+                "u", function(rng), [(Fraction(3, 2), rng.randint(0, 1))], [IDENTITY, function(rng)], points
+            )
+        case _:  # too large for a shape
+            return regions.steps("u", IDENTITY, (), [IDENTITY], Map({k: function(rng) for k in range(9)}))
+
+
+def level(rng: random.Random, name: str, members: list[Value]) -> Tree:
+    points = Map({value: below(rng) for value in members})
+    if name in ("string", "decimal"):
+        return regions.steps("k", below(rng), (), [IDENTITY], points)
+    return regions.steps("k", below(rng), [(5, 0), (7, 0)], [below(rng), IDENTITY, function(rng)], points)
+
+
+def rows(spark: SparkSession, name: str, rng: random.Random) -> DataFrame:
+    type_ = TYPES[name]
+    given = [f"({type_.sql(v)})" for v in KEYS[name]] + ["(NULL)"]
+    if name == "double":
+        given += ["(double('NaN'))", "(-0.0D)", "(double('Infinity'))"]
+    keys = spark.sql(f"SELECT CAST(col1 AS {type_.spark}) AS k FROM VALUES {', '.join(given)}")
+    values = [0.0, -0.0, 0.1, 1e308, -7.3, float("nan"), None]
+    others = [(rng.choice(values), rng.choice([0.0, 0.5, 1.5, 2.0, 7.0, None]), place) for place in range(7)]
+    made = spark.createDataFrame(others, f"x DOUBLE, u DOUBLE, `{POSITION}` BIGINT")
+    return keys.crossJoin(made).coalesce(1)
+
+
+def bits(value: Any) -> Any:
+    return struct.pack(">d", value) if isinstance(value, float) else value
+
+
+def check(frame: DataFrame, types: dict[str, Type], tree: Tree) -> int:
+    """Both ways give the same; the number of joins."""
+
+    def leaf(f: Affine) -> str:
+        return f.sql("x")
+
+    lookups = Lookups(Tables.of(frame.sparkSession), types, PLACE)
+    found = lookups.expression(("test",), tree, leaf, lambda p, q, r: f"(x * {p} + {q}) / {r}")
+    region = regions.map_leaves(tree, lambda f: f != IDENTITY)
+    inside = lookups.predicate(("test region",), region)
+    columns = ("k", "x", "u", f"`{POSITION}`")
+    joined = lookups.joined(frame)
+    by_table = joined.selectExpr(*columns, f"{found} AS found", f"{inside} AS inside").collect()
+    assert f"{POSITION}" in joined.columns
+    plain = sql.expression(tree, types, leaf, PLACE)
+    within = sql.predicate(region, types, PLACE)
+    by_case = frame.selectExpr(*columns, f"{plain} AS found", f"{within} AS inside").collect()
+    assert [[*map(bits, row)] for row in by_table] == [[*map(bits, row)] for row in by_case]
+    return len(joined.columns) - len(frame.columns)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_tables_decode_as_cases_do(spark: SparkSession, name: str) -> None:
+    rng = random.Random(name)
+    types = {"k": TYPES[name], "u": Type("double"), "x": Type("double")}
+    frame = rows(spark, name, rng)
+    joins = check(frame, types, level(rng, name, KEYS[name][:40]))
+    assert (joins > 0) == (name != "decimal")
+
+
+def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSession) -> None:
+    rng = random.Random(7)
+    types = {"k": Type("long"), "u": Type("double"), "x": Type("double")}
+    frame = rows(spark, "long", rng)
+    tables = Tables.of(spark)
+    points: Map[Value, Tree] = Map({value: function(rng) for value in KEYS["long"]})
+    tree = regions.steps("k", IDENTITY, [(5, 0)], [IDENTITY, function(rng)], points)
+    check(frame, types, tree)
+    whole = tables.whole["test", 1]
+    few = regions.update(tree, regions.values("k", [3, 11, 2**40]), lambda f: f.after(Affine(2, 1)))
+    check(frame, types, few)
+    assert isinstance(few, Steps)  # 40 and 41 are points no more
+    gone = Steps("k", few.undefined, few.cuts, few.pieces, few.points.delete(40).delete(41))
+    check(frame, types, gone)
+    some = regions.update(gone, regions.values("k", range(100, 130)), lambda f: f.after(Affine(2, 1)))
+    check(frame, types, some)
+    assert tables.whole["test", 1] is whole
+    assert len(tables.changed["test", 1].table.rows) > 16
+    many = regions.update(some, regions.values("k", range(100, 200)), lambda f: f.after(Affine(2, 1)))
+    check(frame, types, many)
+    assert tables.whole["test", 1] is not whole
