@@ -42,7 +42,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
 
-FORMATS = ("json", "xml")
+FORMATS = ("json", "parquet", "xml")
 """Formats that sources and sinks can have."""
 
 

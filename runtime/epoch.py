@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from attrs import define, evolve, field
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, regions, sql
@@ -70,6 +70,13 @@ class Epoch:
         kept = [n for n in frame.columns if n in names or n not in names.values()]
         return frame.select(*(F.col(column(n)).alias(names.get(n, n)) for n in kept))
 
+    def reused(self, frame: DataFrame, times: int) -> DataFrame:
+        """An input that an operator reads so many times: computed once."""
+        if times < 2:
+            return frame
+        self.cached.callback(frame.unpersist)
+        return frame.persist()
+
     def share(self, name: str, frame: DataFrame) -> DataFrame:
         """A relation that is used more than once: computed once per epoch."""
         if name not in self._shared:
@@ -83,7 +90,7 @@ class Epoch:
             operator = evolve(self.plan.operator_of[name], **given)
             frame = DATAFLOWS[type(operator)].run(self, operator, *frames)  # type: ignore[arg-type]
             if self.plan.ordered and ORDER not in frame.columns:
-                frame = frame.withColumn(ORDER, order(self.number))
+                frame = frame.selectExpr("*", f"{order(self.number)} AS {column(ORDER)}")
             self._done[name] = frame
         return self._done[name]
 
@@ -161,6 +168,6 @@ def _inside(region: Tree, rows: DataFrame) -> str:
     return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))
 
 
-def order(epoch: int, source: int = -1, place: str = "0L") -> Column:
-    """The order of arrival of rows: epoch, source, place in its slice."""
-    return F.expr(f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})")
+def order(epoch: int, source: int = -1, place: str = "0L") -> str:
+    """The order of arrival of rows as SQL: epoch, source, place in its slice."""
+    return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"

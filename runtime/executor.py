@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import partial
 
 from attrs import define, evolve, field
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import exact
@@ -28,16 +29,18 @@ from cedilla.runtime.epoch import Epoch, order
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import ORDER
 from cedilla.runtime.held import left_out, waiting_drops
-from cedilla.runtime.intake import REJECT, Read, Slice
+from cedilla.runtime.intake import REJECT, Miscounted, Read, Slice
+from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
 from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
-from cedilla.runtime.sources.base import MAX_FILES, InputFile
+from cedilla.runtime.sources.base import MAX_FILES, InputFile, Scan
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
+from cedilla.runtime.tuning import Tuning
 
 Function = Callable[[Epoch], DataFrame]
 Files_ = Mapping[str, Sequence[InputFile]]
@@ -55,9 +58,14 @@ class Executor:
     files_per_epoch: int | None = None
     on_report: Callable[[EpochReport], None] = lambda report: None
     on_epoch: OnEpoch | None = None
+    conf: Mapping[str, str] = field(factory=dict[str, str])
+    """Spark's settings that the user has chosen."""
     last: Commit = field(init=False)
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
+    jobs: Jobs = field(init=False, factory=Jobs)
+    tuning: Tuning = field(init=False)
+    _ahead: dict[tuple[str, tuple[InputFile, ...]], Future[Scan]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.sinks = {
@@ -78,8 +86,9 @@ class Executor:
             self._check_sinks()
         else:
             self._publish(self.last.epoch)  # a crash may have come between commit and publication
-        self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state")
+        self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.segments = dict(self.last.segments)
+        self.tuning = Tuning(self.spark, self.conf)
 
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
@@ -102,8 +111,11 @@ class Executor:
         if batch > self.last.batch:
             self.last = evolve(self.last, batch=batch, progress={})
         files = self.checkpoint.order(batch, {**found, **self._tables()})
-        while any(self._progress(name).files < len(listed) for name, listed in files.items()):
-            self._epoch(files)
+        try:
+            while any(self._progress(name).files < len(listed) for name, listed in files.items()):
+                self._epoch(files)
+        finally:
+            self.tuning.restore()
 
     def _progress(self, name: str) -> Progress:
         return self.last.progress.get(name, Progress())
@@ -117,17 +129,37 @@ class Executor:
         }
 
     def _epoch(self, files: Files_) -> None:
+        try:
+            self._try_epoch(files)
+        except Miscounted:  # markers were overlooked: they are looked for with all care
+            self._ahead.clear()
+            self._try_epoch(files, careful=True)
+
+    def _try_epoch(self, files: Files_, *, careful: bool = False) -> None:
         started = time.monotonic()
         whole: dict[str, Slice] = {}
-        found: dict[str, list[MarkerLine]] = {}
-        for name, listed in files.items():
-            if chosen := self._next_files(name, listed):
-                whole[name], found[name] = self._part(name, chosen)
+        found: dict[str, Sequence[MarkerLine]] = {}
+        expected: dict[str, int | None] = {}
+        chosen = {name: self._next_files(name, listed, 0) for name, listed in files.items()}
+        chosen = {name: part for name, part in chosen.items() if part}
+        self.tuning.choose(sum(f.length for part in chosen.values() for f in part) + self.state.length)
+        for name, part in chosen.items():
+            whole[name], scan = self._part(name, part, careful)
+            found[name], expected[name] = scan.markers, scan.tuples
         advanced = advance(self.plan, self.last.sources, found)
         ends = self._ends(whole, advanced.stops)
         parts = _cut(whole, advanced.stops)
+        expected = {name: None if name in advanced.stops else count for name, count in expected.items()}
+        if not advanced.stops:
+            self._look_ahead(files, chosen)
         if any(name not in ends or ends[name] != self._progress(name) for name in parts):
-            self._run(parts, advanced, {**self._all_read(whole), **ends}, started)
+            progress = {**self._all_read(whole), **ends}
+            try:
+                self._run(parts, expected, advanced, progress, started)
+            except BaseException:
+                self.jobs.abandon()
+                self.state.segments = dict(self.last.segments)
+                raise
         if advanced.failures:
             located = [self._located(stop, whole[stop.source], ends) for stop in advanced.failures]
             raise DiagnosticError(diagnostic for found in located for diagnostic in found)
@@ -144,39 +176,66 @@ class Executor:
         read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
         return {**self.last.progress, **read}
 
-    def _next_files(self, name: str, listed: Sequence[InputFile]) -> tuple[InputFile, ...]:
-        done = self._progress(name).files
+    def _next_files(self, name: str, listed: Sequence[InputFile], ahead: int) -> tuple[InputFile, ...]:
+        """The files of the next epoch, or if so many of them are taken, of the one after it."""
+        done = self._progress(name).files + ahead
         limit = None if self.plan.source_of[name].table else self.files_per_epoch
         return tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)])
 
-    def _part(self, name: str, files: tuple[InputFile, ...]) -> tuple[Slice, list[MarkerLine]]:
-        """A slice without what is done of its first file, and the markers still to be processed."""
+    def _look_ahead(self, files: Files_, chosen: Mapping[str, Sequence[InputFile]]) -> None:
+        """Let the markers of the epoch after this one be found while this one runs."""
+        self._ahead.clear()
+        for name, listed in files.items():
+            if following := self._next_files(name, listed, len(chosen.get(name, ()))):
+                self._ahead[name, following] = self.jobs.ahead(partial(self._scan, name, following))
+
+    def _scan(self, name: str, files: tuple[InputFile, ...]) -> Scan:
+        return FORMATS[self.plan.source_of[name].format].scan(self.spark, files)
+
+    def _part(self, name: str, files: tuple[InputFile, ...], careful: bool) -> tuple[Slice, Scan]:
+        """A slice without what is done of its first file, and what is known of it: markers still to be processed."""
         whole = Slice(FORMATS[self.plan.source_of[name].format], files)
-        found = whole.format.markers(self.spark, files)
+        if careful:
+            scan = Scan(tuple(whole.format.markers(self.spark, files)))
+        else:
+            ready = self._ahead.pop((name, files), None)
+            scan = ready.result() if ready is not None else self._scan(name, files)
         done = self._progress(name).lines
         if not done:
-            return whole, found
+            return whole, scan
         low = intake.place_after(self.spark, whole, done)
-        return evolve(whole, low=low), [marker for marker in found if marker.position >= low]
+        return evolve(whole, low=low), Scan(tuple(m for m in scan.markers if m.position >= low))
 
     # --- one epoch ---
 
     def _run(
-        self, parts: Mapping[str, Slice], advanced: Advanced, progress: Mapping[str, Progress], started: float
+        self,
+        parts: Mapping[str, Slice],
+        expected: Mapping[str, int | None],
+        advanced: Advanced,
+        progress: Mapping[str, Progress],
+        started: float,
     ) -> None:
         number = self.last.epoch + 1
         states = {**self.last.sources, **advanced.states}
         with ExitStack() as cached:
             drift = {name: self._drift(name, states, part) for name, part in parts.items()}
             read = {
-                name: self._read(name, states[name], part, drift[name], cached)
+                name: intake.read(
+                    self.spark,
+                    self.plan.source_of[name],
+                    states[name],
+                    part,
+                    drift[name],
+                    expected[name],
+                    cached,
+                )
                 for name, part in parts.items()
             }
             states = {
                 n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
                 for n, s in states.items()
             }
-            quarantined = self._quarantine(number, read)
             before = derive(self.plan, {n: s.facts() for n, s in self.last.sources.items()}, self.last.held)
             closed = {n: self.last.sources[n].closed for n in states}
             during = derive(
@@ -187,7 +246,7 @@ class Executor:
                 self.plan,
                 number,
                 {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
-                frozenset(name for name, part in read.items() if part.tally.kept),
+                frozenset(name for name, part in read.items() if part.is_busy),
                 before,
                 after,
                 self.state,
@@ -195,8 +254,12 @@ class Executor:
             )
             begun = {e.name: begin(self.last.sinks[e.name], during[e.relation]) for e in self.plan.emits}
             outputs = {e.name: self._output(e, epoch, during, begun[e.name][0]) for e in self.plan.emits}
-            for emit in self.plan.emits:
-                self.sinks[emit.name].stage(number, outputs[emit.name])
+            first, *others = self.plan.emits
+            for emit in others:
+                self.jobs.start(partial(self.sinks[emit.name].stage, number, outputs[emit.name]))
+            self.sinks[first.name].stage(number, outputs[first.name])
+            self.jobs.settle()
+            quarantined = self._quarantine(number, read)
             held = waiting_drops(epoch, during)
             after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
             sinks = self._announce(number, begun, after)
@@ -216,23 +279,14 @@ class Executor:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
         return tuple(unknown)
 
-    def _read(
-        self, name: str, state: SourceState, part: Slice, undeclared: tuple[str, ...], cached: ExitStack
-    ) -> Read:
-        source = self.plan.source_of[name]
-        frame = intake.tuples(self.spark, source, state, part, undeclared).persist()
-        cached.callback(frame.unpersist)
-        beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
-        return Read(frame, part, intake.tally(frame, beat))
-
     def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
-        if source.heartbeat is None or read is None or read.tally.greatest is None:
+        if source.heartbeat is None or read is None or read.greatest is None:
             return state
         attribute = source.heartbeat.attribute
-        bound = exact(read.tally.greatest - source.heartbeat.delay)
+        bound = exact(read.greatest - source.heartbeat.delay)
         late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
         return state.close(late)
 
@@ -242,11 +296,11 @@ class Executor:
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
             frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
         else:
-            frame = read.frame.where(F.col(REJECT).isNull())
+            frame = read.frame.where(f"{column(REJECT)} IS NULL")
         if not self.plan.ordered:
-            return frame.select(*names)
+            return frame.selectExpr(*names)
         arrived = order(number, self.plan.sources.index(source), column(POSITION))
-        return frame.select(*names, arrived.alias(ORDER))
+        return frame.selectExpr(*names, f"{arrived} AS {column(ORDER)}")
 
     # --- output ---
 
@@ -258,7 +312,7 @@ class Executor:
             return None
         facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"
-        return encoded(frame, sink, facts, during[emit.relation] if eager else None)
+        return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)
 
     def _announce(
         self, number: int, begun: Mapping[str, tuple[SinkState, tuple[str, ...]]], after: Mapping[str, Facts]
@@ -304,7 +358,7 @@ class Executor:
             {name: state.next_epoch() for name, state in states.items()},
             sinks,
             held,
-            dict(self.state.segments),
+            self.state.measured(),
             counters,
         )
         self.checkpoint.commit(record)

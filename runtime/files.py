@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from attrs import frozen
 from pyspark.sql import SparkSession
@@ -23,12 +24,15 @@ class Files:
     def __init__(self, spark: SparkSession) -> None:
         self._jvm: Any = spark._jvm
         self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-
-    def _path(self, path: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(path)
+        # Looked up once: each step of a name is a message to the JVM.
+        self._path: Any = self._jvm.org.apache.hadoop.fs.Path
+        self._systems: dict[tuple[str, str], Any] = {}
 
     def _system(self, path: str) -> Any:
-        return self._path(path).getFileSystem(self._conf)
+        place = urlsplit(path)[:2]
+        if place not in self._systems:
+            self._systems[place] = self._path(path).getFileSystem(self._conf)
+        return self._systems[place]
 
     def exists(self, path: str) -> bool:
         return bool(self._system(path).exists(self._path(path)))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
+from typing import Any
 
-from attrs import frozen
-from pyspark.sql import DataFrame, SparkSession
+from attrs import define, frozen
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
+from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY
 from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
+from cedilla.runtime.lookups import Lookups, Tables
 from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile
 from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 
@@ -43,13 +46,86 @@ class Tally:
     greatest: Fraction | None = None
 
 
-@frozen
+class Miscounted(Exception):
+    """A slice has other numbers of tuples and markers than the first look at its files has found."""
+
+
+@define(eq=False)
 class Read:
-    """One source's part of an epoch, read and counted."""
+    """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any.
+
+    `expected`: how many there are, where that is known; then they are counted by whatever reads them first.
+    """
 
     frame: DataFrame
     part: Slice
-    tally: Tally
+    expected: int | None = None
+    _seen: Observation | None = None
+    _plain: DataFrame | None = None
+    _counted: Tally | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there may be tuples."""
+        return self.expected != 0 if self._counted is None else self._counted.kept > 0
+
+    @property
+    def greatest(self) -> Fraction | None:
+        """The greatest heartbeat value, of a source that has one."""
+        return None if self._counted is None else self._counted.greatest
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted, when all is read that is going to be; a Spark job where it was not read whole, or
+        where some were rejected. Raises `Miscounted`."""
+        if self._counted is None:
+            assert self._seen is not None
+            assert self._plain is not None
+            seen = _found(self._seen) if self.expected else {"tuples": 0, "rejected": 0}
+            if seen is not None and seen["tuples"] == self.expected and not seen["rejected"]:
+                self._counted = Tally(seen["tuples"], {})
+            else:
+                self._counted = counted(self._plain, None)
+                if self._counted.kept + sum(self._counted.rejected.values()) != self.expected:
+                    raise Miscounted
+        return self._counted
+
+
+def _found(seen: Observation) -> Mapping[str, int] | None:
+    """What an observation has found; `None` where no job has read the rows, so that `get` would wait for ever."""
+    observed: Any = seen._jo  # type: ignore[attr-defined]
+    if not observed.future().isCompleted() or not observed.getRow().length():
+        return None
+    return seen.get
+
+
+def read(
+    spark: SparkSession,
+    source: Source,
+    state: SourceState,
+    part: Slice,
+    undeclared: Sequence[str],
+    expected: int | None,
+    cached: ExitStack,
+) -> Read:
+    """A slice's tuples. They are counted by the jobs of the epoch itself where that can be (`expected` is known);
+    else at once, by a Spark job: for a heartbeat, for part of a file, and where a pass over some columns costs
+    little and leaves Spark free to read no more of the others than the query needs.
+    """
+    frame = tuples(spark, source, state, part, undeclared)
+    beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
+    if expected is not None and not part.format.columnar and beat is None:
+        seen = Observation()
+        counts = (F.expr("count(1) AS tuples"), F.expr(f"count({column(REJECT)}) AS rejected"))
+        watched = frame.observe(seen, *counts)
+        return Read(watched, part, expected, seen, frame)
+    if not part.format.columnar:
+        frame = frame.persist()
+        cached.callback(frame.unpersist)
+    tally = counted(frame, beat)
+    if expected not in (None, tally.kept + sum(tally.rejected.values())):
+        raise Miscounted
+    return Read(frame, part, expected, None, None, tally)
 
 
 def tuples(
@@ -65,64 +141,74 @@ def tuples(
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     is_tuple = " AND ".join(["`$accent` IS NULL", "`$punctuation` IS NULL", *bounds])
     raw = lines.where(is_tuple)
-    canonical = raw.select(
-        *(F.expr(_decoded(name, state)).alias(name) for name in state.types),
-        *(F.col(column(name)) for name in (*undeclared, CORRUPT, FILE, POSITION)),
-    )
-    return canonical.withColumn(REJECT, F.expr(_rejection(source, state, undeclared)))
+    tables = Tables.of(spark)
+    decoding = Lookups(tables, state.types, _PLACE)
+    decoded = [f"{_decoded(source.name, name, state, decoding)} AS {column(name)}" for name in state.types]
+    others = [column(name) for name in (*undeclared, CORRUPT, FILE, POSITION)]
+    canonical = decoding.joined(raw).selectExpr(*decoded, *others)
+    checking = Lookups(tables, state.types, _PLACE)
+    rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
+    checked = checking.joined(canonical)
+    return checked.selectExpr(*map(column, (*state.types, *undeclared, CORRUPT, FILE, POSITION)), rejection)
 
 
-def _decoded(name: str, state: SourceState) -> str:
-    """Canonical from raw: one flat expression over regions and places (design, section 9)."""
+def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
+    """Canonical from raw: one flat expression over regions, places and tables of points (design, section 9)."""
     tree = state.placed_original.get(name, IDENTITY)
-    return sql.expression(tree, state.types, lambda f: f.sql(column(name)), _PLACE)
+    value = column(name)
+    return lookups.expression(
+        ("decoded", source, name),
+        tree,
+        lambda f: f.sql(value),
+        lambda p, q, r: f"({value} * {p} + {q}) / {r}",
+    )
 
 
 _PLACE = {POSITION: column(POSITION)}
 
 
-def _rejection(source: Source, state: SourceState, undeclared: Sequence[str]) -> str:
-    def inside(region: Tree) -> str:
-        return sql.predicate(region, state.types, _PLACE)
+def _rejection(source: Source, state: SourceState, undeclared: Sequence[str], lookups: Lookups) -> str:
+    def has(name: str, wanted: Presence) -> str | None:
+        """Whether a row's presence of an attribute is the wanted one; `None` where that is so nowhere."""
+        tree = state.placed_present.get(name, ABSENT)
+        if wanted not in regions.leaves(tree):
+            return None
+        purpose = ("present", source.name, name, wanted)
+        return lookups.expression(purpose, tree, lambda leaf: "true" if leaf is wanted else "false")
 
     cases = [f"WHEN {column(CORRUPT)} IS NOT NULL THEN 'RQ301'"]
     for attribute in source.attributes:
         name = column(attribute.name)
-        if not attribute.optional:
-            there = _where(state, attribute.name, lambda leaf: leaf is PRESENT)
-            if there is not False:
-                cases.append(f"WHEN {name} IS NULL AND {inside(there)} THEN 'RQ302'")
+        if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:
+            cases.append(f"WHEN {name} IS NULL AND {there} THEN 'RQ302'")
         if attribute.domain is not None:
             members = regions.union(
                 attribute.domain_members(), regions.complement(regions.defined(attribute.name))
             )
-            cases.append(f"WHEN NOT {inside(members)} THEN 'RQ303'")
+            declared = lookups.predicate(("domain", source.name, attribute.name), members)
+            cases.append(f"WHEN NOT {declared} THEN 'RQ303'")
     for name in state.types:
-        absent = _where(state, name, lambda leaf: leaf is ABSENT)
-        if absent is not False:
-            cases.append(f"WHEN {column(name)} IS NOT NULL AND {inside(absent)} THEN 'RQ304'")
+        if (absent := has(name, ABSENT)) is not None:
+            cases.append(f"WHEN {column(name)} IS NOT NULL AND {absent} THEN 'RQ304'")
     if state.placed_closed is not False:
-        cases.append(f"WHEN {inside(state.placed_closed)} THEN 'RQ305'")
+        closed = lookups.predicate(("closed", source.name), state.placed_closed)
+        cases.append(f"WHEN {closed} THEN 'RQ305'")
     cases += [f"WHEN {column(name)} IS NOT NULL THEN 'RQ306'" for name in undeclared]
     return f"CASE {' '.join(cases)} END"
 
 
-def _where(state: SourceState, name: str, wanted: Callable[[Presence], bool]) -> Tree:
-    return regions.map_leaves(state.placed_present.get(name, ABSENT), wanted)
-
-
-def tally(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
+def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
     """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted.
 
     One Spark job; only counters reach the driver.
     """
-    counted = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
-    counted += [F.count_if(F.col(REJECT) == code).alias(code) for code in CODES]
+    counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
+    counts += [F.count_if(F.col(REJECT) == code).alias(code) for code in CODES]
     if heartbeat is not None:
         name, type_ = column(heartbeat[0]), heartbeat[1]
         axis = f"unix_micros({name})" if type_.name == "timestamp" else name
-        counted.append(F.max(F.expr(f"CASE WHEN `{REJECT}` IS NULL THEN {axis} END")).alias("greatest"))
-    row = frame.agg(*counted).first()
+        counts.append(F.max(F.expr(f"CASE WHEN `{REJECT}` IS NULL THEN {axis} END")).alias("greatest"))
+    row = frame.agg(*counts).first()
     assert row is not None
     greatest = row["greatest"] if heartbeat is not None else None
     rejected = {code: row[code] for code in CODES if row[code]}

@@ -93,10 +93,7 @@ def start(
     """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
     plan = apply(plan, options)
     check_paths(plan)
-    try:
-        session = spark or local_session(f"cedilla {plan.name}", options.master, options.conf)
-    except JavaMissing as missing:
-        raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+    session = spark or open_session(plan, options)
     check_functions(plan)
     files = Files(session)
     for source in plan.sources:
@@ -108,9 +105,25 @@ def start(
             )
     checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
     executor = Executor(
-        session, plan, functions, checkpoint, files, options.files_per_epoch, on_report, on_epoch
+        session,
+        plan,
+        functions,
+        checkpoint,
+        files,
+        options.files_per_epoch,
+        on_report,
+        on_epoch,
+        options.conf,
     )
     _drive(session, plan, executor, options)
+
+
+def open_session(plan: Plan, options: Options) -> SparkSession:
+    """The Spark session for a plan. Raises `DiagnosticError` RQ403 where there is no Java."""
+    try:
+        return local_session(f"cedilla {plan.name}", options.master, options.conf)
+    except JavaMissing as missing:
+        raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
 
 
 def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options) -> None:

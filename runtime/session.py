@@ -23,7 +23,11 @@ _SETTINGS = {
     # Outputs are read in the order of their names: nothing else may lie beside them.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # What Spark writes by itself has no statistics, and others have given it up.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "lz4_raw",
+    # Costs some messages to the JVM per call, and would point into generated code.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.files.openCostInBytes": str(4 << 20),
 }
 

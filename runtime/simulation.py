@@ -91,7 +91,10 @@ def _check(plan: Plan) -> None:
     for node in (*plan.sources, *plan.emits):
         if node.format != "json":
             message = f"`{node.format}` cannot be simulated: only JSON Lines are"
-            raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span)])
+            hint = (
+                "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
+            )
+            raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span, help=hint)])
     for source in plan.sources:
         if not Path(source.path).exists():
             message = f"the folder {source.path} of `{source.name}` does not exist"

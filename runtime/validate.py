@@ -35,13 +35,24 @@ class Verdict:
 def stream_lines(path: str) -> Iterator[Line]:
     """The lines of a stream: a file, a folder, or `-`, one after the other.
 
-    Raises `DiagnosticError` RQ410 where there is none.
+    Raises `DiagnosticError` RQ410 where there is none, or a file is Parquet.
     """
+    files = files_of(path)
     if path != "-" and not Path(path).exists():
-        message = f"the stream {path} does not exist"
-        hint = "a file in JSON Lines, a folder of such files, or `-`"
-        raise DiagnosticError([Diagnostic("RQ410", "error", message, help=hint)])
-    return chain.from_iterable(map(lines_of, files_of(path)))
+        raise _no_stream(f"the stream {path} does not exist")
+    for file in files if path != "-" else ():
+        with file.open("rb") as stream:
+            if stream.read(len(_PARQUET)) == _PARQUET:
+                raise _no_stream(f"{file} is Parquet, and only JSON Lines are read here")
+    return chain.from_iterable(map(lines_of, files))
+
+
+_PARQUET = b"PAR1"
+
+
+def _no_stream(message: str) -> DiagnosticError:
+    hint = "a file in JSON Lines, a folder of such files, or `-`"
+    return DiagnosticError([Diagnostic("RQ410", "error", message, help=hint)])
 
 
 def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:

@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
+from pyspark.sql import SparkSession
 
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.types import Type
 from cedilla.runtime.decoder import Decoder, is_tuple
 from cedilla.runtime.executor import Function
 from cedilla.runtime.lines import files_of, lines_of
 from cedilla.runtime.naive import Row, control
 from cedilla.runtime.options import Options, apply
-from cedilla.runtime.program import start
+from cedilla.runtime.program import open_session, start
 from cedilla.runtime.reference import Output, read_value
 from cedilla.runtime.simulation import replay
+from cedilla.runtime.sources.formats import FORMATS
 
 _DIGITS = 9
 
@@ -60,6 +62,7 @@ def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> l
 
     Raises `DiagnosticError` where the input ends the query.
     """
+    plan = apply(plan, options)
     expected: dict[str, list[Row]] = {emit.name: [] for emit in plan.emits}
     types: dict[str, Mapping[str, Type]] = {}
 
@@ -67,17 +70,54 @@ def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> l
         for name, output in outputs.items():
             expected[name] += output.canonical
 
-    final = replay(plan, options, lambda line, code: None, gather)
-    for emit in plan.emits:
-        types[emit.name] = final[emit.relation].types
     with tempfile.TemporaryDirectory() as folder:
         sinks = {emit.name: f"{folder}/out/{emit.name}" for emit in plan.emits}
-        aside = evolve(options, once=True, checkpoint=f"{folder}/checkpoint", sinks=sinks)
-        start(apply(plan, aside), functions, aside, lambda report: None)
+        aside = Options(
+            once=True,
+            checkpoint=f"{folder}/checkpoint",
+            sinks=sinks,
+            files_per_epoch=options.files_per_epoch,
+            master=options.master,
+            conf=options.conf,
+        )
+        binary = any(node.format == _BINARY for node in (*plan.sources, *plan.emits))
+        spark = open_session(plan, aside) if binary else None
+        final = replay(_as_json(spark, plan, f"{folder}/in"), Options(), lambda line, code: None, gather)
+        for emit in plan.emits:
+            types[emit.name] = final[emit.relation].types
+        start(apply(plan, aside), functions, aside, lambda report: None, spark)
+        outputs = _as_json(spark, apply(plan, aside), f"{folder}/again").emits
         return [
-            _verdict(name, decoded(sinks[name], types[name]), rows, types[name])
-            for name, rows in expected.items()
+            _verdict(emit.name, decoded(emit.path, types[emit.name]), expected[emit.name], types[emit.name])
+            for emit in outputs
         ]
+
+
+_BINARY = "parquet"
+
+
+def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
+    """The plan over copies in JSON Lines of what is in Parquet, as far as that is there."""
+
+    def copied(node: Source | Emit) -> Source | Emit:
+        if spark is None or node.format != _BINARY:
+            return node
+        copy = f"{folder}/{node.name}" if Path(node.path).exists() else node.path
+        if copy != node.path:
+            _copy(spark, node.path, Path(copy))
+        return evolve(node, format="json", path=copy)
+
+    return evolve(plan, sources=list(map(copied, plan.sources)), emits=list(map(copied, plan.emits)))
+
+
+def _copy(spark: SparkSession, path: str, folder: Path) -> None:
+    """The rows of a stream in Parquet as lines of JSON, file by file; small streams only, as the driver takes all."""
+    folder.mkdir(parents=True)
+    files = FORMATS[_BINARY].discover(spark, path)
+    rows = FORMATS[_BINARY].lines(spark, files).orderBy("file", "ordinal").collect()
+    for number, file in enumerate(files):
+        lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)
+        (folder / f"{number:09d}.jsonl").write_text(lines, encoding="utf-8")
 
 
 def _shown(row: Row) -> str:

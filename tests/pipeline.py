@@ -29,6 +29,8 @@ class Run:
     root: Path
     query: str
     reports: list[EpochReport] = field(factory=list[EpochReport])
+    conf: Mapping[str, str] = field(factory=dict[str, str])
+    """Spark's settings that a user would have chosen."""
     _batch: int = 0
     _count: int = 0
 
@@ -65,6 +67,7 @@ class Run:
             files,
             files_per_epoch,
             self.reports.append,
+            conf=self.conf,
         )
 
     def files(self, executor: Executor) -> dict[str, list[InputFile]]:

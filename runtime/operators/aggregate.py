@@ -49,6 +49,9 @@ class AggregateDataflow(Dataflow):
         return early or e.newly_closed(operator.name) is not False
 
     def keeps(self, e: Epoch, operator: Aggregate, attribute: str) -> Iterable[Kept]:
+        if attribute in operator.by:
+            yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
+            return
         (source,) = e.inputs(operator.name)
         function = operator.results(source)[attribute].how
         rows = e.state.read(operator.name)

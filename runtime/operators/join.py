@@ -34,9 +34,16 @@ class JoinDataflow(Dataflow):
         new = [
             frame if e.is_busy(i) else None for frame, i in zip((left, right), operator.inputs, strict=True)
         ]
-        pairs = met(old[0], new[0], old[1], new[1], operator.on)
-        for key, rows, purged in zip(keys, new, operator.purge(e.inputs(operator.name)), strict=True):
+        purges = operator.purge(e.inputs(operator.name))
+        # What is new on one side meets the other side's tuples, twice if there are old and new ones, and is kept.
+        there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
+        uses = (any(there[1]) + (purges[0] is not True), sum(there[0]) + (purges[1] is not True))
+        new = [None if r is None else e.reused(r, times) for r, times in zip(new, uses, strict=True)]
+        for key, rows, purged in zip(keys, new, purges, strict=True):
             e.keep(key, rows, purged)
+        # Once the new tuples are computed Spark knows how few they are, and lets them come to the old ones.
+        e.state.finish(*keys)
+        pairs = met(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
@@ -202,8 +209,8 @@ class FilteringDataflow(Dataflow):
         """The left tuples by whether they have a match; what later epochs need is kept."""
         waiting, known = (e.state.read(f"{operator.name}.{side}") for side in SIDES)
         busy = [e.is_busy(name) for name in operator.inputs]
-        fresh = keys_of(right, operator) if busy[1] else None
-        tuples = apart(operator, waiting, left if busy[0] else None, known, fresh)
+        fresh = e.reused(keys_of(right, operator), 2) if busy[1] else None
+        tuples = apart(operator, waiting, e.reused(left, 2) if busy[0] else None, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, f"{operator.name}.left", tuples, purged[0])
         keep_keys(e, f"{operator.name}.right", fresh, purged[1])

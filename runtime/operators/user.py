@@ -45,8 +45,9 @@ class UserDataflow(Dataflow):
         """All tuples of the groups that this epoch closes, of each input; those of open groups are kept."""
         passing, purged = _closing(e, operator), operator.closed_groups(e.inputs(operator.name))
         given: list[DataFrame] = []
-        for side, new in enumerate(_plain(frame) for frame in frames):
+        for side, frame in enumerate(frames):
             busy, key = e.is_busy(operator.inputs[side]), _key(operator, side)
+            new = e.reused(_plain(frame), 2 if busy else 0)
             old = e.state.read(key)
             e.keep(key, new if busy else None, purged)
             every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]

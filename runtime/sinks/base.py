@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.announce import Markers
-from cedilla.runtime.files import Files, name_of
+from cedilla.runtime.files import Files, FoundFile, name_of
 
 _STAGING = "_staging"
 
@@ -53,12 +54,12 @@ class FolderSink(Sink):
         """Write tuples into a new folder, as files that in the order of their names hold them in their order."""
 
     @abstractmethod
-    def accent(self, text: str) -> str:
-        """An accent in the wire format as a line of a file."""
+    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
+        """Write a file of markers in the wire format; `kind`: accent or punctuation."""
 
-    @abstractmethod
-    def punctuation(self, text: str) -> str:
-        """A punctuation in the wire format as a line of a file."""
+    def holds_rows(self, file: FoundFile) -> bool:
+        """Whether a file that `write` has left is more than an empty one."""
+        return file.length > 0
 
     def _staged(self, number: int) -> str:
         return f"{self._path}/{_STAGING}/{epoch_name(number)}"
@@ -71,7 +72,7 @@ class FolderSink(Sink):
             return
         aside = f"{staged}/_tuples"
         self.write(tuples, aside)
-        written = [file for file in self._files.list(aside) if file.length]
+        written = [file for file in self._files.list(aside) if self.holds_rows(file)]
         for index, file in enumerate(written):
             self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
         self._files.delete(aside if written else staged)
@@ -79,16 +80,15 @@ class FolderSink(Sink):
     def stage_markers(self, number: int, markers: Markers) -> None:
         """Write an epoch's markers aside, beside its tuples."""
         staged = self._staged(number)
-        for name, line, texts in (
-            ("0-adds", self.accent, markers.adds),
-            ("2-punctuations", self.punctuation, markers.punctuations),
-            ("3-alters", self.accent, markers.alters),
-            ("4-drops", self.accent, markers.drops),
+        for name, kind, texts in (
+            ("0-adds", "accent", markers.adds),
+            ("2-punctuations", "punctuation", markers.punctuations),
+            ("3-alters", "accent", markers.alters),
+            ("4-drops", "accent", markers.drops),
         ):
             if texts:
                 self._files.make(staged)
-                lines = "".join(line(text) + "\n" for text in texts)
-                self._files.write(f"{staged}/{name}.{self.extension}", lines)
+                self.write_markers(f"{staged}/{name}.{self.extension}", kind, texts)
 
     def publish(self, number: int) -> None:
         """Make a committed epoch visible. Done again after a crash, it changes nothing."""
@@ -100,3 +100,19 @@ class FolderSink(Sink):
     def check_fresh(self) -> bool:
         """Whether no epoch was ever published here."""
         return not self._files.folders(self._path, "epoch=")
+
+
+class TextSink(FolderSink):
+    """An output folder of texts, where a marker is a line."""
+
+    @abstractmethod
+    def accent(self, text: str) -> str:
+        """An accent in the wire format as a line of a file."""
+
+    @abstractmethod
+    def punctuation(self, text: str) -> str:
+        """A punctuation in the wire format as a line of a file."""
+
+    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
+        line = self.accent if kind == "accent" else self.punctuation
+        self._files.write(path, "".join(line(text) + "\n" for text in texts))

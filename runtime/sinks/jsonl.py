@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.sinks.base import FolderSink
+from cedilla.runtime.sinks.base import TextSink
 
 
-class JsonLinesSink(FolderSink):
+class JsonLinesSink(TextSink):
     """A tuple is an object, a marker an object with one key."""
 
     extension: ClassVar[str] = "jsonl"

@@ -10,10 +10,10 @@ from pyspark.sql.types import ArrayType, StringType, StructField, TimestampType
 
 from cedilla.compiler.types import column, quote
 from cedilla.runtime import xmltext
-from cedilla.runtime.sinks.base import FolderSink
+from cedilla.runtime.sinks.base import TextSink
 
 
-class XmlSink(FolderSink):
+class XmlSink(TextSink):
     """One element a line, and none around them all: tuples are written by several tasks."""
 
     extension: ClassVar[str] = "xml"

@@ -31,10 +31,20 @@ _INLINE_FILES = 64
 
 @frozen
 class InputFile:
-    """A file: its path, and the same as Spark's `_metadata.file_path` writes it."""
+    """A file: its path, the same as Spark's `_metadata.file_path` writes it, its length in bytes."""
 
     path: str
     uri: str
+    length: int = 0
+
+
+@frozen
+class Scan:
+    """What a first look at files has found: markers in stream order, and how many tuples there are, rejected ones
+    too; `None` where that is not known without reading them."""
+
+    markers: tuple[MarkerLine, ...]
+    tuples: int | None = None
 
 
 class Format(ABC):
@@ -42,6 +52,8 @@ class Format(ABC):
 
     malformed: ClassVar[str]
     """Why a tuple is rejected with RQ301, in words."""
+    columnar: ClassVar[bool] = False
+    """Whether a pass over some of the columns costs much less than one over all."""
 
     def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
         """The files of a folder in stream order: by modification time, then by name."""
@@ -49,7 +61,7 @@ class Format(ABC):
         return in_order(listing.selectExpr(*_LISTED).collect())
 
     def arriving(self, spark: SparkSession, path: str) -> DataFrame:
-        """A streaming DataFrame of the files that appear in a folder: path, uri, modified.
+        """A streaming DataFrame of the files that appear in a folder: path, uri, modified, length.
 
         However old they are: a file that is moved into place keeps its modification time, and by default Spark
         passes over what is a week older than the newest file.
@@ -64,6 +76,11 @@ class Format(ABC):
         Columns: the attributes of `types`; `$accent` and `$punctuation`, not null in markers; `$corrupt`, the
         text where the row cannot be read; `$file`, as `InputFile.uri`; `$position`, its place.
         """
+
+    def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
+        """A first look at files. A format may overlook markers that are written in an unusual way if it counts
+        tuples: the count then is wrong, and `markers` is asked instead."""
+        return Scan(tuple(self.markers(spark, files)))
 
     @abstractmethod
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
@@ -83,16 +100,16 @@ class Format(ABC):
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified")
+_LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified", "length")
 
 
 def in_order(listed: Iterable[Row]) -> list[InputFile]:
-    """Files in stream order; rows of path, uri, modified.
+    """Files in stream order; rows of path, uri, modified, length.
 
     By modification time, then by name; the files of another query's output by name alone, as they are written
     aside in another order (design, section 6).
     """
-    return [InputFile(r["path"], r["uri"]) for r in sorted(listed, key=_place)]
+    return [InputFile(r["path"], r["uri"], r["length"]) for r in sorted(listed, key=_place)]
 
 
 def _place(row: Row) -> tuple[int, str]:
@@ -102,15 +119,23 @@ def _place(row: Row) -> tuple[int, str]:
 # --- places --------------------------------------------------------------------------------------------------
 
 
-def placed(spark: SparkSession, frame: DataFrame, files: Sequence[InputFile], inside: str) -> DataFrame:
-    """The frame with `$position`; `inside`: SQL that orders the rows of one file, a number below 2^47."""
-    if len(files) <= _INLINE_FILES:
-        cases = " ".join(f"WHEN {quote(file.uri)} THEN {i}L" for i, file in enumerate(files))
-        number = f"CASE {column(FILE)} {cases} END" if len(files) > 1 else "0L"
+def placed(
+    spark: SparkSession,
+    frame: DataFrame,
+    files: Sequence[InputFile],
+    inside: str,
+    numbers: Sequence[int] | None = None,
+) -> DataFrame:
+    """The frame with `$position`; `inside`: SQL that orders the rows of one file, a number below 2^47.
+
+    `numbers`: those of the files in the slice, where the frame has some of its files only.
+    """
+    numbered = list(zip(numbers or range(len(files)), (file.uri for file in files), strict=True))
+    if len(numbered) <= _INLINE_FILES:
+        cases = " ".join(f"WHEN {quote(uri)} THEN {i}L" for i, uri in numbered)
+        number = f"CASE {column(FILE)} {cases} END" if len(numbered) > 1 else f"{numbered[0][0]}L"
     else:
-        numbers = spark.createDataFrame(
-            [(file.uri, i) for i, file in enumerate(files)], "`$file` STRING, `$number` BIGINT"
-        )
-        frame = frame.join(F.broadcast(numbers), FILE)
+        known = spark.createDataFrame(numbered, "`$number` BIGINT, `$file` STRING")
+        frame = frame.join(F.broadcast(known), FILE)
         number = "`$number`"
-    return frame.withColumn(POSITION, F.expr(f"shiftleft({number}, 47) + {inside}")).drop("$number")
+    return frame.selectExpr("*", f"shiftleft({number}, 47) + {inside} AS `{POSITION}`").drop("$number")

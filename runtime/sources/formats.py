@@ -2,7 +2,8 @@
 
 from cedilla.runtime.sources.base import Format
 from cedilla.runtime.sources.jsonl import JsonLines
+from cedilla.runtime.sources.parquet import Parquet
 from cedilla.runtime.sources.xml import Xml
 
-FORMATS: dict[str, Format] = {"json": JsonLines(), "xml": Xml()}
+FORMATS: dict[str, Format] = {"json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
 """The same names as `cedilla.compiler.planner.FORMATS`."""

@@ -19,8 +19,8 @@ class MarkerLine:
     """A marker as it was read, with its place in the slice.
 
     `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
-    may say what is wrong and what mends it. `translate`: the text in the wire format, over the attributes that
-    exist where the marker stands; `None` where `text` is that.
+    may say what is wrong and what mends it, and `code` what kind of complaint that is. `translate`: the text in
+    the wire format, over the attributes that exist where the marker stands; `None` where `text` is that.
     """
 
     kind: str
@@ -28,6 +28,7 @@ class MarkerLine:
     position: int
     translate: Callable[[Types], str] | None = field(default=None, eq=False)
     problem: tuple[str, str] | None = None
+    code: str = "RQ212"
 
     @property
     def file(self) -> int:

@@ -242,14 +242,10 @@ def test_an_epoch_of_many_files_is_in_order_by_their_names(spark: SparkSession, 
     """
     random = Random(5)
     rows: list[Item] = [{"v": random.randrange(10_000), "w": float(i)} for i in range(6000)]
-    run = Run(spark, tmp_path, text)
+    run = Run(spark, tmp_path, text, conf={"spark.sql.shuffle.partitions": "2"})
     run.write("r", [*rows[:4000], {"$punctuation": "[v > 5000]"}])
     run.write("r", [*(r for r in rows[4000:] if r["v"] <= 5000), {"$punctuation": "[]"}])
-    spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
-    try:
-        run.process(files_per_epoch=1)
-    finally:
-        spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
+    run.process(files_per_epoch=1)
     came = [r for i, r in enumerate(rows) if (i < 4000 or r["v"] <= 5000) and r["w"] > 1]
     found = [(i["v"], i["u"]) for i in run.output("project") if "v" in i]
     assert found == [(r["v"], r["w"] * 2) for r in sorted(came, key=lambda r: -r["v"])]

@@ -52,7 +52,7 @@ def prepared(spark: SparkSession, root: Path, seed: int) -> Run:
 
 
 PLACES_TO_DIE: dict[str, tuple[Any, str, bool]] = {
-    "before the tuples are counted": (intake, "tally", False),
+    "before the tuples are read": (intake, "read", False),
     "while state is written": (StateStore, "append", True),
     "before tuples are staged": (JsonLinesSink, "stage", False),
     "after tuples are staged": (JsonLinesSink, "stage", True),

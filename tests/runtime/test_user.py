@@ -14,6 +14,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.epoch import Epoch
 from cedilla.runtime.files import Files
+from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.operators.user import check_functions, look_beside
 from cedilla.runtime.state import StateStore
 from tests.pipeline import Run
@@ -239,7 +240,7 @@ def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFr
     """What the function of `out` gives for one tuple; planned, but nothing is computed yet."""
     frame = spark.sql("SELECT 1L AS ts, 2 AS s, 3D AS t")
     frame = frame.selectExpr("*", "1 AS `$order`") if plan.ordered else frame
-    state = StateStore(spark, Files(spark), str(root / "state"))
+    state = StateStore(spark, Files(spark), str(root / "state"), Jobs())
     with ExitStack() as cached:
         e = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
         yield e.user("out", frame)

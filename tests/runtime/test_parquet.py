@@ -1,0 +1,494 @@
+"""Parquet as source and sink: markers between rows, files that differ, what is wrong, pruning, chains of queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import intake
+from cedilla.runtime.announce import Markers
+from cedilla.runtime.cli import main
+from cedilla.runtime.files import Files
+from cedilla.runtime.load import load
+from cedilla.runtime.options import Options
+from cedilla.runtime.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.sinks.parquet import ParquetSink
+from cedilla.runtime.sources.base import Scan
+from cedilla.runtime.sources.parquet import Parquet
+from cedilla.runtime.verify import verify
+from tests.pipeline import Run
+from tests.stream import Item, complaints, decode, is_tuple
+
+COLUMNS = "ts BIGINT, s INT, t DOUBLE, note STRING, `$accent` STRING, `$punctuation` STRING"
+READINGS = """
+stream r(ts: long, s: int, t: double, note?: string) from parquet "in" punctuated on ts;
+emit r to FORMAT "out";
+"""
+
+
+def save(frame: DataFrame, path: Path, **options: str) -> Path:
+    """A frame as one Parquet file; files are ordered by their names, numbers."""
+    aside = path.with_name(f"_{path.name}")
+    frame.coalesce(1).write.options(**options).parquet(str(aside))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (part,) = aside.glob("part-*")
+    part.rename(path)
+    aside.rmdir()
+    os.utime(path, (int(path.stem), int(path.stem)))
+    return path
+
+
+def put(run: Run, number: int, items: Sequence[Item], columns: str = COLUMNS, **options: str) -> Path:
+    """A file of the source `r`."""
+    rows = [dict(item) for item in items]
+    path = run.root / "in" / "r" / f"{number}.parquet"
+    return save(run.spark.createDataFrame(rows, columns), path, **options)  # type: ignore[arg-type]
+
+
+def rows_of(spark: SparkSession, path: Path) -> list[Item]:
+    """The rows of a file as it has them, without what is null."""
+    rows = spark.read.parquet(str(path)).collect()
+    return [{name: v for name, v in row.asDict().items() if v is not None} for row in rows]
+
+
+def items_of(spark: SparkSession, folder: Path) -> list[Item]:
+    """The stream that an output folder holds."""
+    return [item for file in sorted(folder.glob("epoch=*/*")) for item in rows_of(spark, file)]
+
+
+def named(folder: Path) -> list[str]:
+    return [re.sub("-0000.", "", file.name) for file in sorted(folder.glob("epoch=*/*"))]
+
+
+# --- markers and their places ---
+
+
+def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Over several row groups, and files with and without the marker columns; an Add of what was dropped cuts
+    the epoch inside a file."""
+    count, altered, closed = 20_000, 7_001, 12_345
+    file = save(
+        spark.range(count).selectExpr(
+            "id AS ts",
+            "CAST(id % 3 AS INT) AS s",
+            f"IF(id < {altered}, 1D, 33.8D) AS t",
+            f"IF(id = {altered}, '[[alter(t, y -> y * 9/5 + 32)]]', NULL) AS `$accent`",
+            f"IF(id = {closed}, '[ts <= {closed}]', NULL) AS `$punctuation`",
+        ),
+        tmp_path / "in" / "r" / "1.parquet",
+        **{"parquet.block.size": "20000", "parquet.block.size.row.check.min": "100"},
+    )
+    groups = spark.read.parquet(str(file)).selectExpr("count(*)", "max(_metadata.row_index)").first()
+    assert groups is not None
+    assert tuple(groups) == (count, count - 1)
+    assert _row_groups(spark, file) > 3
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    put(
+        run, 2, [{"ts": 9, "s": 0, "t": 33.8}, {"ts": count, "s": 0, "t": 33.8}], "ts BIGINT, s INT, t DOUBLE"
+    )
+    put(
+        run,
+        3,
+        [
+            {"ts": count + 1, "s": 1, "t": 33.8, "note": "a"},
+            {"$accent": "[[-(note)]]"},
+            {"ts": count + 2, "s": 1, "t": 33.8},
+            {"$accent": "[[s = 1, +(note: string)]]"},
+            {"ts": count + 3, "s": 1, "t": 33.8, "note": "b"},
+            {"ts": count + 4, "s": 2, "t": 33.8, "note": "not yet"},
+        ],
+    )
+    executor = run.process()
+    output = run.output("r")
+    rows = decode(output)
+    assert len(rows) == (count - 2) + 1 + 3
+    assert {round(float(row["t"]), 9) for row in rows} == {1.0}
+    assert [row["note"] for row in rows if "note" in row] == ["a", "b"]
+    assert list(complaints(output, {"ts", "s", "t", "note"})) == []
+    assert executor.last.epoch == 1
+    found = [
+        (r["code"], Path(r["position"]["file"]).name, r["position"]["line"]) for r in run.quarantine("r")
+    ]
+    assert sorted(found) == [("RQ304", "3.parquet", 5), ("RQ305", "2.parquet", 0)]
+    (late,) = (r["raw"] for r in run.quarantine("r") if r["code"] == "RQ305")
+    assert json.loads(late) == {"ts": 9, "s": 0, "t": 33.8}
+
+
+def _row_groups(spark: SparkSession, file: Path) -> int:
+    jvm: Any = spark._jvm
+    conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    parquet = jvm.org.apache.parquet.hadoop
+    opened = parquet.ParquetFileReader.open(
+        parquet.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(str(file)), conf)
+    )
+    try:
+        return int(opened.getRowGroups().size())
+    finally:
+        opened.close()
+
+
+def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """All before them is committed; once they are mended the run goes on there."""
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    rows: list[Item] = [{"ts": n, "s": 1, "t": 1.0} for n in range(8)]
+    folder = tmp_path / "in" / "r"
+    put(run, 1, [rows[0], {"$accent": "[[+(t: double)]]"}, rows[1]])
+    whole = put(run, 3, [rows[2], rows[3]]).read_bytes()
+    put(run, 5, [rows[5]], "ts BIGINT, s INT, t DOUBLE, `$accent` BIGINT")
+    put(run, 6, [rows[6]])
+    for name, content in (("2", b"x"), ("3", whole[:-20]), ("4", b'{"ts": 4}\n' * 9)):
+        (folder / f"{name}.parquet").write_bytes(content)
+        os.utime(folder / f"{name}.parquet", (int(name), int(name)))
+
+    def ends(code: str, note: str) -> list[int]:
+        with pytest.raises(DiagnosticError) as caught:
+            run.process()
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == code
+        assert re.search(note, diagnostic.notes[-1])
+        assert "Traceback" not in diagnostic.message
+        assert "at org." not in diagnostic.message
+        return sorted(row["ts"] for row in run.output("r") if is_tuple(row))
+
+    assert ends("RQ205", r"/in/r/1.parquet:1: \[\[\+\(t: double\)\]\]$") == [0]
+    put(run, 1, [rows[0], {"$accent": "[[-(note)]]"}, rows[1]])
+    assert ends("RQ414", "/in/r/2.parquet:0: .*not a Parquet file") == [0, 1]
+    put(run, 2, [])
+    assert ends("RQ414", "/in/r/3.parquet:0: .*not a Parquet file") == [0, 1]
+    (folder / "3.parquet").write_bytes(whole)
+    assert ends("RQ414", "/in/r/4.parquet:0: .*not a Parquet file") == [0, 1, 2, 3]
+    put(run, 4, [rows[4]])
+    assert ends("RQ414", r"/in/r/5.parquet:0: its column `\$accent` is bigint") == [0, 1, 2, 3, 4]
+    put(run, 5, [rows[5]])
+    run.process()
+    assert sorted(row["ts"] for row in run.output("r") if is_tuple(row)) == list(range(7))
+    assert run.quarantine("r") == []
+
+
+def test_empty_folders_and_files_are_fine(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "parquet"))
+    assert run.process().last.epoch == -1
+    run = Run(spark, tmp_path / "2", READINGS.replace("FORMAT", "parquet"))
+    put(run, 1, [])
+    assert run.process().last.epoch == 0
+    assert not (tmp_path / "2" / "out").exists()
+
+
+# --- columns and types ---
+
+TYPED = """
+stream r(k: long, i?: int, l?: long, d?: double, m?: decimal(6, 2), s?: string, at?: timestamp, day?: date)
+  from parquet "in";
+emit r to json "out";
+"""
+
+
+def typed(run: Run, number: int, **columns: str) -> Path:
+    """A file of one row for each value, whose columns are given as SQL."""
+    frame = run.spark.sql(f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in columns.items())}")
+    return save(frame, run.root / "in" / "r" / f"{number}.parquet")
+
+
+def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
+    """What is wider is read; what does not fit is rejected with its row, and never null without a word."""
+    run = Run(spark, tmp_path, TYPED)
+    good: dict[int, tuple[dict[str, str], Item]] = {
+        1: ({"i": "7Y", "l": "7", "d": "7", "m": "7S"}, {"i": 7, "l": 7, "d": 7.0, "m": 7.0}),
+        2: ({"i": "7L", "d": "7L", "m": "7L"}, {"i": 7, "d": 7.0, "m": 7.0}),
+        3: ({"d": "CAST(0.5 AS FLOAT)", "m": "1.5000"}, {"d": 0.5, "m": 1.5}),
+        4: ({"l": "CAST(7 AS DECIMAL(20, 0))", "d": "0.25"}, {"l": 7, "d": 0.25}),
+        5: ({"s": "8"}, {"s": "8"}),
+        6: ({"s": "array(1, 2)"}, {"s": "[1,2]"}),
+        7: ({"s": "CAST('é' AS BINARY)"}, {"s": "é"}),
+        8: ({"at": "TIMESTAMP_NTZ'2013-01-31 01:02:03'"}, {"at": "2013-01-31T01:02:03.000Z"}),
+        9: ({"day": "DATE'1000-01-31'", "at": "TIMESTAMP'1000-01-31 00:00:00'"},
+            {"day": "1000-01-31", "at": "1000-01-31T00:00:00.000Z"}),
+        10: ({"d": "CAST(NULL AS STRING)", "i": "CAST(NULL AS DOUBLE)"}, {}),
+    }  # fmt: skip
+    bad: dict[int, dict[str, str]] = {
+        11: {"d": "'12.5'"},
+        12: {"i": "3000000000L"},
+        13: {"l": "1.0D"},
+        14: {"m": "1.005"},
+        15: {"m": "10000L"},
+        16: {"at": "'2013-01-31'"},
+        17: {"s": "unhex('ff')"},
+        18: {"day": "true"},
+        19: {"l": "CAST(1.5 AS DECIMAL(4, 1))"},
+    }
+    for number, columns in {**{n: c for n, (c, _) in good.items()}, **bad}.items():
+        typed(run, number, k=f"{number}L", **columns)
+    run.process()
+    output = {row["k"]: row for row in run.output("r")}
+    assert output == {number: {"k": number, **values} for number, (_, values) in good.items()}
+    rejected = {json.loads(r["raw"])["k"]: r for r in run.quarantine("r")}
+    assert {number: r["code"] for number, r in rejected.items()} == dict.fromkeys(bad, "RQ301")
+    assert json.loads(rejected[11]["raw"]) == {"k": 11, "d": "12.5"}
+    assert {r["reason"] for r in rejected.values()} == {"a value is not of its attribute's type"}
+
+
+@pytest.mark.parametrize("drift", ["ignore", "infer", "quarantine"])
+def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, drift: str) -> None:
+    run = Run(spark, tmp_path, f"set drift = {drift};" + TYPED)
+    typed(run, 1, k="1L", new="1Y", at2="TIMESTAMP'2013-01-31 00:00:00'")
+    typed(run, 2, k="2L", new="CAST(1.5 AS FLOAT)")
+    typed(run, 3, k="3L", many="array(1)")
+    typed(run, 4, k="4L")
+    run.process()
+    tuples = {row["k"]: row for row in run.output("r") if is_tuple(row)}
+    rejected = {json.loads(r["raw"])["k"]: r["code"] for r in run.quarantine("r")}
+    if drift == "ignore":
+        assert tuples == {k: {"k": k} for k in (1, 2, 3, 4)}
+        assert rejected == {}
+    elif drift == "quarantine":
+        assert tuples == {4: {"k": 4}}
+        assert rejected == {1: "RQ306", 2: "RQ306", 3: "RQ306"}
+    else:
+        assert tuples == {
+            1: {"k": 1, "new": 1.0, "at2": "2013-01-31T00:00:00.000Z"},
+            2: {"k": 2, "new": 1.5},
+            4: {"k": 4},
+        }
+        assert rejected == {3: "RQ306"}
+        added = sorted(i["$accent"] for i in run.output("r") if "$accent" in i)
+        assert added == ["[[+(at2: timestamp)]]", "[[+(new: double)]]"]
+
+
+# --- chains ---
+
+
+def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
+    """JSON to Parquet to JSON: the same stream, in columns that come and go with the accents; killed between
+    the epochs."""
+    declared = "(ts: long, l: string, t: double, at?: timestamp, day?: date, m?: decimal(6, 2))"
+    first = Run(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to parquet "o";')
+    rows: list[Item] = [
+        {"ts": 1, "l": ' "b"\n', "t": 1.5, "at": "2013-01-31T00:00:00.250Z", "day": "2013-01-31", "m": 1.25},
+        {"ts": 2, "l": "", "t": 1e300},
+        {"ts": 3, "l": "x", "t": -0.5, "p": 1 << 60},
+    ]
+    markers: list[Item] = [
+        {"$accent": '[[l = "x", +(p: long)]]'},
+        {"$punctuation": "[ts <= 2]"},
+        {"$accent": "[[alter(t, y -> y * 2)]]"},
+        {"$accent": '[[l = "x", -(p)]]'},
+        {"$accent": "[[-(at)]]"},
+    ]
+    first.write("r", rows[:2])
+    first.write("r", [markers[0], rows[2], *markers[1:]])
+    first.write("r", [{"$accent": '[[l = "3", +(q: long)]]'}, {"ts": 4, "l": "3", "t": 2.0, "q": 1}])
+    for epoch in range(3):
+        executor = first.executor()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(ParquetSink, "publish", lambda self, number: None)
+            executor.process(epoch, {"r": first.files(executor)["r"][epoch : epoch + 1]})
+    first.executor()
+    out = tmp_path / "1" / "out" / "r"
+    assert named(out) == [
+        "1-tuples.parquet",
+        *(
+            "0-adds.parquet",
+            "1-tuples.parquet",
+            "2-punctuations.parquet",
+            "3-alters.parquet",
+            "4-drops.parquet",
+        ),
+        *("0-adds.parquet", "1-tuples.parquet"),
+    ]
+    tuples = [spark.read.parquet(str(file)).schema for file in sorted(out.glob("*/1-tuples*"))]
+    assert [schema.names for schema in tuples] == [
+        ["ts", "l", "t", "at", "day", "m"],
+        ["ts", "l", "t", "at", "day", "m", "p"],
+        ["ts", "l", "t", "day", "m", "q"],
+    ]
+    types = {field.name: field.dataType.simpleString() for schema in tuples for field in schema.fields}
+    assert types == {"ts": "bigint", "l": "string", "t": "double", "at": "timestamp", "day": "date",
+                     "m": "decimal(6,2)", "p": "bigint", "q": "bigint"}  # fmt: skip
+    items = items_of(spark, out)
+    assert items[0] == {
+        **rows[0], "at": datetime(2013, 1, 31, 0, 0, 0, 250_000), "day": date(2013, 1, 31), "m": Decimal("1.25"),
+    }  # fmt: skip
+    merged = spark.read.option("mergeSchema", True).parquet(str(out))
+    assert set(merged.columns) == {*types, "$accent", "$punctuation", "epoch"}
+    assert merged.where("`$accent` IS NULL AND `$punctuation` IS NULL").count() == 4
+
+    second = Run(spark, tmp_path / "2", f'stream r{declared} from parquet "in"; emit r to json "o";')
+    (tmp_path / "2" / "in").mkdir(parents=True)
+    out.rename(tmp_path / "2" / "in" / "r")
+    executor = second.process(files_per_epoch=2)
+    assert second.quarantine("r") == []
+    output = second.output("r")
+    assert sorted(decode(output), key=_by_time) == [*rows, {"ts": 4, "l": "3", "t": 1.0, "q": 1}]
+    assert sorted(i["$accent"] for i in output if "$accent" in i) == sorted(
+        ['[[l = "3", +(q: long)]]', *(i["$accent"] for i in [markers[0], *markers[2:]])]
+    )
+    assert executor.last.sources["r"].closed == first.executor().last.sources["r"].closed
+
+
+def _by_time(row: Mapping[str, Any]) -> Any:
+    return row["ts"]
+
+
+def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> None:
+    """Several tasks write, each its file; none of them is empty."""
+    query = """
+    stream r(ts: long, t: double) from json "in";
+    lists := aggregate[collect(t) as all by ts](r);
+    emit lists to parquet "out";
+    """
+    run = Run(spark, tmp_path, query)
+    run.write("r", [*({"ts": n % 5, "t": float(n)} for n in range(20)), {"$punctuation": "[ts < 5]"}])
+    run.process()
+    rows = [i for i in items_of(spark, tmp_path / "out" / "lists") if "ts" in i]
+    assert sorted((i["ts"], sorted(i["all"])) for i in rows) == [
+        (n, [n, n + 5.0, n + 10, n + 15]) for n in range(5)
+    ]
+    sink = ParquetSink(Files(spark), str(tmp_path / "out2"), "r")
+    sink.stage(0, spark.range(8, numPartitions=4).where("id >= 2"))
+    sink.publish(0)
+    (epoch,) = (tmp_path / "out2").glob("epoch=*")
+    assert [file.name for file in sorted(epoch.iterdir())] == [f"1-tuples-0000{n}.parquet" for n in range(3)]
+    assert [row["id"] for file in sorted(epoch.iterdir()) for row in rows_of(spark, file)] == list(
+        range(2, 8)
+    )
+    sink.stage(1, spark.range(8).where("id > 8"))
+    sink.publish(1)
+    assert len(list((tmp_path / "out2").iterdir())) == 1
+    many = tuple(f'[[l = "é {n}", +(q: long)]]' for n in range(400))
+    sink.stage(2, None)
+    sink.stage_markers(2, Markers(adds=many, drops=many[:2]))
+    sink.publish(2)
+    (epoch,) = (tmp_path / "out2").glob("epoch=*2")
+    read = [rows_of(spark, epoch / name) for name in ("0-adds.parquet", "4-drops.parquet")]
+    assert read == [[{"$accent": text} for text in texts] for texts in (many, many[:2])]
+
+
+# --- what is read ---
+
+
+def test_pruned_columns_and_pushed_filters_reach_the_scan(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no accents in force on them, in the frame and in a run; of columns that are converted too, where Spark can
+    undo that."""
+    wide = ", ".join(f"c{n}?: double" for n in range(8))
+    text = f'stream r(ts: long, t: double, {wide}) from parquet "in";'
+    text += 'emit select[ts >= 50](project[ts, t](r)) to json "out";'
+    columns = [f"id * {n} AS c{n}" for n in range(8)]
+    folder = tmp_path / "in" / "r"
+    save(spark.range(100).selectExpr("id AS ts", "CAST(id AS DOUBLE) AS t", *columns), folder / "1.parquet")
+    save(
+        spark.range(100).selectExpr("CAST(id AS INT) AS ts", "CAST(id AS DOUBLE) AS t"), folder / "2.parquet"
+    )
+    run = Run(spark, tmp_path, text)
+    executor = run.executor()
+    source = executor.plan.source_of["r"]
+    form = Parquet()
+    files = form.discover(spark, source.path)
+    assert form.scan(spark, files) == Scan((), 200)
+    frame = intake.tuples(spark, source, executor.last.sources["r"], intake.Slice(form, tuple(files)))
+    plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
+    write = JsonLinesSink.write
+
+    def watched(sink: JsonLinesSink, tuples: DataFrame, folder: str) -> None:
+        plans.append(physical(tuples))
+        write(sink, tuples, folder)
+
+    monkeypatch.setattr(JsonLinesSink, "write", watched)
+    executor.process(0, {"r": files})
+    (emit,) = executor.plan.emits
+    assert len(run.output(emit.name)) == 100
+    assert len(plans) == 2
+    for plan in plans:
+        assert read_columns(plan) == ["ts:bigint,t:double", "ts:int,t:double"]
+        pushed = re.findall(r"PushedFilters: \[([^\]]*)\]", plan)
+        assert len(pushed) == 2
+        assert all("GreaterThanOrEqual(ts,50)" in each for each in pushed)
+
+
+def test_markers_read_their_columns_only_and_only_where_they_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}])  # has the columns, and no markers
+    put(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
+    put(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
+    form = Parquet()
+    files = form.discover(spark, str(tmp_path / "in" / "r"))
+    jobs = _jobs(spark)
+    assert form.markers(spark, files[:2]) == []
+    assert _jobs(spark) == jobs
+    read: list[DataFrame] = []
+    frames = type(spark.range(1))
+    collect = frames.collect
+    monkeypatch.setattr(frames, "collect", lambda frame: read.append(frame) or collect(frame))
+    found = form.markers(spark, files)
+    assert [(m.kind, m.text, m.position) for m in found] == [
+        ("punctuation", "[ts < 2]", 2 << 47),
+        ("accent", "[[-(note)]]", (2 << 47) + 1),
+    ]
+    (frame,) = read
+    plan = physical(frame)
+    assert read_columns(plan) == ["$accent:string,$punctuation:string"]
+    assert [Path(file).name for file in frame.inputFiles()] == ["3.parquet"]
+
+
+def physical(frame: DataFrame) -> str:
+    """The physical plan."""
+    java: Any = frame._jdf
+    return str(java.queryExecution().executedPlan().toString())
+
+
+def read_columns(plan: str) -> list[str]:
+    """The columns that each scan reads; the row's index is none of the file."""
+    found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
+    return [each.replace(",_tmp_metadata_row_index:bigint", "") for each in found]
+
+
+def _jobs(spark: SparkSession) -> int:
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+# --- the command line ---
+
+
+def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    """`verify` compares the reference with a run over Parquet; tools for JSON Lines refuse it."""
+    run = Run(spark, tmp_path, "")
+    rows: list[Item] = [{"ts": n, "s": n % 2, "t": 50.0 + n} for n in range(6)]
+    put(run, 1, [*rows[:2], {"$accent": "[[s = 1, alter(t, y -> (y - 32) * 5/9)]]"}, *rows[2:4]])
+    put(run, 2, [{"$punctuation": "[ts < 4]"}, *rows[4:], {"$punctuation": "[]"}])
+    query = f"""
+    stream r(ts: long, s: int, t: double) from parquet "{tmp_path}/in/r" punctuated on ts;
+    means := aggregate[avg(t) as mean by w](window[2 on ts as w](r));
+    emit means to parquet "{tmp_path}/out";
+    emit r to json "{tmp_path}/out2";
+    """
+    plan, functions = load(compile_query(query).program)
+    verdicts = verify(plan, functions, Options())
+    assert [(v.emit, v.tuples, v.holds) for v in verdicts] == [("means", 3, True), ("r", 6, True)]
+    assert not (tmp_path / "out").exists()
+    file = tmp_path / "q.rq"
+    file.write_text(query)
+    simulated = CliRunner().invoke(main, ["simulate", str(file)])
+    assert simulated.exit_code == 1
+    assert "error[RQ406]" in simulated.stderr
+    for tool in ("validate", "canonize"):
+        refused = CliRunner().invoke(main, [tool, str(tmp_path / "in" / "r")])
+        assert refused.exit_code == 1
+        assert "error[RQ410]" in refused.stderr
+        assert "1.parquet is Parquet" in refused.stderr

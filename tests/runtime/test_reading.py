@@ -1,0 +1,107 @@
+"""One pass over an epoch's tuples: markers are found before it, tuples are counted by it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.runtime.jobs import Jobs
+from cedilla.runtime.sources.jsonl import JsonLines
+from cedilla.runtime.tuning import SMALL, Tuning
+from tests.pipeline import Run
+from tests.stream import decode
+
+
+@pytest.fixture
+def run(spark: SparkSession, tmp_path: Path) -> Run:
+    return Run(
+        spark,
+        tmp_path,
+        'stream r(k: int, t: double) from json "r"; q := select[k > 0](r); emit q to json "q";',
+    )
+
+
+def test_markers_have_the_places_that_the_rows_have(spark: SparkSession, tmp_path: Path) -> None:
+    """Lines are split over tasks in the same way by both reads; blank lines have no place."""
+    lines = [json.dumps({"k": i, "text": "x" * (i % 50)}) for i in range(3000)]
+    for at in (0, 700, 701, 2999):
+        lines[at] = json.dumps({"$accent": f"[[k = {at}, +(p: int)]]"})
+    lines[1500] = '{"$punctuation": "[k < 7]", "and": "more"}'
+    lines[1501] = '{"$accent": [[broken'
+    lines[1502] = '{"k": 1, "text": "no \\"$accent\\" at all"}'
+    for at in (3, 4, 702):
+        lines[at] = " \t" if at % 2 else ""
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for path in paths:
+        path.write_text("\n".join(lines) + "\n")
+    files = JsonLines().discover(spark, str(tmp_path))
+    size = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "20000")
+    try:
+        scan = JsonLines().scan(spark, files)
+        markers = JsonLines().markers(spark, files)
+        rows = JsonLines().rows(spark, files, {}).count()
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(size))
+    assert list(scan.markers) == markers
+    assert len(markers) == 2 * 6
+    assert scan.tuples == rows - len(markers)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ['{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}', '[{"$accent": "[[alter(t, y -> y * 2)]]"}]'],
+    ids=["escaped", "array"],
+)
+def test_no_marker_is_overlooked(run: Run, hidden: str) -> None:
+    """However a marker is written; the count of tuples tells that there is one."""
+    run.write("r", [{"k": 1, "t": 3.0}, hidden + "\n", {"k": 1, "t": 8.0}])
+    run.process()
+    assert sorted(row["t"] for row in decode(run.output("q"))) == [3, 4]
+    assert [report.accents for report in run.reports] == [1]
+
+
+def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """By a limit that reads a part, by nobody, or by two emits; rejected ones by code."""
+    text = """
+    stream r(k: int, t: double) from json "r"; stream s(k: int) from json "s";
+    q := limit[2](r); p := select[k > 0](r); j := s semi join r on k;
+    """
+    run = Run(spark, tmp_path, f'{text} emit q to json "q"; emit p to json "p"; emit j to json "j";')
+    run.write("r", [{"k": i, "t": 1.0} for i in range(10)] + [{"k": 3}, "no json\n"])
+    run.write("s", [{"k": 1}, {"k": "x"}])
+    run.process()
+    (report,) = run.reports
+    assert report.tuples == 11
+    assert report.quarantined == {"RQ301": 2, "RQ302": 1}
+
+
+def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
+    """What the user has chosen stays, and the session is as before at the end."""
+    names = ("spark.sql.codegen.wholeStage", "spark.sql.shuffle.partitions")
+    before = [str(spark.conf.get(name)) for name in names]
+    tuning = Tuning(spark, {"spark.sql.shuffle.partitions": before[1]})
+    tuning.choose(SMALL - 1)
+    assert [spark.conf.get(name) for name in names] == ["false", before[1]]
+    tuning.choose(SMALL)
+    assert [spark.conf.get(name) for name in names] == before
+    tuning.choose(0)
+    tuning.restore()
+    assert [spark.conf.get(name) for name in names] == before
+
+
+def test_a_job_that_fails_is_heard_of() -> None:
+    jobs = Jobs()
+    done: list[int] = []
+    jobs.start(lambda: done.append(1))
+    jobs.start(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        jobs.settle()
+    assert done == [1]
+    jobs.start(lambda: 1 // 0)
+    jobs.abandon()
+    jobs.settle()
+    jobs.close()
