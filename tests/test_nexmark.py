@@ -1,0 +1,230 @@
+"""NEXMark's queries, and their twins for Spark, against plain SQL over the same streams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.safety import findings
+from cedilla.runtime import run
+from cedilla.runtime.options import Options
+from tests.benchmarks.nexmark import flink_sql, generator, oracle
+from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
+from tests.stream import Decoder, Item, complaints, decode, read_output
+
+QUERIES = Path(__file__).parents[1] / "queries" / "nexmark"
+EVENTS, EVENTS_PER_FILE, DENSITY = 6_000, 1_000, 100
+FILES_PER_EPOCH = 4  # two of data, two of marks
+ACCENTS = 8
+_TIME = re.compile(r"2015-\d\d-\d\dT")
+SHORT = ("q0", "q3", "q5", "q9", "q16")
+"""What a plain test run tries; `make soak` tries all."""
+
+
+def some(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(n, marks=() if n in SHORT else pytest.mark.soak) for n in names]
+
+
+@frozen
+class Data:
+    """A data set, and the same with accents in the bids; the tuples of the first are tables of the session."""
+
+    plain: Path
+    accented: Path
+
+
+@pytest.fixture(scope="module")
+def data(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Data]:
+    root = tmp_path_factory.mktemp("nexmark")
+    made = Data(root / "plain", root / "accented")
+    generator.write(spark, made.plain, EVENTS, EVENTS_PER_FILE, density=DENSITY)
+    generator.write(spark, made.accented, EVENTS, EVENTS_PER_FILE, density=DENSITY, accents=ACCENTS)
+    for name, schema in generator.SCHEMAS.items():
+        tuples = spark.read.schema(schema).json(f"{made.plain}/{name}/*-data.json")
+        tuples.cache().createOrReplaceTempView(name)
+    yield made
+    for name in generator.SCHEMAS:
+        spark.table(name).unpersist()
+        spark.catalog.dropTempView(name)
+
+
+def process(spark: SparkSession, query: str, folder: Path, root: Path) -> list[Item]:
+    """The canonical tuples that a query of `queries/nexmark/` gives."""
+    compiled = compile_query((QUERIES / f"{query}.rq").read_text())
+    run(
+        compiled,
+        Options(
+            once=True,
+            sources={source.name: str(folder / source.name) for source in compiled.plan.sources},
+            sinks={compiled.plan.emits[0].name: str(root / "out")},
+            checkpoint=str(root / "checkpoint"),
+            files_per_epoch=FILES_PER_EPOCH,
+        ),
+        spark=spark,
+    )
+    assert not (root / "checkpoint" / "quarantine").exists()
+    return canonical(read_output(root / "out"))
+
+
+def canonical(stream: Iterable[Item]) -> list[Item]:
+    """The tuples of a stream, each before the punctuation that closes it."""
+    decoder = Decoder(lambda attribute, given: time(given))
+    return [row for item in stream if (row := decoder.feed(item)) is not None and not decoder.closed(row)]
+
+
+def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[tuple[tuple[str, Any], ...]]:
+    """Rows as JSON has them, times as times, doubles to ten digits."""
+    return Counter(tuple(sorted((k, value(v)) for k, v in row.items() if v is not None)) for row in rows)
+
+
+def value(item: Any) -> Any:
+    if isinstance(item, float | Fraction):
+        return float(f"{float(item):.9e}")
+    return time(item)
+
+
+def time(item: Any) -> Any:
+    """What is a time is read as one."""
+    return datetime.fromisoformat(item) if isinstance(item, str) and _TIME.match(item) else item
+
+
+def frame_bag(frame: DataFrame) -> Counter[tuple[tuple[str, Any], ...]]:
+    """The same of a DataFrame."""
+    times = "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")"
+    texts = frame.selectExpr(f"to_json(struct(*), {times}) AS text").collect()
+    return bag(json.loads(row["text"]) for row in texts)
+
+
+def expected(spark: SparkSession, query: str) -> Counter[tuple[tuple[str, Any], ...]]:
+    rows = frame_bag(spark.sql(oracle.sql(query)))
+    assert len(rows) > 1 or query == "q15", f"{query} gives too little to compare"
+    return rows
+
+
+# --- queries -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", oracle.QUERIES)
+def test_state_is_bounded(query: str) -> None:
+    """`cedilla check --strict` says so, but for query 6, whose text says why."""
+    plan = compile_query((QUERIES / f"{query}.rq").read_text()).plan
+    unbounded = [finding for finding in findings(plan) if finding.code == "RQ130"]
+    assert bool(unbounded) == (query == "q6")
+
+
+@pytest.mark.parametrize("query", some(oracle.QUERIES))
+def test_query(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> None:
+    assert bag(process(spark, query, data.plain, tmp_path)) == expected(spark, query)
+
+
+@pytest.mark.parametrize("query", some(oracle.QUERIES))
+def test_query_with_accents(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> None:
+    """Channels go over to prices in hundredths one by one; decoded, the output is the same."""
+    assert bag(process(spark, query, data.accented, tmp_path)) == expected(spark, query)
+
+
+@pytest.mark.parametrize("query", some(oracle.QUERIES))
+def test_columns_of_a_result(spark: SparkSession, data: Data, query: str) -> None:
+    schema = spark.sql(oracle.sql(query)).schema
+    stated = spark.createDataFrame([], oracle.columns(query)).schema
+    wide = {"int": "bigint"}
+    found = {f.name: f.dataType.simpleString() for f in schema.fields}
+    assert {n: wide.get(t, t) for n, t in found.items()} == {
+        f.name: f.dataType.simpleString() for f in stated.fields
+    }
+
+
+# --- native Spark --------------------------------------------------------------------------------------------
+
+
+def test_every_query_has_a_twin_or_a_reason() -> None:
+    assert sorted([*TWINS, *REFUSED]) == sorted(oracle.QUERIES)
+
+
+@pytest.mark.parametrize("query", some(TWINS))
+def test_twin(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> None:
+    frame = TWINS[query](spark, data.plain, "json", 2)
+    writer = frame.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    writer = writer.outputMode("append").trigger(availableNow=True).format("parquet")
+    writer.start(str(tmp_path / "out")).awaitTermination()
+    assert frame_bag(spark.read.parquet(str(tmp_path / "out"))) == expected(spark, query)
+
+
+# --- Flink, which the benchmark runs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", oracle.QUERIES)
+def test_every_query_is_sql_for_flink_or_has_a_reason(query: str) -> None:
+    if query in flink_sql.REFUSED:
+        return
+    *tables, sink, insert = flink_sql.statements(query, "data", "json", keep=True)
+    assert insert.startswith("INSERT INTO answers SELECT")
+    assert sink.count("`") == 2 * (oracle.columns(query).count(",") + 1)
+    read = compile_query((QUERIES / f"{query}.rq").read_text()).plan.sources
+    assert {t.split()[3] for t in tables} == {source.name for source in read}
+
+
+# --- the generator -------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bytes(spark: SparkSession, data: Data, tmp_path: Path) -> None:
+    generator.write(spark, tmp_path, EVENTS, EVENTS_PER_FILE, density=DENSITY)
+    first, second = (
+        {p.relative_to(f): p.read_bytes() for p in f.rglob("*.json")} for f in (data.plain, tmp_path)
+    )
+    assert first == second
+
+
+def test_files_are_ordered_by_time_as_by_name(data: Data) -> None:
+    for stream in ("person", "auction", "bid"):
+        files = sorted((data.plain / stream).iterdir())
+        assert len(files) == 2 * EVENTS // EVENTS_PER_FILE
+        times = [file.stat().st_mtime_ns for file in files]
+        assert times == sorted(set(times))
+        assert next((data.plain / "closing" / stream).iterdir()).stat().st_mtime_ns > times[-1]
+
+
+def test_punctuation_is_true_and_close(spark: SparkSession, data: Data) -> None:
+    """No tuple comes after a pattern that it matches; patterns close most of what has come."""
+    for stream in ("person", "auction", "bid"):
+        items: list[Item] = [
+            json.loads(line)
+            for file in sorted((data.plain / stream).iterdir())
+            for line in file.read_text().splitlines()
+        ]
+        tuples = decode(items)
+        assert len(tuples) == generator.counts(EVENTS)[stream]
+        assert list(complaints(items, set(tuples[0]))) == []
+    assert items[-1] == {"$punctuation": "[]"}
+    bids = [
+        int(i["$punctuation"].split("< ")[1][:-1]) for i in items if "[auction <" in i.get("$punctuation", "")
+    ]
+    assert bids == [max(1000, 902 + 3 * x // 50) for x in range(EVENTS_PER_FILE, EVENTS, EVENTS_PER_FILE)]
+
+
+def test_parquet_has_the_same_tuples(spark: SparkSession, data: Data, tmp_path: Path) -> None:
+    generator.write(spark, tmp_path, EVENTS, EVENTS_PER_FILE, format="parquet", density=DENSITY)
+    for stream, schema in generator.SCHEMAS.items():
+        parquet = spark.read.schema(schema).parquet(f"{tmp_path}/{stream}/*-data.parquet")
+        assert parquet.exceptAll(spark.table(stream)).isEmpty()
+        assert parquet.count() == spark.table(stream).count()
+
+
+@pytest.mark.parametrize(
+    ("events", "per_file", "accents"),
+    [(1000, 75, 0), (1000, 300, 0), (0, 50, 0), (1000, 1000, 1), (1000, 50, 20000)],
+)
+def test_numbers_that_do_not_fit(events: int, per_file: int, accents: int) -> None:
+    with pytest.raises(ValueError, match=r"events|channels|files"):
+        generator.write(None, "out", events, per_file, accents=accents)  # type: ignore[arg-type]
