@@ -9,7 +9,7 @@ ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.java > /dev/null 2>&1 || \
 # Runs what follows with JAVA_HOME set to the Java that was found.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.java)" && export JAVA_HOME &&
 
-.PHONY: demo test bench soak mutants lint clean distclean
+.PHONY: demo test bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.stamp
@@ -25,8 +25,17 @@ test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/pytest
 
+# The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
+	@$(ENSURE_JAVA)
 	$(BIN)/python tests/benchmarks/regions.py
+	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --short $(if $(RUN),--run $(RUN))
+
+# All suites at all sizes: many hours. Flink is installed into build/bench/flink (this needs `mvn`).
+bench-full: .venv/dev.stamp
+	@$(ENSURE_JAVA)
+	$(BIN)/python tests/benchmarks/regions.py
+	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)

@@ -1,18 +1,105 @@
-"""How long the control plane takes for n descriptions `s = k`, with a coverage question after each.
+"""The control plane alone: how long n accents or punctuations take from their text to the commit record.
 
-`python tests/benchmarks/regions.py` prints seconds and microseconds per description; the latter stay the same
-where the cost is linear (design, section 3).
+`python tests/benchmarks/regions.py` prints microseconds of processor time per marker; they stay the same where
+the cost is linear (design, section 3). `--most N` sets the largest number, `--json FILE` writes the figures, too.
+Nothing here starts Spark.
+
+Per kind of marker, all at points `s = k`: the epoch in which they come, step by step, and the epoch after it,
+which brings one punctuation and whose cost should not depend on n. Then the trees and their feeders by themselves.
 """
 
-from collections.abc import Callable
-from time import perf_counter
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
 
-from cedilla.compiler import regions
+from attrs import define, field
+
+from cedilla.compiler import compile_query, regions
 from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT
+from cedilla.compiler.evolution import (
+    ABSENT,
+    ORIGINAL,
+    PRESENT,
+    Facts,
+    fold_closed,
+    fold_presence,
+    fold_units,
+)
+from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Domain, Tree
+from cedilla.compiler.types import Type
+from cedilla.runtime.advance import advance
+from cedilla.runtime.announce import SinkState, begin, finish
+from cedilla.runtime.checkpoint import Commit, dump_commit
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.sources.marker import MarkerLine
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+QUERY = """
+stream readings(ts: long, s: int, t: double, u?: double) from json "in" punctuated on ts;
+hot := select[t > 10](readings);
+emit hot to json "out";
+"""
+MARKERS: dict[str, Callable[[int], tuple[str, str]]] = {
+    "alters, one function": lambda k: ("accent", f"[[s = {k}, alter(t, y -> y * 2 + 1)]]"),
+    "alters, n functions": lambda k: ("accent", f"[[s = {k}, alter(t, y -> y * {k + 2} + 1)]]"),
+    "adds": lambda k: ("accent", f"[[s = {k}, +(p: double)]]"),
+    "drops": lambda k: ("accent", f"[[s = {k}, -(u)]]"),
+    "punctuations": lambda k: ("punctuation", f"[s = {2 * k}]"),
+}
+
+
+@define
+class Query:
+    """A running query without its data; `epoch` returns the seconds that each step took."""
+
+    plan: Plan
+    states: dict[str, SourceState] = field(init=False)
+    sink: SinkState = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.states = {s.name: SourceState.start(s, self.plan.droppable[s.name]) for s in self.plan.sources}
+        self.sink = SinkState.start(self.plan.start[self.plan.emits[0].relation])
+
+    def epoch(self, markers: list[MarkerLine]) -> dict[str, float]:
+        source, relation = self.plan.sources[0].name, self.plan.emits[0].relation
+        marks = [process_time()]
+
+        def lap() -> None:
+            marks.append(process_time())
+
+        advanced = advance(self.plan, self.states, {source: markers})
+        assert not advanced.stops
+        lap()
+        closed = self.states[source].closed
+        derive(self.plan, {n: s.facts() for n, s in self.states.items()})
+        during = derive(self.plan, {n: s.facts_during(closed) for n, s in advanced.states.items()})
+        after = derive(self.plan, {n: s.facts() for n, s in advanced.states.items()})
+        lap()
+        self.sink, _ = finish(*begin(self.sink, during[relation]), after[relation])
+        lap()
+        self.states = {name: state.next_epoch() for name, state in advanced.states.items()}
+        lap()
+        json.dumps(dump_commit(Commit(0, sources=self.states, sinks={"out": self.sink})))
+        lap()
+        taken = [b - a for a, b in pairwise(marks)]
+        return dict(zip(("advance", "derive", "announce", "end", "whole record"), taken, strict=True))
+
+
+def epochs(kind: str, n: int) -> dict[str, float]:
+    """Seconds of each step of the epoch that brings n markers, and of the next one."""
+    query = Query(compile_query(QUERY).plan)
+    first = query.epoch([MarkerLine(*MARKERS[kind](k), k) for k in range(n)])
+    query.epoch([MarkerLine("punctuation", "[ts <= 1]", 0)])
+    later = query.epoch([MarkerLine("punctuation", "[ts <= 2]", 0)])
+    return {**first, "next epoch": sum(s for step, s in later.items() if step != "whole record")}
+
+
+# --- trees and feeders by themselves ---------------------------------------------------------------------
+
 FUNCTION = Affine(2, 1)
 
 
@@ -50,17 +137,57 @@ def histories(n: int) -> None:
         units = regions.update(units, where, lambda h: (*h, FUNCTION.after(h[-1])))
 
 
+def feeders(n: int) -> None:
+    """An Alter, an Add and a punctuation per point, folded as an aggregate over `s` does, and over `ts`."""
+    members = Domain(regions.values("s", range(n)), integral=True)
+    every = regions.values("s", range(n))
+    units = regions.update(ORIGINAL, every, lambda h: (*h, FUNCTION))
+    presence = regions.update(ABSENT, every, lambda _: PRESENT)
+    closed = regions.union(regions.values("s", range(0, n, 2)), regions.interval("ts", None, (9, 0)))
+    types = {"s": Type("int"), "ts": Type("long"), "t": Type("double")}
+    facts = Facts(types, {"s": members}, {"t": presence}, {"t": units}, closed)
+    for over in (frozenset({"s"}), frozenset({"ts"})):
+        fold_presence(facts, presence, over)
+        fold_units(facts, "t", over)
+        fold_closed(facts, over)
+
+
+TREES = (covered_domain, unbounded_domain, presence_of_boxes, histories, feeders)
+
+
 def seconds(work: Callable[[int], None], n: int) -> float:
-    start = perf_counter()
+    start = process_time()
     work(n)
-    return perf_counter() - start
+    return process_time() - start
+
+
+def measured(most: int) -> Iterator[tuple[str, str, int, float]]:
+    """What was measured, the step, n, and the seconds."""
+    sizes = [n for n in SIZES if n <= most]
+    for kind in MARKERS:
+        epochs(kind, 10)  # the parser is built on first use
+    for kind in MARKERS:
+        for n in sizes:
+            for step, taken in epochs(kind, n).items():
+                yield kind, step, n, taken
+    for work in TREES:
+        for n in sizes:
+            yield "trees", work.__name__.replace("_", " "), n, seconds(work, n)
 
 
 def main() -> None:
-    print(f"{'':20}" + "".join(f"{n:>20,}" for n in SIZES))
-    for work in (covered_domain, unbounded_domain, presence_of_boxes, histories):
-        cells = ((taken := seconds(work, n), taken / n * 1e6) for n in SIZES)
-        print(f"{work.__name__:20}" + "".join(f"{s:9.2f} s {us:6.1f} us" for s, us in cells), flush=True)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--most", type=int, default=100_000, help="the largest number of markers")
+    parser.add_argument("--json", type=Path, help="a file for the figures")
+    given = parser.parse_args()
+    found: list[dict[str, object]] = []
+    for what, step, n, taken in measured(given.most):
+        found.append({"markers": what, "step": step, "n": n, "seconds": taken})
+        print(f"{what:22}{step:20}{n:>10,}{taken:10.3f} s{taken / n * 1e6:10.2f} us each", flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,164 @@
+"""Holds a contest: a process per competitor, a warm-up each, alternating rounds, results compared, medians."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from attrs import define, field
+from pyspark.sql import SparkSession
+
+from tests.benchmarks import compare
+from tests.benchmarks.contest import UNITS, Competitor, Contest
+from tests.benchmarks.workers import CallFailed, Worker
+
+Starter = Callable[[Path], Worker]
+
+
+@define(eq=False)
+class Harness:
+    """`judge`: gives the session that writes inputs and compares outputs, idle while others are measured.
+
+    `starters`: kind of worker -> what starts one; `limit`: seconds that one call may take.
+    """
+
+    judge: Callable[[], SparkSession]
+    scratch: Path
+    starters: Mapping[str, Starter]
+    cores: int
+    memory: str
+    limit: float
+    say: Callable[[str], None]
+    only: frozenset[str] = field(default=frozenset())
+    rounds: int | None = None
+
+    def hold(self, contest: Contest) -> dict[str, Any]:
+        """The result of a contest as JSON values; competitors that fail are told with their error."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        if contest.prepare is not None:
+            contest.prepare(self.judge())
+        runs: dict[str, list[dict[str, Any]]] = {}
+        failed: dict[str, str] = {}
+        mismatch: list[str] = []
+        with ExitStack() as stack:
+            workers: dict[str, Worker] = {}
+            entered = [c for c in contest.competitors if not self.only or c.name in self.only]
+            for each in entered:
+                try:
+                    workers[each.name] = self._ready(each, stack)
+                    runs[each.name] = []
+                except CallFailed as problem:
+                    self._failed(each, problem, failed)
+            for round_ in range(self.rounds or contest.rounds):
+                for each in entered:
+                    if each.name in failed:
+                        continue
+                    try:
+                        answer = self._call(workers[each.name], each, each.arguments, f"{each.name}-{round_}")
+                    except CallFailed as problem:
+                        self._failed(each, problem, failed)
+                        continue
+                    runs[each.name].append(answer)
+                    main = answer["figures"][contest.main]
+                    self.say(f"  round {round_ + 1} {each.name}: {main:,.3g} {UNITS[contest.main][0]}")
+                mismatch += self._judge(contest, {n: r[-1] for n, r in runs.items() if len(r) == round_ + 1})
+                shutil.rmtree(self.scratch, ignore_errors=True)
+                if mismatch:
+                    break
+        return {
+            "suite": contest.suite,
+            "contest": contest.name,
+            "main": contest.main,
+            "baseline": contest.baseline,
+            "facts": dict(contest.facts),
+            "equal": None if contest.compared is None else not mismatch,
+            "mismatch": mismatch,
+            "competitors": {} if mismatch else {n: summary(r) for n, r in runs.items() if r},
+            "ratios": {} if mismatch else ratios(contest, runs),
+            "failed": failed,
+        }
+
+    def _ready(self, each: Competitor, stack: ExitStack) -> Worker:
+        worker = self.starters[each.worker](self.scratch.parent / "logs" / f"{_file_name(each.name)}.log")
+        stack.callback(worker.close)
+        conf = {"memory": self.memory, **each.conf}
+        worker.ask({"session": {"cores": self.cores, "conf": conf}}, self.limit)
+        if each.warm is not None:
+            self._call(worker, each, each.warm, f"{each.name}-warm")
+        return worker
+
+    def _call(
+        self, worker: Worker, each: Competitor, arguments: Mapping[str, Any], name: str
+    ) -> dict[str, Any]:
+        folder = self.scratch / _file_name(name)
+        folder.mkdir(parents=True)
+        request = {"call": each.call, "folder": str(folder), "arguments": dict(arguments)}
+        answer = worker.ask(request, self.limit)
+        answer["figures"]["rss_mb"] = answer.pop("rss_mb")
+        return answer
+
+    def _failed(self, each: Competitor, problem: CallFailed, failed: dict[str, str]) -> None:
+        failed[each.name] = str(problem)
+        self.say(f"  {each.name} FAILED: {str(problem).strip().splitlines()[-1]}")
+
+    def _judge(self, contest: Contest, answers: Mapping[str, dict[str, Any]]) -> list[str]:
+        """What differs between the outputs of one round."""
+        if contest.compared is None or not answers:
+            return []
+        if contest.reference is not None:
+            answers = {"reference": {"output": str(contest.reference), "format": "parquet"}, **answers}
+        sums: dict[str, compare.Checksum] = {}
+        for name, answer in answers.items():
+            sums[name] = compare.checksum(self.judge(), answer["output"], answer["format"], contest.compared)
+            answer["rows_compared"] = sums[name].rows
+        first = next((n for n in ("reference", contest.baseline) if n in sums), next(iter(sums)))
+        found: list[str] = []
+        if not sums[first].rows:
+            found.append(f"{first} has no rows to compare")
+        for name, sum_ in sums.items():
+            if sum_ != sums[first]:
+                found.append(
+                    f"{name} has {sum_.rows} rows, {first} {sums[first].rows}; they differ (- {first}):"
+                )
+                one, other = ((answers[n]["output"], answers[n]["format"]) for n in (first, name))
+                found += compare.difference(self.judge(), contest.compared, one, other)
+        for line in found:
+            self.say(f"  NOT EQUAL: {line}")
+        return found
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"\W+", "-", text)
+
+
+def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Median, least and most of every figure; the last run's other facts."""
+    figures = {
+        name: {"median": median(values), "min": min(values), "max": max(values)}
+        for name in runs[0]["figures"]
+        for values in [[run["figures"][name] for run in runs]]
+    }
+    rest = {k: v for k, v in runs[-1].items() if k not in ("figures", "output", "format")}
+    return {"figures": figures, "runs": len(runs), **rest}
+
+
+def ratios(contest: Contest, runs: Mapping[str, list[dict[str, Any]]]) -> dict[str, dict[str, float]]:
+    """Baseline against each other competitor, per figure: 2 says that the baseline is twice as good."""
+    mine = runs.get(contest.baseline)
+    if not mine:
+        return {}
+    found: dict[str, dict[str, float]] = {}
+    for name, theirs in runs.items():
+        if name == contest.baseline or not theirs:
+            continue
+        found[name] = {}
+        for figure in mine[0]["figures"].keys() & theirs[0]["figures"].keys():
+            a, b = (median(run["figures"][figure] for run in each) for each in (mine, theirs))
+            if a and b:
+                found[name][figure] = a / b if UNITS[figure][1] else b / a
+    return found

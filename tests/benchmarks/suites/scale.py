@@ -1,0 +1,76 @@
+"""Time, memory and bytes as state, epochs, sources and operators grow. Cedilla against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.benchmarks.contest import Competitor, Contest
+from tests.benchmarks.evolution import inputs as evolution
+from tests.benchmarks.evolution import runs as evolution_runs
+from tests.benchmarks.options import Wanted
+from tests.benchmarks.scale import runs
+
+_RUNS = "tests.benchmarks.scale.runs"
+STATES = (10_000, 100_000, 1_000_000, 10_000_000)
+EPOCHS = (10, 100, 1_000, 10_000)
+SOURCES = (1, 5, 10, 20, 50)
+OPERATORS = (1, 10, 50, 100, 200)
+
+
+def contests(wanted: Wanted) -> Iterator[Contest]:
+    """`--rows` gives other sizes of state, `--epochs` one number of epochs."""
+    for kind in evolution_runs.ARRIVAL:
+        yield _state(kind, wanted.rows or STATES)
+    yield _wide("sources", SOURCES)
+    yield _wide("operators", OPERATORS)
+    yield _epochs((wanted.epochs,) if wanted.epochs else EPOCHS)
+
+
+def _state(kind: str, states: tuple[int, ...]) -> Contest:
+    def arguments(state: int) -> dict[str, object]:
+        return {"kind": kind, "state": state, "accented": False}
+
+    call = "tests.benchmarks.evolution.runs:arrival"
+    return Contest(
+        suite="scale",
+        name=f"state/{kind}",
+        competitors=tuple(
+            Competitor(f"{state:,} rows", call, arguments(state), arguments(states[0])) for state in states
+        ),
+        baseline=f"{states[0]:,} rows",
+        main="epoch_ms",
+        prepare=lambda spark: [evolution.write_arrival(spark, kind, state) for state in states],
+        rounds=2,
+        facts={"epoch_rows": evolution.SMALL_ROWS, "epochs": evolution.EPOCHS},
+    )
+
+
+def _epochs(numbers: tuple[int, ...]) -> Contest:
+    return Contest(
+        suite="scale",
+        name="epochs",
+        competitors=tuple(
+            Competitor(f"{n:,} epochs", f"{_RUNS}:epochs", {"epochs": n}, {"epochs": numbers[0]})
+            for n in numbers
+        ),
+        baseline=f"{numbers[0]:,} epochs",
+        main="epoch_ms",
+        prepare=lambda spark: [runs.write_tiny(n) for n in numbers],
+        rounds=1,
+        facts={"epoch_rows": runs.TINY_ROWS},
+    )
+
+
+def _wide(what: str, numbers: tuple[int, ...]) -> Contest:
+    return Contest(
+        suite="scale",
+        name=what,
+        competitors=tuple(
+            Competitor(f"{n} {what}", f"{_RUNS}:wide", {what: n}, {what: numbers[0]}) for n in numbers
+        ),
+        baseline=f"{numbers[0]} {what}",
+        main="epoch_ms",
+        prepare=runs.write_wide,
+        rounds=2,
+        facts={"epoch_rows": runs.WIDE_ROWS, "epochs": runs.WIDE_EPOCHS},
+    )
