@@ -21,9 +21,10 @@ demo: .venv/demo.stamp
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
 
+# Two processes, each with one Spark session; a file stays with one of them.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(WITH_JAVA) $(BIN)/pytest
+	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile
 
 # The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp

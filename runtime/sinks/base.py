@@ -13,6 +13,9 @@ from cedilla.runtime.files import Files, FoundFile, name_of
 
 _STAGING = "_staging"
 
+TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How texts write a moment: with all that Spark keeps of it, which its own default cuts to milliseconds."""
+
 
 def epoch_name(number: int) -> str:
     return f"epoch={number:012d}"

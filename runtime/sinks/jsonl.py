@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.sinks.base import TextSink
+from cedilla.runtime.sinks.base import TIMESTAMP, TextSink
 
 
 class JsonLinesSink(TextSink):
@@ -16,7 +16,7 @@ class JsonLinesSink(TextSink):
     extension: ClassVar[str] = "jsonl"
 
     def write(self, tuples: DataFrame, folder: str) -> None:
-        tuples.write.json(folder)
+        tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
 
     def accent(self, text: str) -> str:
         return json.dumps({"$accent": text}, ensure_ascii=False)

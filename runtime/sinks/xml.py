@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, TimestampType
 
 from cedilla.compiler.types import column, quote
 from cedilla.runtime import xmltext
-from cedilla.runtime.sinks.base import TextSink
+from cedilla.runtime.sinks.base import TIMESTAMP, TextSink
 
 
 class XmlSink(TextSink):
@@ -39,7 +39,7 @@ def _element(field: StructField) -> str:
 def _text(field: StructField) -> str:
     name = column(field.name)
     if isinstance(field.dataType, TimestampType):  # as Spark writes it in JSON
-        return f"date_format({name}, {quote(_TIMESTAMP)})"
+        return f"date_format({name}, {quote(TIMESTAMP)})"
     if not isinstance(field.dataType, StringType | ArrayType):
         return f"CAST({name} AS STRING)"
     text = name if isinstance(field.dataType, StringType) else f"to_json({name})"
@@ -50,6 +50,3 @@ def _text(field: StructField) -> str:
         ends = quote(rf"\A{blank}|{blank}\z")
         text = f"regexp_replace({text}, {ends}, {quote(reference)})"
     return text
-
-
-_TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]"

@@ -308,7 +308,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     """
 
     def click(user: str, minute: int, second: int = 0, *, p: bool = True) -> Item:
-        row = {"at": f"2024-01-01T00:{minute:02d}:{second:02d}.000Z", "user": user}
+        row = {"at": f"2024-01-01T00:{minute:02d}:{second:02d}.000000Z", "user": user}
         return {**row, "p": 1.0} if p else row
 
     run = Run(spark, tmp_path, text)
@@ -320,7 +320,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     run.process(files_per_epoch=1)
 
     def tagged(row: Item, minute: int) -> Item:
-        return {**row, "began": f"2024-01-01T00:{minute:02d}:00.000Z"}
+        return {**row, "began": f"2024-01-01T00:{minute:02d}:00.000000Z"}
 
     visits = [unordered(i for i in found if "at" in i) for found in written(run, "visits")]
     first = [tagged(click("a", 0), 0), tagged(click("a", 4, 59), 0), tagged(click("b", 3), 3)]
@@ -340,7 +340,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     assert drops == [0, 1, 1, 1, 1]
     for emit, names in (("visits", {"at", "user", "p", "began"}), ("counted", {"user", "began", "n"})):
         # As texts, moments compare like moments only if they are written alike.
-        stream = json.loads(json.dumps(run.output(emit)).replace(".000Z", "Z"))
+        stream = json.loads(json.dumps(run.output(emit)).replace(".000000Z", "Z"))
         assert list(complaints(stream, names)) == []
     starts = [(i["at"][14:16], i["began"][14:16]) for i in run.output("whole") if "at" in i]
     assert sorted(starts) == [

@@ -214,9 +214,9 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
         5: ({"s": "8"}, {"s": "8"}),
         6: ({"s": "array(1, 2)"}, {"s": "[1,2]"}),
         7: ({"s": "CAST('é' AS BINARY)"}, {"s": "é"}),
-        8: ({"at": "TIMESTAMP_NTZ'2013-01-31 01:02:03'"}, {"at": "2013-01-31T01:02:03.000Z"}),
+        8: ({"at": "TIMESTAMP_NTZ'2013-01-31 01:02:03'"}, {"at": "2013-01-31T01:02:03.000000Z"}),
         9: ({"day": "DATE'1000-01-31'", "at": "TIMESTAMP'1000-01-31 00:00:00'"},
-            {"day": "1000-01-31", "at": "1000-01-31T00:00:00.000Z"}),
+            {"day": "1000-01-31", "at": "1000-01-31T00:00:00.000000Z"}),
         10: ({"d": "CAST(NULL AS STRING)", "i": "CAST(NULL AS DOUBLE)"}, {}),
     }  # fmt: skip
     bad: dict[int, dict[str, str]] = {
@@ -259,7 +259,7 @@ def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, dri
         assert rejected == {1: "RQ306", 2: "RQ306", 3: "RQ306"}
     else:
         assert tuples == {
-            1: {"k": 1, "new": 1.0, "at2": "2013-01-31T00:00:00.000Z"},
+            1: {"k": 1, "new": 1.0, "at2": "2013-01-31T00:00:00.000000Z"},
             2: {"k": 2, "new": 1.5},
             4: {"k": 4},
         }
@@ -277,7 +277,14 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     declared = "(ts: long, l: string, t: double, at?: timestamp, day?: date, m?: decimal(6, 2))"
     first = Run(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to parquet "o";')
     rows: list[Item] = [
-        {"ts": 1, "l": ' "b"\n', "t": 1.5, "at": "2013-01-31T00:00:00.250Z", "day": "2013-01-31", "m": 1.25},
+        {
+            "ts": 1,
+            "l": ' "b"\n',
+            "t": 1.5,
+            "at": "2013-01-31T00:00:00.250000Z",
+            "day": "2013-01-31",
+            "m": 1.25,
+        },
         {"ts": 2, "l": "", "t": 1e300},
         {"ts": 3, "l": "x", "t": -0.5, "p": 1 << 60},
     ]

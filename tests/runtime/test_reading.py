@@ -105,3 +105,15 @@ def test_a_job_that_fails_is_heard_of() -> None:
     jobs.abandon()
     jobs.settle()
     jobs.close()
+
+
+def test_moments_keep_their_microseconds(spark: SparkSession, tmp_path: Path) -> None:
+    """In every text: Spark's own default cuts them off."""
+    text = 'stream r(at: timestamp) from json "r"; q := select[at > timestamp("2013-01-31")](r); '
+    run = Run(spark, tmp_path, f'{text} p := project[at](q); emit q to json "q"; emit p to xml "p";')
+    run.write("r", [{"at": "2013-01-31T00:00:00.123456Z"}])
+    run.process()
+    (row,) = decode(run.output("q"))
+    assert row == {"at": "2013-01-31T00:00:00.123456Z"}
+    (file,) = (tmp_path / "out" / "p").glob("epoch=*/1-tuples-*")
+    assert "<at>2013-01-31T00:00:00.123456Z</at>" in file.read_text()

@@ -249,7 +249,7 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
         {"s": "a &lt; &lt; \N{GRINNING FACE} é<>\"' &none; & b"},
         {},
         {"s": ""},
-        {"s": " \tx \r\n", "at": "2013-01-31T00:02:03.500Z"},
+        {"s": " \tx \r\n", "at": "2013-01-31T00:02:03.500000Z"},
         {"day": "2013-01-31", "d": "NaN"},
         {"i": "8"},
     ]
@@ -299,7 +299,7 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
     declared = "(ts: long, l: string, t: double, at?: timestamp)"
     first = Run(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to xml "o";')
     rows: list[Item] = [
-        {"ts": 1, "l": ' <a> & "b"\n', "t": 1.5, "at": "2013-01-31T00:00:00.250Z"},
+        {"ts": 1, "l": ' <a> & "b"\n', "t": 1.5, "at": "2013-01-31T00:00:00.250000Z"},
         {"ts": 2, "l": "", "t": 1e300},
     ]
     end: list[Item] = [
