@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cedilla.grammar import syntax
-from cedilla.runtime.decoder import Decoder, Item, evaluate, function_of, is_tuple, matches
+from cedilla.runtime.decoder import Decoder, Item, Reader, as_it_is, evaluate, function_of, is_tuple, matches
 
 __all__ = [
     "Decoder",
@@ -41,11 +41,12 @@ def decode(stream: Iterable[Item]) -> list[Item]:
     return [row for item in stream if (row := decoder.feed(item)) is not None]
 
 
-def complaints(stream: Iterable[Item], initial: set[str]) -> Iterator[str]:
+def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_is) -> Iterator[str]:
     """What makes a stream invalid: tuples after their punctuation, attributes before their Add or after their
-    Drop, Adds of what exists, Drops of what does not. `initial`: the attributes that exist from the start.
+    Drop, Adds of what exists, Drops of what does not. `initial`: the attributes that exist from the start;
+    `read`: a value as it is compared.
     """
-    decoder = Decoder()
+    decoder = Decoder(read)
     seen: list[tuple[str, int]] = []  # attribute, which accent
     for index, item in enumerate(stream):
         row = decoder.feed(item)
@@ -60,7 +61,7 @@ def complaints(stream: Iterable[Item], initial: set[str]) -> Iterator[str]:
             for attribute, number in seen:
                 accent = decoder.accents[number]
                 # A description is in the units of its own place in the stream.
-                if attribute == name and matches(decoder.raw_at(row, number), accent.description):
+                if attribute == name and matches(decoder.raw_at(row, number), accent.description, read):
                     present = isinstance(accent.primitive, syntax.AddAttribute)
             if not present:
                 yield f"item {index}: {item} is defined on {name}, which does not exist there"
