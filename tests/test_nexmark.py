@@ -28,7 +28,7 @@ EVENTS, EVENTS_PER_FILE, DENSITY = 6_000, 1_000, 100
 FILES_PER_EPOCH = 4  # two of data, two of marks
 ACCENTS = 8
 _TIME = re.compile(r"2015-\d\d-\d\dT")
-SHORT = ("q4", "q8", "q15", "q20")
+SHORT = ("q3", "q5", "q9", "q16")
 """What a plain test run tries; `make soak` tries all."""
 
 

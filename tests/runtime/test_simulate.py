@@ -95,7 +95,7 @@ def test_verify_compares_spark_with_the_reference(
 ) -> None:
     plan, functions = load(compile_query(QUERY).program)
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda *given: real(*given[:4], spark))
+    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
     (verdict,) = verifying.verify(plan, functions, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
