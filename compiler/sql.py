@@ -37,7 +37,11 @@ def expression(
     def level(node: Steps) -> str:
         name = node.attribute
         value = (columns or {}).get(name, column(name))
-        ordinary = _search(value, types.get(name, LONG), node.cuts, [written(piece) for piece in node.pieces])
+        # A place is a number in every row.
+        zero = f"CAST({value} IS NULL AS INT)" if name in types else f"CAST({value} & 0L AS INT)"
+        type_ = types.get(name, LONG)
+        texts = [_held(type_, at, zero) for at, _ in node.cuts]
+        ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces])
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
         cases = [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
@@ -66,14 +70,24 @@ def predicate(region: Tree, types: Mapping[str, Type], columns: Mapping[str, str
     return expression(region, types, lambda inside: "true" if inside else "false", columns)
 
 
-def _search(value: str, type_: Type, cuts: tuple[Cut, ...], pieces: list[str]) -> str:
+def _held(type_: Type, constant: Value, zero: str) -> str:
+    """A constant that Spark does not write into the code it generates: an epoch with other constants then has
+    the code of the one before, compiled and warm. Only an index that depends on the row keeps it from folding.
+    """
+    text = type_.sql(constant)
+    return text if type_.name in _BY_REFERENCE else f"array({text}, {text})[{zero}]"
+
+
+_BY_REFERENCE = ("string", "boolean")
+
+
+def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[str]) -> str:
     if not cuts:
         return pieces[0]
     middle = len(cuts) // 2
-    at, after = cuts[middle]
-    test = f"{value} {'<=' if after else '<'} {type_.sql(at)}"
-    left = _search(value, type_, cuts[:middle], pieces[: middle + 1])
-    right = _search(value, type_, cuts[middle + 1 :], pieces[middle + 1 :])
+    test = f"{value} {'<=' if cuts[middle][1] else '<'} {texts[middle]}"
+    left = _search(value, cuts[:middle], texts[:middle], pieces[: middle + 1])
+    right = _search(value, cuts[middle + 1 :], texts[middle + 1 :], pieces[middle + 1 :])
     return f"IF({test}, {left}, {right})"
 
 

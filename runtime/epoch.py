@@ -129,15 +129,35 @@ class Epoch:
 
     # --- state ---
 
-    def keep(self, key: str, new: DataFrame | None, purged: Tree) -> None:
-        """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted."""
+    def keep(
+        self,
+        key: str,
+        new: DataFrame | None,
+        purged: Tree,
+        merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
+        *,
+        at_hand: bool = False,
+    ) -> None:
+        """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted, with `merge`.
+
+        `at_hand`: as for `StateStore.append`.
+        """
         if purged is True:
             self.state.clear(key)
             return
         live = self.live(purged)
         if new is not None:
-            self.state.append(key, live(new), self.number)
-        self.state.compact(key, self.number, live)
+            self.state.append(key, live(new), self.number, at_hand=at_hand)
+        self.state.compact(key, self.number, lambda rows: merge(live(rows)))
+
+    def is_near(self, name: str) -> bool:
+        """Whether nothing between the sources and an operator has state."""
+        operator = self.plan.operator_of[name]
+        return not any(
+            self.plan.operator_of[each].stateful or not self.is_near(each)
+            for each in operator.inputs
+            if each in self.plan.operator_of
+        )
 
     def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
         """Rows to those outside a region."""

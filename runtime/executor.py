@@ -5,23 +5,23 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import exact
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import column
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import intake
 from cedilla.runtime.advance import INFERRED, Advanced, Stop, add_inferred, advance
-from cedilla.runtime.announce import SinkState, begin, finish
+from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState, leaves
 from cedilla.runtime.encode import encoded
@@ -30,7 +30,7 @@ from cedilla.runtime.files import Files
 from cedilla.runtime.frames import ORDER
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Miscounted, Read, Slice
-from cedilla.runtime.jobs import Jobs
+from cedilla.runtime.jobs import Jobs, settle
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
@@ -38,12 +38,36 @@ from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
 from cedilla.runtime.sources.base import MAX_FILES, InputFile, Scan
 from cedilla.runtime.sources.formats import FORMATS
-from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.tuning import Tuning
 
 Function = Callable[[Epoch], DataFrame]
 Files_ = Mapping[str, Sequence[InputFile]]
+
+
+@frozen
+class Stopped:
+    """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
+
+    stop: Stop
+    part: Slice
+    lines: int
+
+
+@frozen(eq=False)
+class Launched:
+    """An epoch whose jobs run. `record` is what it will commit, but for what only its jobs can tell; `unused`:
+    the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
+
+    record: Commit
+    markers: Mapping[str, Markers]
+    read: Mapping[str, Read]
+    jobs: tuple[Future[object], ...]
+    unused: frozenset[str]
+    stops: Sequence[Stopped]
+    report: EpochReport
+    started: float
+    cached: ExitStack
 
 
 @define(eq=False, slots=False)
@@ -66,6 +90,11 @@ class Executor:
     jobs: Jobs = field(init=False, factory=Jobs)
     tuning: Tuning = field(init=False)
     _ahead: dict[tuple[str, tuple[InputFile, ...]], Future[Scan]] = field(init=False, factory=dict)
+    _in_flight: list[Launched] = field(init=False, factory=list)
+    """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
+    _lately: ExitStack = field(init=False, factory=ExitStack)
+    """What the last epoch that was completed has in memory."""
+    _careful: bool = field(init=False, default=False)
 
     def __attrs_post_init__(self) -> None:
         self.sinks = {
@@ -86,8 +115,9 @@ class Executor:
             self._check_sinks()
         else:
             self._publish(self.last.epoch)  # a crash may have come between commit and publication
+            self._tidy()
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
-        self.state.segments = dict(self.last.segments)
+        self.state.reset(self.last.segments)
         self.tuning = Tuning(self.spark, self.conf)
 
     def _check_sinks(self) -> None:
@@ -102,7 +132,7 @@ class Executor:
     # --- batches and epochs ---
 
     def process(self, batch: int, found: Files_) -> None:
-        """Run the epochs of a micro-batch that are not committed yet.
+        """Run the epochs of a micro-batch that are not committed yet; the next is planned while one runs.
 
         Raises `DiagnosticError` where a marker or a tuple ends the query; all before it is committed.
         """
@@ -112,13 +142,38 @@ class Executor:
             self.last = evolve(self.last, batch=batch, progress={})
         files = self.checkpoint.order(batch, {**found, **self._tables()})
         try:
-            while any(self._progress(name).files < len(listed) for name, listed in files.items()):
-                self._epoch(files)
+            while self._in_flight or self._is_left(files):
+                try:
+                    self._step(files)
+                except Miscounted:  # markers were overlooked: from now on they are looked for with all care
+                    self._careful = True
+                    self._give_up()
+            self._tidy()  # not after a failure: it may have come just behind a commit
+        except BaseException:
+            self._give_up()
+            raise
         finally:
+            self._lately.close()
             self.tuning.restore()
 
+    def _tidy(self) -> None:
+        for sink in self.sinks.values():
+            sink.tidy(self.last.epoch)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self.jobs.close()
+
+    @property
+    def _base(self) -> Commit:
+        """What the next epoch builds on: the last commit, or the one to come of an epoch that runs."""
+        return self._in_flight[-1].record if self._in_flight else self.last
+
     def _progress(self, name: str) -> Progress:
-        return self.last.progress.get(name, Progress())
+        return self._base.progress.get(name, Progress())
+
+    def _is_left(self, files: Files_) -> bool:
+        return any(self._progress(name).files < len(listed) for name, listed in files.items())
 
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
@@ -128,41 +183,55 @@ class Executor:
             if source.table and self.last.sources[source.name].closed is not True
         }
 
-    def _epoch(self, files: Files_) -> None:
-        try:
-            self._try_epoch(files)
-        except Miscounted:  # markers were overlooked: they are looked for with all care
-            self._ahead.clear()
-            self._try_epoch(files, careful=True)
+    def _step(self, files: Files_) -> None:
+        """Launch an epoch; if one runs already, complete that one then."""
+        if not self._in_flight:
+            self._launch(files)
+            return
+        running = self._in_flight[0]
+        # A user's function is to see one epoch after the other.
+        if self.on_epoch is None and not running.stops and self._is_left(files):
+            try:
+                self._launch(files)
+            except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone
+                self._give_up(1)
+        self._complete(running)
 
-    def _try_epoch(self, files: Files_, *, careful: bool = False) -> None:
+    def _give_up(self, first: int = 0) -> None:
+        """Forget the epochs in flight, or all but the first, once their jobs are over; they will be done anew."""
+        given_up, self._in_flight = self._in_flight[first:], self._in_flight[:first]
+        wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
+        for each in given_up:
+            each.cached.close()
+        self._ahead.clear()
+        self.state.reset(self._base.segments)
+
+    def _launch(self, files: Files_) -> None:
+        """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         whole: dict[str, Slice] = {}
-        found: dict[str, Sequence[MarkerLine]] = {}
-        expected: dict[str, int | None] = {}
+        scans: dict[str, Scan] = {}
         chosen = {name: self._next_files(name, listed, 0) for name, listed in files.items()}
         chosen = {name: part for name, part in chosen.items() if part}
         self.tuning.choose(sum(f.length for part in chosen.values() for f in part) + self.state.length)
         for name, part in chosen.items():
-            whole[name], scan = self._part(name, part, careful)
-            found[name], expected[name] = scan.markers, scan.tuples
-        advanced = advance(self.plan, self.last.sources, found)
+            whole[name], scans[name] = self._part(name, part)
+        found = {name: scan.markers for name, scan in scans.items()}
+        advanced = advance(self.plan, self._base.sources, found)
+        if advanced.stops and self._in_flight:
+            return
         ends = self._ends(whole, advanced.stops)
         parts = _cut(whole, advanced.stops)
-        expected = {name: None if name in advanced.stops else count for name, count in expected.items()}
+        scans = {n: _before(scan, parts[n]) for n, scan in scans.items()}
         if not advanced.stops:
             self._look_ahead(files, chosen)
-        if any(name not in ends or ends[name] != self._progress(name) for name in parts):
-            progress = {**self._all_read(whole), **ends}
-            try:
-                self._run(parts, expected, advanced, progress, started)
-            except BaseException:
-                self.jobs.abandon()
-                self.state.segments = dict(self.last.segments)
-                raise
-        if advanced.failures:
-            located = [self._located(stop, whole[stop.source], ends) for stop in advanced.failures]
-            raise DiagnosticError(diagnostic for found in located for diagnostic in found)
+        stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
+        if all(name in ends and ends[name] == self._progress(name) for name in parts):
+            self._refuse(stopped)
+            return
+        progress = {**self._all_read(whole), **ends}
+        with ExitStack() as cached:
+            self._in_flight.append(self._launched(parts, scans, advanced, progress, stopped, started, cached))
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -174,7 +243,7 @@ class Executor:
 
     def _all_read(self, whole: Mapping[str, Slice]) -> dict[str, Progress]:
         read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
-        return {**self.last.progress, **read}
+        return {**self._base.progress, **read}
 
     def _next_files(self, name: str, listed: Sequence[InputFile], ahead: int) -> tuple[InputFile, ...]:
         """The files of the next epoch, or if so many of them are taken, of the one after it."""
@@ -192,13 +261,13 @@ class Executor:
     def _scan(self, name: str, files: tuple[InputFile, ...]) -> Scan:
         return FORMATS[self.plan.source_of[name].format].scan(self.spark, files)
 
-    def _part(self, name: str, files: tuple[InputFile, ...], careful: bool) -> tuple[Slice, Scan]:
+    def _part(self, name: str, files: tuple[InputFile, ...]) -> tuple[Slice, Scan]:
         """A slice without what is done of its first file, and what is known of it: markers still to be processed."""
         whole = Slice(FORMATS[self.plan.source_of[name].format], files)
-        if careful:
+        if self._careful:
             scan = Scan(tuple(whole.format.markers(self.spark, files)))
         else:
-            ready = self._ahead.pop((name, files), None)
+            ready = self._ahead.get((name, files))
             scan = ready.result() if ready is not None else self._scan(name, files)
         done = self._progress(name).lines
         if not done:
@@ -208,64 +277,106 @@ class Executor:
 
     # --- one epoch ---
 
-    def _run(
+    def _launched(
         self,
         parts: Mapping[str, Slice],
-        expected: Mapping[str, int | None],
+        scans: Mapping[str, Scan],
         advanced: Advanced,
         progress: Mapping[str, Progress],
+        stops: Sequence[Stopped],
         started: float,
-    ) -> None:
-        number = self.last.epoch + 1
-        states = {**self.last.sources, **advanced.states}
-        with ExitStack() as cached:
-            drift = {name: self._drift(name, states, part) for name, part in parts.items()}
-            read = {
-                name: intake.read(
-                    self.spark,
-                    self.plan.source_of[name],
-                    states[name],
-                    part,
-                    drift[name],
-                    expected[name],
-                    cached,
-                )
-                for name, part in parts.items()
-            }
-            states = {
-                n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
-                for n, s in states.items()
-            }
-            before = derive(self.plan, {n: s.facts() for n, s in self.last.sources.items()}, self.last.held)
-            closed = {n: self.last.sources[n].closed for n in states}
-            during = derive(
-                self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, self.last.held
-            )
-            after = derive(self.plan, {n: s.facts() for n, s in states.items()})
-            epoch = Epoch(
-                self.plan,
-                number,
-                {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
-                frozenset(name for name, part in read.items() if part.is_busy),
-                before,
-                after,
-                self.state,
+        cached: ExitStack,
+    ) -> Launched:
+        base = self._base
+        number = base.epoch + 1
+        states = {**base.sources, **advanced.states}
+        drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        read = {
+            name: intake.read(
+                self.spark,
+                self.plan.source_of[name],
+                states[name],
+                part,
+                drift[name],
+                scans[name],
                 cached,
+                self.jobs,
             )
-            begun = {e.name: begin(self.last.sinks[e.name], during[e.relation]) for e in self.plan.emits}
-            outputs = {e.name: self._output(e, epoch, during, begun[e.name][0]) for e in self.plan.emits}
-            first, *others = self.plan.emits
-            for emit in others:
-                self.jobs.start(partial(self.sinks[emit.name].stage, number, outputs[emit.name]))
-            self.sinks[first.name].stage(number, outputs[first.name])
-            self.jobs.settle()
-            quarantined = self._quarantine(number, read)
-            held = waiting_drops(epoch, during)
-            after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
-            sinks = self._announce(number, begun, after)
-        self._commit(number, states, sinks, held, progress, quarantined)
-        notes = left_out(self.plan, before, after)
-        self.on_report(self._report(number, read, advanced, quarantined, states, held, notes, started))
+            for name, part in parts.items()
+        }
+        states = {
+            n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
+            for n, s in states.items()
+        }
+        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.held)
+        closed = {n: base.sources[n].closed for n in states}
+        during = derive(self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.held)
+        after = derive(self.plan, {n: s.facts() for n, s in states.items()})
+        epoch = Epoch(
+            self.plan,
+            number,
+            {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
+            frozenset(name for name, part in read.items() if part.is_busy),
+            before,
+            after,
+            self.state,
+            cached,
+        )
+        begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
+        for emit in self.plan.emits:
+            output = self._output(emit, epoch, during, begun[emit.name][0])
+            self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
+        held = waiting_drops(epoch, during)
+        after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
+        announced = {
+            e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
+            for e in self.plan.emits
+        }
+        record = Commit(
+            number,
+            base.batch,
+            progress,
+            {name: state.next_epoch() for name, state in states.items()},
+            {name: sink for name, (sink, _) in announced.items()},
+            held,
+            dict(self.state.segments),
+        )
+        return Launched(
+            record,
+            {name: markers for name, (_, markers) in announced.items()},
+            read,
+            self.jobs.take(),
+            self.state.unused(base.segments),
+            stops,
+            _report(record, read, advanced, left_out(self.plan, before, after)),
+            started,
+            cached.pop_all(),
+        )
+
+    def _complete(self, launched: Launched) -> None:
+        """Wait for an epoch's jobs, and commit it. Raises `Miscounted`."""
+        settle(launched.jobs)
+        number = launched.record.epoch
+        for name, markers in launched.markers.items():
+            self.sinks[name].stage_markers(number, markers)
+        quarantined = self._quarantine(number, launched.read)
+        record = evolve(
+            launched.record,
+            segments=self.state.measured(launched.record.segments),
+            counters=dict(Counter(self.last.counters) + quarantined),
+        )
+        self.checkpoint.commit(record)
+        self._publish(number)
+        self.state.commit(record.segments, launched.unused)
+        self.last = record
+        self._in_flight.remove(launched)
+        # The epoch after it may read what it has in memory.
+        self._lately.close()
+        self._lately = launched.cached
+        seconds = time.monotonic() - launched.started
+        tuples = sum(part.tally.kept for part in launched.read.values())
+        self.on_report(evolve(launched.report, tuples=tuples, seconds=seconds, quarantined=dict(quarantined)))
+        self._refuse(launched.stops)
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> tuple[str, ...]:
         """Fields that nothing has announced and that are to be rejected; `set drift = infer` adds them instead."""
@@ -283,10 +394,10 @@ class Executor:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
-        if source.heartbeat is None or read is None or read.greatest is None:
+        if source.heartbeat is None or read is None or (greatest := read.tally.greatest) is None:
             return state
         attribute = source.heartbeat.attribute
-        bound = exact(read.greatest - source.heartbeat.delay)
+        bound = exact(greatest - source.heartbeat.delay)
         late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
         return state.close(late)
 
@@ -314,18 +425,7 @@ class Executor:
         eager = self.plan.settings["drop"] == "eager"
         return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)
 
-    def _announce(
-        self, number: int, begun: Mapping[str, tuple[SinkState, tuple[str, ...]]], after: Mapping[str, Facts]
-    ) -> dict[str, SinkState]:
-        sinks: dict[str, SinkState] = {}
-        for emit in self.plan.emits:
-            sinks[emit.name], markers = finish(
-                *begun[emit.name], after[emit.relation], original_units=emit.original_units
-            )
-            self.sinks[emit.name].stage_markers(number, markers)
-        return sinks
-
-    def _quarantine(self, number: int, read: Mapping[str, Read]) -> dict[str, int]:
+    def _quarantine(self, number: int, read: Mapping[str, Read]) -> Counter[str]:
         """Set rejected lines aside, and count them by code; by setting, end the query instead."""
         total: Counter[str] = Counter()
         for name, part in read.items():
@@ -335,36 +435,7 @@ class Executor:
             set_aside(
                 self.spark, self.files, part, self.plan.settings, f"{folder}/{epoch_name(number)}.jsonl"
             )
-        return dict(total)
-
-    # --- commit ---
-
-    def _commit(
-        self,
-        number: int,
-        states: Mapping[str, SourceState],
-        sinks: Mapping[str, SinkState],
-        held: Mapping[str, Mapping[str, Tree]],
-        progress: Mapping[str, Progress],
-        quarantined: Mapping[str, int],
-    ) -> None:
-        counters = dict(self.last.counters)
-        for code, count in quarantined.items():
-            counters[code] = counters.get(code, 0) + count
-        record = Commit(
-            number,
-            self.last.batch,
-            progress,
-            {name: state.next_epoch() for name, state in states.items()},
-            sinks,
-            held,
-            self.state.measured(),
-            counters,
-        )
-        self.checkpoint.commit(record)
-        self._publish(number)
-        self.state.discard(dict(self.last.segments))
-        self.last = record
+        return total
 
     def _publish(self, number: int) -> None:
         for sink in self.sinks.values():
@@ -372,47 +443,17 @@ class Executor:
 
     # --- messages ---
 
-    def _located(self, stop: Stop, part: Slice, ends: Mapping[str, Progress]) -> list[Diagnostic]:
-        file = part.files[stop.marker.file]
-        line = intake.line_number(self.spark, part, file, ends[stop.source].lines)
-        place = f"{file.path}:{line}: {stop.marker.text}"
-        return [evolve(d, notes=(*d.notes, place)) for d in stop.diagnostics]
+    def _refuse(self, stops: Sequence[Stopped]) -> None:
+        """End the query if markers have to."""
+        if stops:
+            raise DiagnosticError(diagnostic for each in stops for diagnostic in self._located(each))
 
-    def _report(
-        self,
-        number: int,
-        read: Mapping[str, Read],
-        advanced: Advanced,
-        quarantined: Mapping[str, int],
-        states: Mapping[str, SourceState],
-        held: Mapping[str, Mapping[str, Tree]],
-        notes: tuple[str, ...],
-        started: float,
-    ) -> EpochReport:
-        in_force = sum(
-            1
-            for state in states.values()
-            for tree in state.original.values()
-            for function in leaves(tree)
-            if not function.is_identity
-        )
-        return EpochReport(
-            number=number,
-            tuples=sum(part.tally.kept for part in read.values()),
-            seconds=time.monotonic() - started,
-            files=sum(len(part.part.files) for part in read.values()),
-            accents=advanced.accents,
-            punctuations=advanced.punctuations,
-            in_force=in_force,
-            quarantined=quarantined,
-            held=tuple(
-                f"-({attribute}) in {node}: state still has it"
-                for node, attributes in held.items()
-                for attribute in attributes
-                if not attribute.startswith("$")
-            ),
-            notes=notes,
-        )
+    def _located(self, stopped: Stopped) -> list[Diagnostic]:
+        marker = stopped.stop.marker
+        file = stopped.part.files[marker.file]
+        line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
+        place = f"{file.path}:{line}: {marker.text}"
+        return [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
 
 
 def _cut(parts: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Slice]:
@@ -425,3 +466,37 @@ def _cut(parts: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Sli
 
 def _failed(code: str, message: str, hint: str) -> DiagnosticError:
     return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
+
+
+def _before(scan: Scan, part: Slice) -> Scan:
+    """What is known of a slice that may end at a marker."""
+    if part.high is None:
+        return scan
+    return Scan(tuple(marker for marker in scan.markers if marker.position < part.high))
+
+
+def _report(
+    record: Commit, read: Mapping[str, Read], advanced: Advanced, notes: tuple[str, ...]
+) -> EpochReport:
+    """What an epoch has to tell when it is launched."""
+    return EpochReport(
+        number=record.epoch,
+        tuples=0,
+        seconds=0.0,
+        files=sum(len(part.part.files) for part in read.values()),
+        accents=advanced.accents,
+        punctuations=advanced.punctuations,
+        in_force=sum(
+            not function.is_identity
+            for state in record.sources.values()
+            for tree in state.original.values()
+            for function in leaves(tree)
+        ),
+        held=tuple(
+            f"-({attribute}) in {node}: state still has it"
+            for node, attributes in record.held.items()
+            for attribute in attributes
+            if not attribute.startswith("$")
+        ),
+        notes=notes,
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from attrs import define, frozen
@@ -18,13 +19,18 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
+from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.lookups import Lookups, Tables
-from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile
+from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 
 REJECT = "$reject"
 CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
 """Why a tuple can be rejected; `quarantine.REASONS` says it in words."""
+
+_MARKER = "$marker"
+"""In the place of a code: the row is no tuple."""
+_MARKERS = f"count_if({column(REJECT)} = '{_MARKER}')"
 
 
 @frozen
@@ -39,64 +45,51 @@ class Slice:
 
 @frozen
 class Tally:
-    """What one pass over a slice counted: tuples kept, tuples rejected by code, greatest heartbeat value."""
+    """What one pass over a slice counted: tuples kept, tuples rejected by code, markers, greatest heartbeat value."""
 
     kept: int
     rejected: Mapping[str, int]
+    markers: int = 0
     greatest: Fraction | None = None
 
 
 class Miscounted(Exception):
-    """A slice has other numbers of tuples and markers than the first look at its files has found."""
+    """A slice has more markers than the first look at its files has found."""
 
 
 @define(eq=False)
 class Read:
     """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any.
 
-    `expected`: how many there are, where that is known; then they are counted by whatever reads them first.
+    `markers`: how many there are by a look that may have overlooked some, `None` after one that cannot. Tuples
+    and markers are counted by whatever reads them first, unless they are `counted` already.
     """
 
     frame: DataFrame
     part: Slice
-    expected: int | None = None
-    _seen: Observation | None = None
-    _plain: DataFrame | None = None
+    is_busy: bool
+    markers: int | None
+    _count: Callable[[], Tally]
     _counted: Tally | None = None
 
     @property
-    def is_busy(self) -> bool:
-        """Whether there may be tuples."""
-        return self.expected != 0 if self._counted is None else self._counted.kept > 0
-
-    @property
-    def greatest(self) -> Fraction | None:
-        """The greatest heartbeat value, of a source that has one."""
-        return None if self._counted is None else self._counted.greatest
-
-    @property
     def tally(self) -> Tally:
-        """What was counted, when all is read that is going to be; a Spark job where it was not read whole, or
-        where some were rejected. Raises `Miscounted`."""
+        """What was counted, when all is read that is going to be. Raises `Miscounted`."""
         if self._counted is None:
-            assert self._seen is not None
-            assert self._plain is not None
-            seen = _found(self._seen) if self.expected else {"tuples": 0, "rejected": 0}
-            if seen is not None and seen["tuples"] == self.expected and not seen["rejected"]:
-                self._counted = Tally(seen["tuples"], {})
-            else:
-                self._counted = counted(self._plain, None)
-                if self._counted.kept + sum(self._counted.rejected.values()) != self.expected:
-                    raise Miscounted
+            self._counted = self._count()
+        if self.markers not in (None, self._counted.markers):
+            raise Miscounted
         return self._counted
 
 
-def _found(seen: Observation) -> Mapping[str, int] | None:
-    """What an observation has found; `None` where no job has read the rows, so that `get` would wait for ever."""
-    observed: Any = seen._jo  # type: ignore[attr-defined]
-    if not observed.future().isCompleted() or not observed.getRow().length():
+def _observed(seen: Observation) -> Tally | None:
+    """What an observation has found, if nothing was rejected; `None` too where no job has read all the rows, so
+    that `get` would wait for ever."""
+    java: Any = seen._jo  # type: ignore[attr-defined]
+    if not java.future().isCompleted() or not java.getRow().length():
         return None
-    return seen.get
+    rows, left_out, markers = seen.get["counts"]
+    return Tally(rows - markers, {}, markers) if left_out == markers else None
 
 
 def read(
@@ -105,33 +98,40 @@ def read(
     state: SourceState,
     part: Slice,
     undeclared: Sequence[str],
-    expected: int | None,
+    scan: Scan,
     cached: ExitStack,
+    jobs: Jobs,
 ) -> Read:
-    """A slice's tuples. They are counted by the jobs of the epoch itself where that can be (`expected` is known);
-    else at once, by a Spark job: for a heartbeat, for part of a file, and where a pass over some columns costs
-    little and leaves Spark free to read no more of the others than the query needs.
+    """A slice's tuples. They are counted by the jobs of the epoch itself where that can be, else by a Spark job:
+    at once for a heartbeat, and beside the others where a pass over some columns costs little and leaves Spark
+    free to read no more of the rest than the query needs.
     """
     frame = tuples(spark, source, state, part, undeclared)
+    is_busy = len(scan.empty) < len(part.files)
+    markers = None if part.format.exact else len(scan.markers)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
-    if expected is not None and not part.format.columnar and beat is None:
-        seen = Observation()
-        counts = (F.expr("count(1) AS tuples"), F.expr(f"count({column(REJECT)}) AS rejected"))
-        watched = frame.observe(seen, *counts)
-        return Read(watched, part, expected, seen, frame)
-    if not part.format.columnar:
-        frame = frame.persist()
-        cached.callback(frame.unpersist)
-    tally = counted(frame, beat)
-    if expected not in (None, tally.kept + sum(tally.rejected.values())):
-        raise Miscounted
-    return Read(frame, part, expected, None, None, tally)
+    if not is_busy:
+        return Read(frame, part, False, None, lambda: Tally(0, {}))
+    if beat is not None:
+        if not part.format.columnar:
+            frame = frame.persist()
+            cached.callback(frame.unpersist)
+        tally = counted(frame, beat)
+        return Read(frame, part, tally.kept > 0, markers, lambda: tally)
+    if part.format.columnar:
+        return Read(frame, part, True, markers, jobs.start(partial(counted, frame)).result)
+    seen = Observation()
+    counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out, {_MARKERS} AS markers) AS counts"
+    watched = frame.observe(seen, F.expr(counts))
+    # A job of its own where none has read all, or where some were rejected.
+    return Read(watched, part, True, markers, lambda: _observed(seen) or counted(frame))
 
 
 def tuples(
     spark: SparkSession, source: Source, state: SourceState, part: Slice, undeclared: Sequence[str] = ()
 ) -> DataFrame:
-    """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any.
+    """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any; a
+    format that has to count its markers leaves them in, with a code of their own.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
@@ -139,17 +139,22 @@ def tuples(
     lines = part.format.rows(spark, part.files, {**state.types, **extra})
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
-    is_tuple = " AND ".join(["`$accent` IS NULL", "`$punctuation` IS NULL", *bounds])
-    raw = lines.where(is_tuple)
+    counts = not part.format.exact
+    wanted = bounds if counts else ["`$accent` IS NULL", "`$punctuation` IS NULL", *bounds]
+    raw = lines.where(" AND ".join(wanted)) if wanted else lines
     tables = Tables.of(spark)
     decoding = Lookups(tables, state.types, _PLACE)
-    decoded = [f"{_decoded(source.name, name, state, decoding)} AS {column(name)}" for name in state.types]
-    others = [column(name) for name in (*undeclared, CORRUPT, FILE, POSITION)]
-    canonical = decoding.joined(raw).selectExpr(*decoded, *others)
+    decoded = {name: _decoded(source.name, name, state, decoding) for name in state.types}
+    raw = decoding.joined(raw)
+    kept = [*map(column, (*undeclared, CORRUPT, FILE, POSITION))]
+    if counts:
+        kept += ["`$accent`", "`$punctuation`"]
+    if any(text != column(name) for name, text in decoded.items()):
+        raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
     checking = Lookups(tables, state.types, _PLACE)
-    rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
-    checked = checking.joined(canonical)
-    return checked.selectExpr(*map(column, (*state.types, *undeclared, CORRUPT, FILE, POSITION)), rejection)
+    is_marker = part.format.is_marker if counts else None
+    rejection = f"{_rejection(source, state, undeclared, checking, is_marker)} AS {column(REJECT)}"
+    return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
 
 
 def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
@@ -167,7 +172,9 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
 _PLACE = {POSITION: column(POSITION)}
 
 
-def _rejection(source: Source, state: SourceState, undeclared: Sequence[str], lookups: Lookups) -> str:
+def _rejection(
+    source: Source, state: SourceState, undeclared: Sequence[str], lookups: Lookups, is_marker: str | None
+) -> str:
     def has(name: str, wanted: Presence) -> str | None:
         """Whether a row's presence of an attribute is the wanted one; `None` where that is so nowhere."""
         tree = state.placed_present.get(name, ABSENT)
@@ -176,7 +183,8 @@ def _rejection(source: Source, state: SourceState, undeclared: Sequence[str], lo
         purpose = ("present", source.name, name, wanted)
         return lookups.expression(purpose, tree, lambda leaf: "true" if leaf is wanted else "false")
 
-    cases = [f"WHEN {column(CORRUPT)} IS NOT NULL THEN 'RQ301'"]
+    cases = [] if is_marker is None else [f"WHEN {is_marker} THEN '{_MARKER}'"]
+    cases.append(f"WHEN {column(CORRUPT)} IS NOT NULL THEN 'RQ301'")
     for attribute in source.attributes:
         name = column(attribute.name)
         if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:
@@ -197,13 +205,14 @@ def _rejection(source: Source, state: SourceState, undeclared: Sequence[str], lo
     return f"CASE {' '.join(cases)} END"
 
 
-def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
+def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Tally:
     """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted.
 
     One Spark job; only counters reach the driver.
     """
     counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
     counts += [F.count_if(F.col(REJECT) == code).alias(code) for code in CODES]
+    counts.append(F.expr(_MARKERS).alias("markers"))
     if heartbeat is not None:
         name, type_ = column(heartbeat[0]), heartbeat[1]
         axis = f"unix_micros({name})" if type_.name == "timestamp" else name
@@ -212,7 +221,7 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None) -> Tally:
     assert row is not None
     greatest = row["greatest"] if heartbeat is not None else None
     rejected = {code: row[code] for code in CODES if row[code]}
-    return Tally(row["kept"], rejected, None if greatest is None else Fraction(greatest))
+    return Tally(row["kept"], rejected, row["markers"], None if greatest is None else Fraction(greatest))
 
 
 def lines_before(spark: SparkSession, part: Slice, position: int) -> int:

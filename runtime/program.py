@@ -115,7 +115,10 @@ def start(
         on_epoch,
         options.conf,
     )
-    _drive(session, plan, executor, options)
+    try:
+        _drive(session, plan, executor, options)
+    finally:
+        executor.close()
 
 
 def open_session(plan: Plan, options: Options) -> SparkSession:

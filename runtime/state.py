@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import reduce
 
@@ -26,6 +26,9 @@ class Segment:
     length: int = 0
 
 
+Segments = Mapping[str, tuple[Segment, ...]]
+
+
 class StateStore:
     """The segments of every state, by key. Changes are real once an epoch commits `segments`."""
 
@@ -35,37 +38,51 @@ class StateStore:
         self._root = root
         self._jobs = jobs
         self.segments: dict[str, tuple[Segment, ...]] = {}
-        self._written: dict[str, Future[int]] = {}  # since the last `discard`: path -> its length
+        self._writes: dict[str, Future[int]] = {}  # of epochs that are not committed: path -> its length
+        self._at_hand: dict[str, DataFrame] = {}  # path -> the same rows, in memory
 
     def read(self, key: str) -> DataFrame | None:
-        """All rows of a state, `None` where there never were any. Columns that a segment lacks are null."""
-        self.finish(key)
-        frames = [
-            self._spark.read.schema(schema).parquet(*paths) for schema, paths in self._by_schema(key).items()
-        ]
-        return reduce(stacked, frames) if frames else None
+        """All rows of a state, `None` where there never were any. Columns that a segment lacks are null.
 
-    def finish(self, *keys: str) -> None:
-        """Wait until states are written."""
-        for segment in (segment for key in keys for segment in self.segments.get(key, ())):
-            if segment.path in self._written:
-                self._written[segment.path].result()
-
-    def _by_schema(self, key: str) -> dict[str, list[str]]:
-        grouped: dict[str, list[str]] = {}
+        Waits for what is still being written and is not at hand.
+        """
+        frames: list[DataFrame] = []
+        written: dict[str, list[str]] = {}
         for segment in self.segments.get(key, ()):
-            grouped.setdefault(segment.schema, []).append(segment.path)
-        return grouped
+            write = self._writes.get(segment.path)
+            if write is not None and not write.done() and segment.path in self._at_hand:
+                frames.append(self._at_hand[segment.path])
+                continue
+            if write is not None:
+                write.result()
+            written.setdefault(segment.schema, []).append(segment.path)
+        frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
+        return reduce(stacked, frames) if frames else None
 
     @property
     def length(self) -> int:
-        """Of all states, in bytes."""
-        return sum(segment.length for segments in self.segments.values() for segment in segments)
+        """Of all states, in bytes, as far as it is known."""
+        return sum(self.length_of(key) for key in self.segments)
 
-    def append(self, key: str, rows: DataFrame, epoch: int) -> None:
-        """Add rows; written beside other jobs, over leftovers of an epoch that did not commit."""
+    def length_of(self, key: str) -> int:
+        """Of one state, in bytes, as far as it is known."""
+        return sum(self._length(segment) for segment in self.segments.get(key, ()))
+
+    def _length(self, segment: Segment) -> int:
+        write = self._writes.get(segment.path)
+        done = write is not None and write.done() and write.exception() is None
+        return write.result() if write is not None and done else segment.length
+
+    def append(self, key: str, rows: DataFrame, epoch: int, *, at_hand: bool = False) -> None:
+        """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
+
+        `at_hand`: the rows are in memory until the epoch after this one is committed, and computed from no state.
+        """
         before = self.segments.get(key, ())
-        self.segments[key] = (*before, self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows))
+        segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
+        if at_hand:
+            self._at_hand[segment.path] = rows
+        self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
         """Write the rows of a state anew, in the place of all it had."""
@@ -90,23 +107,45 @@ class StateStore:
             rows.write.mode("overwrite").parquet(path)
             return sum(file.length for file in self._files.list(path))
 
-        self._written[path] = self._jobs.start(write)
+        self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
 
-    def measured(self) -> dict[str, tuple[Segment, ...]]:
-        """The segments, with the lengths of those that are written by now."""
-        self.segments = {key: tuple(map(self._measured, found)) for key, found in self.segments.items()}
-        return dict(self.segments)
+    # --- epochs ---
 
-    def _measured(self, segment: Segment) -> Segment:
-        written = self._written.get(segment.path)
-        return segment if written is None else evolve(segment, length=written.result())
+    def reset(self, segments: Segments) -> None:
+        """Go on from the segments of an epoch; later ones were given up, and their writes are over."""
+        self.segments = dict(segments)
+        used = paths(segments)
+        self._writes = {path: write for path, write in self._writes.items() if path in used}
+        self._at_hand = {path: rows for path, rows in self._at_hand.items() if path in used}
 
-    def discard(self, before: dict[str, tuple[Segment, ...]]) -> None:
-        """Delete the files that were in use before, or were written since, and are not in use any more."""
-        used = {segment.path for segments in self.segments.values() for segment in segments}
-        known = [segment.path for segments in before.values() for segment in segments]
-        for path in dict.fromkeys([*known, *self._written]):
-            if path not in used:
-                self._files.delete(path)
-        self._written.clear()
+    def unused(self, before: Segments) -> frozenset[str]:
+        """What was in use before or was written since, and is not in use any more."""
+        return frozenset({*paths(before), *self._writes}) - paths(self.segments)
+
+    def measured(self, segments: Segments) -> dict[str, tuple[Segment, ...]]:
+        """Segments with their lengths, when all of them are written."""
+
+        def measure(segment: Segment) -> Segment:
+            write = self._writes.get(segment.path)
+            return segment if write is None else evolve(segment, length=write.result())
+
+        return {key: tuple(map(measure, found)) for key, found in segments.items()}
+
+    def commit(self, segments: Segments, unused: Iterable[str]) -> None:
+        """The measured segments of an epoch that is committed; delete the files that it has no more use for."""
+        known = {segment.path: segment for found in segments.values() for segment in found}
+        self.segments = {
+            key: tuple(known.get(segment.path, segment) for segment in found)
+            for key, found in self.segments.items()
+        }
+        for path in (*known, *unused):
+            self._writes.pop(path, None)
+            self._at_hand.pop(path, None)
+        for path in sorted(unused):
+            self._files.delete(path)
+
+
+def paths(segments: Segments) -> frozenset[str]:
+    """The folders of segments."""
+    return frozenset(segment.path for found in segments.values() for segment in found)

@@ -7,34 +7,43 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-SMALL = 4 << 20
-"""Bytes of input and state below which generated code and several tasks do not pay."""
+SMALL = 1 << 20
+"""Bytes of input and state below which generated code does not pay."""
 
-_OF_SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
+MEDIUM = 64 << 20
+"""Bytes below which it does not pay to plan anew in the middle of a job, nor to have a task for less than `_TASK`."""
+
+_TASK = 8 << 20
+
+_CODEGEN, _FACTORY = "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"
+_ADAPTIVE, _PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
 
 
 class Tuning:
-    """Switches a session between its own settings and those for small epochs; what the user has set stays."""
+    """Switches a session between its own settings and those for smaller epochs; what the user has set stays."""
 
     def __init__(self, spark: SparkSession, fixed: Mapping[str, str]) -> None:
         self._spark = spark
-        self._own = {name: str(spark.conf.get(name)) for name in _OF_SMALL if name not in fixed}
-        self._small = False
+        names = (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
+        self._own = {name: str(spark.conf.get(name)) for name in names if name not in fixed}
+        self._now = dict(self._own)
 
     def choose(self, length: int) -> None:
         """Settings for so many bytes."""
-        small = length < SMALL
-        if small == self._small:
-            return
-        for name, own in self._own.items():
-            self._spark.conf.set(name, _OF_SMALL[name] if small else own)
-        self._small = small
+        wanted = {**self._own, **_settings(length, int(self._own.get(_PARTITIONS, "1")))}
+        for name in self._own:
+            if self._now[name] != wanted[name]:
+                self._spark.conf.set(name, wanted[name])
+                self._now[name] = wanted[name]
 
     def restore(self) -> None:
         """The session's own settings."""
-        self.choose(SMALL)
+        self.choose(MEDIUM)
+
+
+def _settings(length: int, partitions: int) -> dict[str, str]:
+    """What differs from a session's own settings; `partitions`: its own."""
+    if length >= MEDIUM:
+        return {}
+    few = {_ADAPTIVE: "false", _PARTITIONS: str(min(partitions, 1 + length // _TASK))}
+    return few if length >= SMALL else {**few, _CODEGEN: "false", _FACTORY: "NO_CODEGEN"}

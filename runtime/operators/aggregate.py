@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -10,7 +11,6 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, sql
 from cedilla.compiler.operators import Aggregate, Call, Operator
-from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
@@ -30,17 +30,15 @@ class AggregateDataflow(Dataflow):
         name = operator.name
         (source,) = e.inputs(name)
         results = operator.results(source)
-        if e.is_busy(operator.inputs[0]):
-            e.state.append(name, _partials(operator, results, frame), e.number)
-        rows = e.state.read(name)
-        if rows is None:
-            rows = _partials(operator, results, frame)
-        passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
+        old, new = e.state.read(name), _partials(operator, results, frame)
+        busy = e.is_busy(operator.inputs[0])
+        if busy:
+            new = e.reused(new, 2)
+        merge = partial(_merged, by=operator.by, results=results)
         closed = e.after[name].closed
-        if closed is True:
-            e.state.clear(name)
-        else:
-            e.state.compact(name, e.number, lambda r: _live(e, operator, r, closed))
+        e.keep(name, new if busy else None, closed, merge, at_hand=e.is_near(name))
+        rows = new if old is None else stacked(old, new)
+        passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
         return _finished(operator, results, _merged(passed, operator.by, results))
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
@@ -79,12 +77,6 @@ def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame)
     else:
         e.state.replace(name, merged.where(f"NOT ({passes})"), e.number)
     return _finished(operator, results, merged.where(passes))
-
-
-def _live(e: Epoch, operator: Aggregate, rows: DataFrame, closed: Tree) -> DataFrame:
-    live = rows.where(f"NOT {sql.predicate(closed, e.after[operator.name].types)}")
-    (source,) = e.inputs(operator.name)
-    return _merged(live, operator.by, operator.results(source))
 
 
 def _partials(operator: Aggregate, results: Mapping[str, Call], frame: DataFrame) -> DataFrame:

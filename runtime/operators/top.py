@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
@@ -13,6 +14,7 @@ from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.types import column
 from cedilla.runtime.frames import ORDER, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
 
 if TYPE_CHECKING:
@@ -25,17 +27,14 @@ class TopDataflow(Dataflow):
     """The best tuples of the groups that closed in this epoch."""
 
     def run(self, e: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
-        name = operator.name
-        if e.is_busy(operator.inputs[0]):
-            e.state.append(name, _best(operator, frame), e.number)
-        kept = e.state.read(name)
-        rows = frame if kept is None else kept
-        passed = rows.where(sql.predicate(e.newly_closed(name), types_of(rows)))
+        name, old = operator.name, e.state.read(operator.name)
         closed = e.after[name].closed
-        if closed is True:
-            e.state.clear(name)
-        else:
-            e.state.compact(name, e.number, lambda segments: _best(operator, e.live(closed)(segments)))
+        new = e.reused(_best(operator, frame), 2) if e.is_busy(operator.inputs[0]) else None
+        e.keep(name, new, closed, partial(_best, operator), at_hand=e.is_near(name))
+        rows = together(old, new)
+        if rows is None:
+            return frame.limit(0)
+        passed = rows.where(sql.predicate(e.newly_closed(name), types_of(rows)))
         return _best(operator, passed)
 
     def busy(self, e: Epoch, operator: Operator) -> bool:

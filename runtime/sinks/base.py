@@ -37,6 +37,10 @@ class Sink(ABC):
         """Make a committed epoch visible. Done again after a crash, it changes nothing."""
 
     @abstractmethod
+    def tidy(self, last: int) -> None:
+        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+
+    @abstractmethod
     def check_fresh(self) -> bool:
         """Whether no epoch was ever published here."""
 
@@ -98,7 +102,16 @@ class FolderSink(Sink):
         staged = self._staged(number)
         if self._files.exists(staged):
             self._files.rename(staged, f"{self._path}/{name_of(staged)}")
-        self._files.delete(f"{self._path}/{_STAGING}")
+
+    def tidy(self, last: int) -> None:
+        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+        staging = f"{self._path}/{_STAGING}"
+        found = self._files.folders(staging, "epoch=")
+        given_up = [name for name in found if name > epoch_name(last)]
+        for name in given_up:
+            self._files.delete(f"{staging}/{name}")
+        if len(given_up) == len(found):
+            self._files.delete(staging)
 
     def check_fresh(self) -> bool:
         """Whether no epoch was ever published here."""

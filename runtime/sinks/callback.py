@@ -35,5 +35,8 @@ class CallbackSink(Sink):
     def publish(self, number: int) -> None:
         """Nothing: the function was called before the commit."""
 
+    def tidy(self, last: int) -> None:
+        """Nothing: nothing is kept here."""
+
     def check_fresh(self) -> bool:
         return True

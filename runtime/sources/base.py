@@ -17,7 +17,7 @@ from attrs import frozen
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler.types import column, quote
+from cedilla.compiler.types import quote
 from cedilla.runtime.sources.marker import MarkerLine, Types
 
 POSITION = "$position"
@@ -40,11 +40,11 @@ class InputFile:
 
 @frozen
 class Scan:
-    """What a first look at files has found: markers in stream order, and how many tuples there are, rejected ones
-    too; `None` where that is not known without reading them."""
+    """What a first look at files has found: markers in stream order, and the numbers of files that have no tuple,
+    as far as that is known."""
 
     markers: tuple[MarkerLine, ...]
-    tuples: int | None = None
+    empty: frozenset[int] = frozenset()
 
 
 class Format(ABC):
@@ -54,6 +54,10 @@ class Format(ABC):
     """Why a tuple is rejected with RQ301, in words."""
     columnar: ClassVar[bool] = False
     """Whether a pass over some of the columns costs much less than one over all."""
+    exact: ClassVar[bool] = True
+    """Whether `scan` finds every marker; if not, those that `rows` has are counted, and `markers` is asked."""
+    is_marker: ClassVar[str] = "`$accent` IS NOT NULL OR `$punctuation` IS NOT NULL"
+    """SQL: whether a row of `rows` is a marker."""
 
     def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
         """The files of a folder in stream order: by modification time, then by name."""
@@ -78,8 +82,7 @@ class Format(ABC):
         """
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
-        """A first look at files. A format may overlook markers that are written in an unusual way if it counts
-        tuples: the count then is wrong, and `markers` is asked instead."""
+        """A first look at files; where it is not `exact`, it may overlook markers that are oddly written."""
         return Scan(tuple(self.markers(spark, files)))
 
     @abstractmethod
@@ -123,19 +126,29 @@ def placed(
     spark: SparkSession,
     frame: DataFrame,
     files: Sequence[InputFile],
+    columns: Sequence[str],
     inside: str,
     numbers: Sequence[int] | None = None,
+    file: str = "_metadata.file_path",
 ) -> DataFrame:
-    """The frame with `$position`; `inside`: SQL that orders the rows of one file, a number below 2^47.
+    """Columns of what was read of files, with `$file` and `$position`.
 
-    `numbers`: those of the files in the slice, where the frame has some of its files only.
+    `columns`, `file`: as SQL; `inside`: SQL that orders the rows of one file, a number below 2^47; `numbers`: those
+    of the files in the slice, where the frame has some of its files only.
     """
     numbered = list(zip(numbers or range(len(files)), (file.uri for file in files), strict=True))
+    named = f"{file} AS `{FILE}`"
     if len(numbered) <= _INLINE_FILES:
-        cases = " ".join(f"WHEN {quote(uri)} THEN {i}L" for i, uri in numbered)
-        number = f"CASE {column(FILE)} {cases} END" if len(numbered) > 1 else f"{numbered[0][0]}L"
-    else:
-        known = spark.createDataFrame(numbered, "`$number` BIGINT, `$file` STRING")
-        frame = frame.join(F.broadcast(known), FILE)
-        number = "`$number`"
-    return frame.selectExpr("*", f"shiftleft({number}, 47) + {inside} AS `{POSITION}`").drop("$number")
+        number = number_of(file, numbered)
+        return frame.selectExpr(*columns, named, f"shiftleft({number}, 47) + {inside} AS `{POSITION}`")
+    known = spark.createDataFrame(numbered, "`$number` BIGINT, `$file` STRING")
+    frame = frame.selectExpr(*columns, named, f"{inside} AS `$inside`").join(F.broadcast(known), FILE)
+    frame = frame.selectExpr("*", f"shiftleft(`$number`, 47) + `$inside` AS `{POSITION}`")
+    return frame.drop("$number", "$inside")
+
+
+def number_of(file: str, numbered: Sequence[tuple[int, str]]) -> str:
+    """The number of a file, as SQL, by what Spark calls it."""
+    if len(numbered) == 1:
+        return f"{numbered[0][0]}L"
+    return f"CASE {file} {' '.join(f'WHEN {quote(uri)} THEN {i}L' for i, uri in numbered)} END"

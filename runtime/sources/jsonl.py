@@ -5,15 +5,15 @@ A row's place in its file is the block (14 bits) and the row of the task that re
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.sources.base import (
     CORRUPT,
-    FILE,
     POSITION,
     Format,
     InputFile,
@@ -23,24 +23,33 @@ from cedilla.runtime.sources.base import (
     placed,
 )
 
-# A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 # A line that `rows` has no row for is blank.
 _NOT_BLANK = r"ascii(value) > 32 OR value RLIKE '\\S'"
-_ARRAY = "ascii(value) = 91"
 _LIKELY = "contains(value, '\"$accent\"') OR contains(value, '\"$punctuation\"')"
+# With its end; nothing of an array, whose elements are rows of their own.
+_LENGTH = "IF(ltrim(value) LIKE '{%', octet_length(value) + 1, 0) AS length"
 _PARSED = (
     f"from_json(value, '`$accent` STRING, `$punctuation` STRING, `{CORRUPT}` STRING', "
     f"map('columnNameOfCorruptRecord', '{CORRUPT}'))"
 )
-_PLACE = (f"_metadata.file_path AS `{FILE}`", "_metadata.file_block_start AS `$block`")
-_INSIDE = "shiftleft(shiftright(`$block`, 22), 33) + (`$row` & 8589934591L)"
+# Not as metadata, which would be copied into every row.
+_BLOCK = "input_file_block_start()"
+_INSIDE = f"shiftleft(shiftright({_BLOCK}, 22), 33) + (monotonically_increasing_id() & 8589934591L)"
+
+
+def _inside(block: int, row: int) -> int:
+    """The same of a line's block and row."""
+    return (block >> 22 << 33) + (row & 8589934591)
 
 
 class JsonLines(Format):
     """One line is one tuple or marker; large files are read by several tasks."""
 
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
+    exact: ClassVar[bool] = False
+    # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
+    is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
 
     def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
         """Every line of the files that is not blank."""
@@ -50,31 +59,36 @@ class JsonLines(Format):
             spark.read.schema(", ".join(fields))
             .option("columnNameOfCorruptRecord", CORRUPT)
             .json([file.path for file in files])
-            .selectExpr("*", *_PLACE, "monotonically_increasing_id() AS `$row`")
         )
-        return placed(spark, frame, files, _INSIDE).drop("$block", "$row")
+        return placed(spark, frame, files, ["*"], _INSIDE)
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
-        """One pass over the lines as text: those that look like markers are parsed, the others are counted."""
-        seen = Observation()
-        lines = (
-            spark.read.text([file.path for file in files])
-            .selectExpr("value", *_PLACE)
-            .where(_NOT_BLANK)
-            .observe(seen, F.expr("count(1) AS lines"), F.expr(f"count_if({_ARRAY}) AS arrays"))
-            .selectExpr("*", "monotonically_increasing_id() AS `$row`")
-        )
+        """One pass over the lines as text: only those that look like markers are parsed."""
         likely = (
-            lines.where(_LIKELY).selectExpr("*", f"{_PARSED} AS `$parsed`").selectExpr("*", "`$parsed`.*")
+            spark.read.text([file.path for file in files])
+            .where(_NOT_BLANK)
+            .selectExpr("value", "monotonically_increasing_id() AS row")
+            .where(_LIKELY)
+            .selectExpr("input_file_name()", _BLOCK, "row", _LENGTH, f"{_PARSED} AS parsed")
+            .collect()
         )
-        markers = _in_order(placed(spark, likely, files, _INSIDE))
-        counted = seen.get
-        if counted["arrays"]:  # their elements are rows of their own
+        if not all(row["length"] for row in likely):
             return super().scan(spark, files)
-        return Scan(tuple(markers), counted["lines"] - len(markers))
+        numbers = {_named(file.uri): number for number, file in enumerate(files)}
+        covered: Counter[int] = Counter()
+        markers: list[MarkerLine] = []
+        for file, block, row, length, (accent, punctuation, corrupt) in likely:
+            number = numbers[_named(file)]
+            if marker := _marker(accent, punctuation, corrupt, (number << 47) + _inside(block, row)):
+                markers.append(marker)
+                covered[number] += length
+        empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
+        return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty))
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
-        return _in_order(self.rows(spark, files, {}))
+        found = self.rows(spark, files, {}).where(self.is_marker)
+        rows = found.select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION).collect()
+        return sorted(filter(None, (_marker(*row) for row in rows)), key=lambda m: m.position)
 
     def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
         text = spark.read.text([file.path for file in files])
@@ -94,16 +108,18 @@ class JsonLines(Format):
         return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
 
 
-def _in_order(rows: DataFrame) -> list[MarkerLine]:
-    """The markers among rows. One Spark job."""
-    found = (
-        rows.where(f"`$accent` IS NOT NULL OR `$punctuation` IS NOT NULL OR {_SPOILT}")
-        .select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION)
-        .collect()
-    )
-    result: list[MarkerLine] = []
-    for accent, punctuation, corrupt, position in sorted(found, key=lambda row: row[3]):
-        kind = "spoilt" if corrupt is not None else "accent" if accent is not None else "punctuation"
-        text = {"spoilt": corrupt, "accent": accent, "punctuation": punctuation}[kind]
-        result.append(MarkerLine(kind, text, position))
-    return result
+def _marker(
+    accent: str | None, punctuation: str | None, corrupt: str | None, place: int
+) -> MarkerLine | None:
+    """What a row that may be a marker is; `None`: a tuple."""
+    if corrupt is not None:
+        spoilt = '"$accent"' in corrupt or '"$punctuation"' in corrupt
+        return MarkerLine("spoilt", corrupt, place) if spoilt else None
+    if accent is not None:
+        return MarkerLine("accent", accent, place)
+    return None if punctuation is None else MarkerLine("punctuation", punctuation, place)
+
+
+def _named(uri: str) -> str:
+    """A file's URI with one slash: what Spark calls the file of a row differs from its metadata in their number."""
+    return re.sub("^([^:/]+):/+", r"\1:/", uri)

@@ -7,6 +7,7 @@ takes is converted above the scan.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import ClassVar
@@ -116,12 +117,12 @@ class Parquet(Format):
         return _placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
-        """The footers know how many rows there are; no job where none of them can be a marker."""
+        """No job where no file can have a marker, by its footer."""
         markers = self.markers(spark, files)
-        footers = self._footers(spark, files)
-        if any(footer.problem for footer in footers):
-            return Scan(tuple(markers))
-        return Scan(tuple(markers), sum(footer.rows for footer in footers) - len(markers))
+        found = Counter(marker.file for marker in markers)
+        footers = enumerate(self._footers(spark, files))
+        empty = {n for n, footer in footers if not footer.problem and footer.rows == found[n]}
+        return Scan(tuple(markers), frozenset(empty))
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         """The markers of the files in stream order. A Spark job only for files that may have some."""
@@ -154,19 +155,20 @@ class Parquet(Format):
                 if kind is not None
             )
             raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
-            parts.append(_scan(spark, files, group, [f"{raw} AS raw"]))
+            place = (f"_metadata.file_path AS `{FILE}`", f"{_INDEX} AS line")
+            parts.append(_scan(spark, files, group).selectExpr(f"{raw} AS raw", *place))
         unreadable = [
             (footer.problem, file.uri, 0)
             for file, footer in zip(files, footers, strict=True)
             if footer.problem
         ]
         if unreadable or not parts:
-            parts.append(_few(spark, unreadable, raw="STRING", **{FILE: "STRING", _INDEX: "BIGINT"}))
+            parts.append(_few(spark, unreadable, **{"raw": "STRING", FILE: "STRING", "line": "BIGINT"}))
         return reduce(DataFrame.unionByName, parts).selectExpr(
             "raw",
             f"`{FILE}` AS file",
-            f"`{_INDEX}` AS line",
-            f"CAST(`{_INDEX}` + 1 AS INT) AS ordinal",
+            "line",
+            "CAST(line + 1 AS INT) AS ordinal",
         )
 
     def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
@@ -197,7 +199,7 @@ class Parquet(Format):
 
 # --- scans ---------------------------------------------------------------------------------------------------
 
-_INDEX = "$index"
+_INDEX = "_metadata.row_index"
 
 
 def _groups(footers: Iterable[Footer], wanted: Callable[[Footer], Sequence[str] | None]) -> Iterator[_Group]:
@@ -212,23 +214,17 @@ def _groups(footers: Iterable[Footer], wanted: Callable[[Footer], Sequence[str] 
     return (_Group(columns, tuple(numbers)) for columns, numbers in found.items())
 
 
-def _scan(
-    spark: SparkSession, files: Sequence[InputFile], group: _Group, expressions: Sequence[str]
-) -> DataFrame:
-    """Expressions over the rows of a group; `$file`; `$index`, the row's in its file."""
+def _scan(spark: SparkSession, files: Sequence[InputFile], group: _Group) -> DataFrame:
+    """The rows of a group."""
     schema = StructType([StructField(name, kind) for name, kind in group.columns if kind is not None])
-    read = spark.read.schema(schema).parquet(*(files[number].path for number in group.numbers))
-    return read.selectExpr(
-        *expressions, f"_metadata.file_path AS `{FILE}`", f"_metadata.row_index AS `{_INDEX}`"
-    )
+    return spark.read.schema(schema).parquet(*(files[number].path for number in group.numbers))
 
 
 def _placed(
     spark: SparkSession, files: Sequence[InputFile], group: _Group, expressions: Sequence[str]
 ) -> DataFrame:
     chosen = [files[number] for number in group.numbers]
-    scan = _scan(spark, files, group, expressions)
-    return placed(spark, scan, chosen, f"`{_INDEX}`", group.numbers).drop(_INDEX)
+    return placed(spark, _scan(spark, files, group), chosen, expressions, _INDEX, group.numbers)
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

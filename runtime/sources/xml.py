@@ -83,7 +83,9 @@ class Xml(Format):
 
     def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
         """Every element of the files, and what is malformed between them."""
-        read = placed(spark, _tokens(spark, files).where("NOT skipped"), files, "pos")
+        read = placed(
+            spark, _tokens(spark, files).where("NOT skipped"), files, ["token"], "pos", file=f"`{FILE}`"
+        )
         token, punct = F.col("token"), F.col("token").startswith("<punct:")
         is_row, is_accent = token.rlike(rf"\A{_row(1)}\z"), token.rlike(rf"\A{_accent(1)}\z")
         found = read.select(FILE, POSITION, "token", is_row.alias("row"), is_accent.alias("accent")).select(

@@ -277,3 +277,8 @@ def test_laws_and_examples_name_tests_that_exist() -> None:
 def test_all_mutations_are_in_their_table() -> None:
     mutations = [row[:3] for row in rows("laws.md") if row[0].isdigit()]
     assert mutations == [[str(n), m.rule, f"`{m.file}`"] for n, m in enumerate(MUTATIONS)]
+
+
+def test_every_mutation_still_changes_its_file() -> None:
+    """The text that it replaces stands in the file once."""
+    assert [m.rule for m in MUTATIONS if (ROOT / m.file).read_text().count(m.old) != 1] == []

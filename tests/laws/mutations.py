@@ -195,7 +195,7 @@ MUTATIONS = (
     Mutation(
         "D1 Alter: never backwards",
         "runtime/announce.py",
-        "    return history[-1] if scale in history else scale",
+        "    return history[-1] if scale in history and scale != history[-1] else scale",
         "    return history[-1] if history else scale",
     ),
 )

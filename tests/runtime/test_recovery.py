@@ -60,7 +60,7 @@ PLACES_TO_DIE: dict[str, tuple[Any, str, bool]] = {
     "before the commit": (Checkpoint, "commit", False),
     "between commit and publication": (Checkpoint, "commit", True),
     "after publication": (JsonLinesSink, "publish", True),
-    "before old state is deleted": (StateStore, "discard", False),
+    "before old state is deleted": (StateStore, "commit", False),
 }
 
 
@@ -77,12 +77,14 @@ def test_death_in_any_epoch_changes_nothing(
 ) -> None:
     owner, name, late = PLACES_TO_DIE[place]
     original: Callable[..., Any] = getattr(owner, name)
-    calls = 0
+    calls, last, gap = 0, 3, 3
 
     def dying(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
+        nonlocal calls, last, gap
         calls += 1
-        if calls % 3 == 0:  # twice in a row it works, then the process is gone
+        if calls == last:  # each process lives a little longer than the one before
+            gap += 2
+            last += gap
             if late:
                 original(*args, **kwargs)
             raise Killed

@@ -56,7 +56,16 @@ def run_cedilla(
     size, asked = Size(rows, epochs), query_of(query)
     text = asked.cedilla.replace("{format}", format).replace("{keys}", str(size.keys))
     sources = {name: str(folder_of(query, name, rows, epochs, format)) for name in asked.streams}
-    return engines.run_cedilla(session, folder, text, sources, asked.output, FILES_PER_EPOCH[format], format)
+    return engines.run_cedilla(
+        session,
+        folder,
+        text,
+        sources,
+        asked.output,
+        FILES_PER_EPOCH[format],
+        format,
+        _epoch_rows(asked, rows),
+    )
 
 
 def run_native(
@@ -71,7 +80,12 @@ def run_native(
             frames[name] = reader.format(format).load(path).dropna("all")
         else:
             frames[name] = engines.read_native(session, path, stream.schema, format)
-    return engines.run_native(session, folder, asked.native(frames), format)
+    return engines.run_native(session, folder, asked.native(frames), format, _epoch_rows(asked, rows))
+
+
+def _epoch_rows(query: Query, rows: int) -> int:
+    """The rows of all streams in one epoch."""
+    return rows * sum(not stream.table for stream in query.streams.values())
 
 
 def flink_statements(query: Query, size: Size, format: str) -> list[str]:

@@ -22,8 +22,6 @@ FLINK_ROWS = 100_000
 SHORT = {("paper", 1_000): 24, ("select", 100_000): 12, ("join", 100_000): 12}
 """Query and rows of an epoch -> epochs, in the short form."""
 
-WARM = {"rows": 1_000, "epochs": 6}
-
 
 def contests(wanted: Wanted) -> Iterator[Contest]:
     """By size first: the sizes that are cheap to repeat come first."""
@@ -37,18 +35,18 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
 
 
 def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
+    # A standing query runs for days: everyone warms up with a whole run.
     arguments = {"query": query.name, "rows": size.rows, "epochs": size.epochs, "format": format}
-    warm = {**arguments, **WARM}
-    competitors = [Competitor("cedilla", "tests.benchmarks.core.runs:run_cedilla", arguments, warm)]
+    competitors = [Competitor("cedilla", "tests.benchmarks.core.runs:run_cedilla", arguments, arguments)]
     for store, conf in STATE_STORES.items():
         if query.stateful or store == "spark":
             call = "tests.benchmarks.core.runs:run_native"
-            competitors.append(Competitor(store, call, arguments, warm, conf))
+            competitors.append(Competitor(store, call, arguments, arguments, conf))
     flink = wanted.flink and size.rows >= FLINK_ROWS
     if flink:
         competitors += flink_competitors(
             flink_statements(query, size, format),
-            flink_statements(query, Size(**WARM), format),
+            flink_statements(query, size, format),
             flink_rows(query, size),
             format,
             wanted.cores,
@@ -58,7 +56,6 @@ def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
     def inputs(spark: SparkSession) -> None:
         parts = wanted.cores if flink else None
         prepare(spark, query, size, format, parts)
-        prepare(spark, query, Size(**WARM), format, parts)
 
     return Contest(
         suite="core",

@@ -16,7 +16,6 @@ from tests.benchmarks.options import Wanted
 _RUNS = "tests.benchmarks.nexmark_contest.runs"
 PER_FILE = 100_000
 FILES = 20
-WARM = Size(10_000, 2_000)
 STATELESS = frozenset({"q0", "q1", "q2", "q10", "q13", "q14", "q21", "q22"})
 DELAY = 1
 """Seconds of event time by which the files that Flink reads at once may differ."""
@@ -33,11 +32,10 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
 
 def _contest(query: str, size: Size, format: str, wanted: Wanted) -> Contest:
     arguments = {"query": query, "events": size.events, "per_file": size.per_file, "format": format}
-    warm = {**arguments, "events": WARM.events, "per_file": WARM.per_file}
-    competitors = [Competitor("cedilla", f"{_RUNS}:run_cedilla", arguments, warm)]
+    competitors = [Competitor("cedilla", f"{_RUNS}:run_cedilla", arguments, arguments)]
     if query in spark_twins.TWINS:
         competitors += [
-            Competitor(store, f"{_RUNS}:run_native", arguments, warm, conf)
+            Competitor(store, f"{_RUNS}:run_native", arguments, arguments, conf)
             for store, conf in STATE_STORES.items()
             if query not in STATELESS or store == "spark"
         ]
@@ -46,8 +44,7 @@ def _contest(query: str, size: Size, format: str, wanted: Wanted) -> Contest:
         competitors += _flink(query, size, format, wanted.cores)
 
     def inputs(spark: SparkSession) -> None:
-        for each in (size, WARM):
-            write(spark, each, format, wanted.cores if flink else None)
+        write(spark, size, format, wanted.cores if flink else None)
         write_results(spark, size, query, format)
 
     refused = {"spark": spark_twins.REFUSED.get(query), "flink": flink_sql.REFUSED.get(query)}
@@ -75,7 +72,7 @@ def _flink(query: str, size: Size, format: str, cores: int) -> Iterator[Competit
 
     return flink_competitors(
         statements(size),
-        statements(WARM),
+        statements(size),
         size.events,
         format,
         cores,
