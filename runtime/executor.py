@@ -321,13 +321,13 @@ class Executor:
             after,
             self.state,
             cached,
+            sum(file.length for part in parts.values() for file in part.files),
         )
         begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
         for emit in self.plan.emits:
             output = self._output(emit, epoch, during, begun[emit.name][0])
             self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
-        held = waiting_drops(epoch, during)
-        after = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
+        held, after = waiting_drops(epoch, during)
         announced = {
             e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
             for e in self.plan.emits
@@ -360,14 +360,15 @@ class Executor:
         for name, markers in launched.markers.items():
             self.sinks[name].stage_markers(number, markers)
         quarantined = self._quarantine(number, launched.read)
+        segments = self.state.measured(launched.record.segments)
         record = evolve(
             launched.record,
-            segments=self.state.measured(launched.record.segments),
+            segments=segments,
             counters=dict(Counter(self.last.counters) + quarantined),
         )
         self.checkpoint.commit(record)
         self._publish(number)
-        self.state.commit(record.segments, launched.unused)
+        self.state.commit(launched.record.segments, segments, launched.unused)
         self.last = record
         self._in_flight.remove(launched)
         # The epoch after it may read what it has in memory.

@@ -26,14 +26,17 @@ class Standing(Protocol):
         ...
 
 
-def waiting_drops(epoch: Standing, during: Mapping[str, Facts]) -> dict[str, dict[str, Tree]]:
+def waiting_drops(
+    epoch: Standing, during: Mapping[str, Facts]
+) -> tuple[dict[str, dict[str, Tree]], Mapping[str, Facts]]:
     """Drops that wait until state has let go of the attribute (G13, `set drop = exact`).
 
-    Operator -> attribute -> the region in which its Drop is held. `during`: the facts with all that tuples of
-    the epoch may have. One Spark job for each Drop that could be held, else none.
+    Operator -> attribute -> the region in which its Drop is held; and the facts of all relations with them.
+    `during`: the facts with all that tuples of the epoch may have. One Spark job for each Drop that could be
+    held, else none.
     """
     if epoch.plan.settings["drop"] == "eager":
-        return epoch.opened
+        return epoch.opened, epoch.after
     held: dict[str, dict[str, Tree]] = dict(epoch.opened)
     facts = {name: epoch.after[name] for name in epoch.plan.source_of}
     for operator in epoch.plan.operators:
@@ -44,7 +47,7 @@ def waiting_drops(epoch: Standing, during: Mapping[str, Facts]) -> dict[str, dic
             held[operator.name] = {**opened, **waiting}
             now = operator.facts(inputs, held[operator.name])
         facts[operator.name] = now
-    return held
+    return held, facts
 
 
 def _waiting(epoch: Standing, name: str, during: Facts, now: Facts) -> dict[str, Tree]:

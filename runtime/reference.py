@@ -170,8 +170,7 @@ class Reference:
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.held)
-        held = waiting_drops(self, during)
-        final = derive(self.plan, {n: s.facts() for n, s in states.items()}, held)
+        held, final = waiting_drops(self, during)
         outputs = {
             emit.name: self._output(emit, rows[emit.relation], during[emit.relation], final[emit.relation])
             for emit in self.plan.emits

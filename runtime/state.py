@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from functools import reduce
 
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import stacked
 from cedilla.runtime.jobs import Jobs
+from cedilla.runtime.sources.footers import row_count
 
 _MANY_SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
@@ -40,6 +41,7 @@ class StateStore:
         self.segments: dict[str, tuple[Segment, ...]] = {}
         self._writes: dict[str, Future[int]] = {}  # of epochs that are not committed: path -> its length
         self._at_hand: dict[str, DataFrame] = {}  # path -> the same rows, in memory
+        self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
     def read(self, key: str) -> DataFrame | None:
         """All rows of a state, `None` where there never were any. Columns that a segment lacks are null.
@@ -53,8 +55,8 @@ class StateStore:
             if write is not None and not write.done() and segment.path in self._at_hand:
                 frames.append(self._at_hand[segment.path])
                 continue
-            if write is not None:
-                write.result()
+            if write is not None and not write.result():
+                continue
             written.setdefault(segment.schema, []).append(segment.path)
         frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
         return reduce(stacked, frames) if frames else None
@@ -104,8 +106,13 @@ class StateStore:
         path = f"{self._root}/{name}"
 
         def write() -> int:
+            """The bytes of the rows that there are."""
             rows.write.mode("overwrite").parquet(path)
-            return sum(file.length for file in self._files.list(path))
+            found = self._files.list(path)
+            # Spark writes a file even if it has nothing to write.
+            if len(found) == 1 and not row_count(self._spark, found[0].path):
+                return 0
+            return sum(file.length for file in found)
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
@@ -124,19 +131,30 @@ class StateStore:
         return frozenset({*paths(before), *self._writes}) - paths(self.segments)
 
     def measured(self, segments: Segments) -> dict[str, tuple[Segment, ...]]:
-        """Segments with their lengths, when all of them are written."""
+        """Segments with their lengths, when all of them are written; without those that have no rows."""
 
-        def measure(segment: Segment) -> Segment:
+        def measure(segment: Segment) -> Iterator[Segment]:
             write = self._writes.get(segment.path)
-            return segment if write is None else evolve(segment, length=write.result())
+            if segment.path in self._empty:
+                return
+            if write is None:
+                yield segment
+            elif length := write.result():
+                yield evolve(segment, length=length)
 
-        return {key: tuple(map(measure, found)) for key, found in segments.items()}
+        return {
+            key: tuple(measured for segment in found for measured in measure(segment))
+            for key, found in segments.items()
+        }
 
-    def commit(self, segments: Segments, unused: Iterable[str]) -> None:
-        """The measured segments of an epoch that is committed; delete the files that it has no more use for."""
+    def commit(self, planned: Segments, segments: Segments, unused: Iterable[str]) -> None:
+        """The segments of an epoch that is committed, as they were planned and as measured; delete the files that it
+        has no more use for."""
+        self._empty = paths(planned) - paths(segments)
+        unused = {*unused, *self._empty}
         known = {segment.path: segment for found in segments.values() for segment in found}
         self.segments = {
-            key: tuple(known.get(segment.path, segment) for segment in found)
+            key: tuple(known.get(segment.path, segment) for segment in found if segment.path not in unused)
             for key, found in self.segments.items()
         }
         for path in (*known, *unused):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from attrs import field, frozen
@@ -168,3 +168,32 @@ def listed(names: object) -> str:
     """A set of names as `explain` prints it."""
     written = [str(n) for n in names]  # type: ignore[attr-defined]
     return "{" + ", ".join(written) + "}" if written else "∅"
+
+
+def taken(alias: str, inputs: tuple[Facts, ...]) -> str | None:
+    """The name that an operator gives, where its input has come to have an attribute of that name."""
+    (source,) = inputs
+    return alias if source.may_have(alias) is not False else None
+
+
+def windowed(
+    kind: Kind,
+    attribute: str,
+    mentions: frozenset[str],
+    on: str,
+    alias: str,
+    per: Sequence[str],
+    mentioned: str,
+) -> Reaction:
+    """What a window on an attribute, per keys, does with an accent (W1 to W5); `mentioned`: the rule for those
+    described by the attribute."""
+    if kind == "drop" and attribute in (*per, on):
+        return Reaction("aborts", "W2")
+    if kind == "alter" and attribute == on:
+        return Reaction("absorbed", "W3")
+    if kind == "add" and attribute == alias:
+        return Reaction("aborts", "J2")
+    if on in mentions:
+        return Reaction("propagates", mentioned, (attribute,), mentions - {on} | {alias})
+    rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
+    return Reaction("propagates", rule, (attribute,), mentions)

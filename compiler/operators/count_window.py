@@ -17,6 +17,7 @@ from cedilla.compiler.operators.base import (
     Signature,
     fail,
     require,
+    taken,
 )
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.types import LONG
@@ -60,9 +61,7 @@ class CountWindow(Operator):
         )
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        """The window's name, where the input has come to have an attribute of that name."""
-        (source,) = inputs
-        return self.alias if source.may_have(self.alias) is not False else None
+        return taken(self.alias, inputs)
 
     def purge(self, inputs: tuple[Facts, ...]) -> Tree:
         """The region of keys that no later tuple has."""

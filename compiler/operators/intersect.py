@@ -7,20 +7,18 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler.evolution import Facts
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
-from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
-from cedilla.compiler.operators.union import merged
+from cedilla.compiler.operators.base import Invariants
+from cedilla.compiler.operators.equality import check_types, common_types, floating
+from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
-
-_RULES = {"add": "U2", "drop": "U3", "alter": "U4"}
 
 
 @frozen(kw_only=True)
-class Intersect(Operator):
+class Intersect(Coordinated):
     """`left intersect right`: each tuple of both inputs once; with `all`, as often as both inputs have it.
 
-    Accents are coordinated as in a union: the signature is (∅, all, ∅). State: how often each tuple came on
-    either side and passed, until no later tuple can change what passes.
+    State: how often each tuple came on either side and passed, until no later tuple can change what passes. A
+    tuple passes with the later of its two parts, so nothing is held.
     """
 
     all: bool = False
@@ -32,22 +30,6 @@ class Intersect(Operator):
         left, right = inputs
         check_types((left, right), "intersection", self.span)
         return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
-
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
-        return merged(inputs)  # a tuple passes with the later of its two parts: nothing is held
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(merge=tuple(common_types(inputs)))
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        return Reaction("coordinates", _RULES[kind], (attribute,), mentions)
-
-    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        """An attribute that was added to both inputs with types that cannot be compared."""
-        left, right = inputs
-        return clash((left, right))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if self.all:

@@ -20,6 +20,8 @@ from cedilla.compiler.operators.base import (
     fail,
     require,
     require_axis,
+    taken,
+    windowed,
 )
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
 from cedilla.compiler.spans import spans
@@ -153,8 +155,7 @@ class Session(Operator):
     # --- what it says of itself ---
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        (source,) = inputs
-        return self.alias if source.may_have(self.alias) is not False else None
+        return taken(self.alias, inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(*self.per, self.on))
@@ -162,16 +163,7 @@ class Session(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
-        if kind == "drop" and attribute in (*self.per, self.on):
-            return Reaction("aborts", "W2")
-        if kind == "alter" and attribute == self.on:
-            return Reaction("absorbed", "W3")
-        if kind == "add" and attribute == self.alias:
-            return Reaction("aborts", "J2")
-        if self.on in mentions:
-            return Reaction("propagates", "G29", (attribute,), mentions - {self.on} | {self.alias})
-        rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
-        return Reaction("propagates", rule, (attribute,), mentions)
+        return windowed(kind, attribute, mentions, self.on, self.alias, self.per, "G29")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = "".join(f"{name}, " for name in self.per)

@@ -18,15 +18,8 @@ _RULES = {"add": "U2", "drop": "U3", "alter": "U4"}
 
 
 @frozen(kw_only=True)
-class Union(Operator):
-    """`left union right`: both inputs feed every output cell, so each accent is coordinated between them."""
-
-    title: ClassVar[str] = "Union"
-
-    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
-        left, right = inputs
-        check_types((left, right), "union", self.span)
-        return []
+class Coordinated(Operator):
+    """Both inputs feed every output cell, so each accent is coordinated between them: signature (∅, all, ∅)."""
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         return merged(inputs)
@@ -40,9 +33,21 @@ class Union(Operator):
         return Reaction("coordinates", _RULES[kind], (attribute,), mentions)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        """An attribute that was added to both inputs with types that no common type holds."""
+        """An attribute that was added to both inputs with types that no common type holds, or cannot be compared."""
         left, right = inputs
         return clash((left, right))
+
+
+@frozen(kw_only=True)
+class Union(Coordinated):
+    """`left union right`: every tuple of both."""
+
+    title: ClassVar[str] = "Union"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        left, right = inputs
+        check_types((left, right), "union", self.span)
+        return []
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants("every tuple", "what both inputs have closed (CombinePunct)", "stateless")

@@ -19,6 +19,8 @@ from cedilla.compiler.operators.base import (
     Signature,
     fail,
     require_axis,
+    taken,
+    windowed,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.schemes import Memory, Schemes
@@ -101,9 +103,7 @@ class Window(Operator):
             yield {**rest, self.alias: extents.image(members, self.alias, whole)}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        """The window's name, where the input has come to have an attribute of that name."""
-        (source,) = inputs
-        return self.alias if source.may_have(self.alias) is not False else None
+        return taken(self.alias, inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(self.on,))
@@ -111,17 +111,7 @@ class Window(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
-        if attribute == self.on:
-            if kind == "drop":
-                return Reaction("aborts", "W2")
-            if kind == "alter":
-                return Reaction("absorbed", "W3")
-        if kind == "add" and attribute == self.alias:
-            return Reaction("aborts", "J2")
-        if self.on in mentions:
-            return Reaction("propagates", "W5", (attribute,), mentions - {self.on} | {self.alias})
-        rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
-        return Reaction("propagates", rule, (attribute,), mentions)
+        return windowed(kind, attribute, mentions, self.on, self.alias, (), "W5")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

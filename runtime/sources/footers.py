@@ -43,6 +43,19 @@ def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
         return list(threads.map(reader.read, paths))
 
 
+def row_count(spark: SparkSession, path: str) -> int:
+    """The rows of a file that Spark has written."""
+    jvm: Any = spark._jvm
+    conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    parquet = jvm.org.apache.parquet.hadoop
+    file = parquet.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(path), conf)
+    opened = parquet.ParquetFileReader.open(file)
+    try:
+        return int(opened.getRecordCount())
+    finally:
+        opened.close()
+
+
 class _Reader:
     def __init__(self, spark: SparkSession) -> None:
         jvm: Any = spark._jvm
