@@ -20,9 +20,6 @@ from cedilla.runtime.frames import ORDER, types_of
 from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state import StateStore
 
-_FEW = 16 << 20
-"""Bytes of input whose tuples every task can have."""
-
 
 @define(eq=False, slots=False)
 class Epoch:
@@ -40,8 +37,6 @@ class Epoch:
     after: Mapping[str, Facts]
     state: StateStore
     cached: ExitStack
-    length: int = 0
-    """Of the epoch's files, in bytes."""
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
@@ -81,10 +76,6 @@ class Epoch:
             return frame
         self.cached.callback(frame.unpersist)
         return frame.persist()
-
-    def few(self, frame: DataFrame) -> DataFrame:
-        """Rows of this epoch that are to come to those of the state in a join, if they are not too many."""
-        return F.broadcast(frame) if self.length < _FEW else frame
 
     def share(self, name: str, frame: DataFrame) -> DataFrame:
         """A relation that is used more than once: computed once per epoch."""

@@ -321,7 +321,6 @@ class Executor:
             after,
             self.state,
             cached,
-            sum(file.length for part in parts.values() for file in part.files),
         )
         begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
         for emit in self.plan.emits:

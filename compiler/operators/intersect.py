@@ -17,8 +17,9 @@ from cedilla.grammar.diagnostics import Diagnostic
 class Intersect(Coordinated):
     """`left intersect right`: each tuple of both inputs once; with `all`, as often as both inputs have it.
 
-    State: how often each tuple came on either side and passed, until no later tuple can change what passes. A
-    tuple passes with the later of its two parts, so nothing is held.
+    Accents are coordinated as in a union (U2, U3, U4). State: how often each tuple came on either side and
+    passed, until no later tuple can change what passes. A tuple passes with the later of its two parts, so
+    nothing is held.
     """
 
     all: bool = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.operators import Distinct, Operator
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, types_of
+from cedilla.runtime.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -25,12 +25,10 @@ class DistinctDataflow(Dataflow):
         name = operator.name
         inputs = e.inputs(name)
         busy = e.is_busy(operator.inputs[0])
-        old = e.state.read(name) if busy else None
-        first = _first(operator, frame)
-        if old is not None:
-            first = _unseen(e, operator, e.reused(first, 2), old)
+        first = _first(operator, frame, e.state.read(name) if busy else None)
         if busy:
-            first = e.reused(first, 2)
+            first = first.persist()
+            e.cached.callback(first.unpersist)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
@@ -45,37 +43,19 @@ class DistinctDataflow(Dataflow):
         return ()  # what is remembered never comes out again
 
 
-def _first(operator: Distinct, frame: DataFrame) -> DataFrame:
-    """The first tuple of each key."""
+def _first(operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
+    """The first tuple of each key, without those whose key is old."""
     attributes = list(types_of(frame))
+    rows = frame.withColumn("$old", F.lit(False))
+    if old is not None:
+        rows = stacked(rows, old.withColumn("$old", F.lit(True)))
+        attributes = list(types_of(rows))
     keys = operator.on or attributes
-    chosen: list[Column] = []
+    chosen = [F.bool_or("$old").alias("$old")]
     if operator.on:
         whole = F.struct(*(column(n) for n in (*attributes, ORDER)))
         chosen.append(F.min_by(whole, F.col(ORDER)).alias("$first"))
     elif ORDER in frame.columns:
         chosen.append(F.min(ORDER).alias(ORDER))
-    if not chosen:
-        return frame.distinct()
-    new = frame.groupBy(*(column(n) for n in keys)).agg(*chosen)
-    return new.select("`$first`.*") if operator.on else new
-
-
-def _unseen(e: Epoch, operator: Distinct, first: DataFrame, old: DataFrame) -> DataFrame:
-    """The tuples whose key is not old: the new keys come to the state, which is not shuffled, and those that it has
-    are left out."""
-    attributes = operator.on or list(types_of(first))
-    if not operator.on:  # a tuple of the state that has another attribute still is another tuple
-        for name in types_of(old).keys() - set(attributes):
-            old = old.where(f"{column(name)} IS NULL")
-    shared = [name for name in attributes if name in old.columns]
-    bare = [f"{column(name)} IS NULL" for name in attributes if name not in shared]
-    asked = first.where(" AND ".join(bare) or "true").select(*(_renamed(n, "$asked_") for n in shared))
-    same = " AND ".join(f"{column(n)} <=> {column(f'$asked_{n}')}" for n in shared) or "true"
-    seen = old.join(e.few(asked), F.expr(same), "left_semi").select(*(_renamed(n, "$seen_") for n in shared))
-    equal = [*bare, *(f"{column(n)} <=> {column(f'$seen_{n}')}" for n in shared)]
-    return first.join(e.few(seen), F.expr(" AND ".join(equal) or "true"), "left_anti")
-
-
-def _renamed(name: str, prefix: str) -> Column:
-    return F.col(column(name)).alias(prefix + name)
+    new = rows.groupBy(*(column(n) for n in keys)).agg(*chosen).where("NOT `$old`")
+    return new.select("`$first`.*") if operator.on else new.drop("$old")
