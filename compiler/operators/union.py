@@ -14,8 +14,6 @@ from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
 from cedilla.compiler.schemes import Memory, Schemes, both, within
 from cedilla.grammar.diagnostics import Diagnostic
 
-_RULES = {"add": "U2", "drop": "U3", "alter": "U4"}
-
 
 @frozen(kw_only=True)
 class Coordinated(Operator):
@@ -30,7 +28,8 @@ class Coordinated(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
-        return Reaction("coordinates", _RULES[kind], (attribute,), mentions)
+        rule = {"add": "U2", "drop": "U3", "alter": "U4"}[kind]
+        return Reaction("coordinates", rule, (attribute,), mentions)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that was added to both inputs with types that no common type holds, or cannot be compared."""
