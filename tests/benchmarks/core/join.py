@@ -55,6 +55,6 @@ emit result to {format} "result";
 SELECT o.id, o.ts, o.price, p.paid, p.amount FROM orders AS o, payments AS p
 WHERE o.id = p.id AND p.event_time BETWEEN o.event_time AND o.event_time + INTERVAL '{EXTENT // 60}' MINUTE
 """,
-    flink_watermarks={"orders": ("ts", 1), "payments": ("paid", 1)},
+    flink_watermarks={"orders": ("ts", 60), "payments": ("paid", 60)},
     columns="id BIGINT, ts BIGINT, price DOUBLE, paid BIGINT, amount DOUBLE",
 )
