@@ -68,4 +68,9 @@ class Affine:
         return f"({shifted}) / {r}{suffix}" if q or p != 1 else f"{shifted} / {r}{suffix}"
 
 
+def sql_over(value: str, p: str, q: str, r: str) -> str:
+    """As `Affine.sql`, of a function whose numbers are columns of each row."""
+    return f"({value} * {p} + {q}) / {r}"
+
+
 IDENTITY = Affine(Fraction(1), Fraction(0))

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import IDENTITY
+from cedilla.compiler.affine import IDENTITY, sql_over
 from cedilla.compiler.evolution import ABSENT, MOST, Facts
 from cedilla.compiler.types import column
 from cedilla.runtime.announce import SinkState
@@ -35,7 +35,7 @@ def encoded(
             ("encoded", emit, name, kind.simpleString()),
             scale,
             lambda f, v=value, k=kind: v if f.is_identity else _applied(f.sql, v, k),
-            lambda p, q, r, v=value, k=kind: _applied(lambda e: f"({e} * {p} + {q}) / {r}", v, k),
+            lambda p, q, r, v=value, k=kind: _applied(lambda e: sql_over(e, p, q, r), v, k),
         )
         if during is not None:
             told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)

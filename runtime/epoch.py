@@ -70,8 +70,8 @@ class Epoch:
         kept = [n for n in frame.columns if n in names or n not in names.values()]
         return frame.select(*(F.col(column(n)).alias(names.get(n, n)) for n in kept))
 
-    def reused(self, frame: DataFrame, times: int) -> DataFrame:
-        """An input that an operator reads so many times: computed once."""
+    def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
+        """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""
         if times < 2:
             return frame
         self.cached.callback(frame.unpersist)
@@ -80,8 +80,7 @@ class Epoch:
     def share(self, name: str, frame: DataFrame) -> DataFrame:
         """A relation that is used more than once: computed once per epoch."""
         if name not in self._shared:
-            self._shared[name] = frame.persist()
-            self.cached.callback(frame.unpersist)
+            self._shared[name] = self.reused(frame)
         return self._shared[name]
 
     def stateful(self, name: str, *frames: DataFrame, **given: object) -> DataFrame:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import IDENTITY
+from cedilla.compiler.affine import IDENTITY, sql_over
 from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION
@@ -165,7 +165,7 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
         ("decoded", source, name),
         tree,
         lambda f: f.sql(value),
-        lambda p, q, r: f"({value} * {p} + {q}) / {r}",
+        partial(sql_over, value),
     )
 
 

@@ -64,11 +64,7 @@ class StateStore:
     @property
     def length(self) -> int:
         """Of all states, in bytes, as far as it is known."""
-        return sum(self.length_of(key) for key in self.segments)
-
-    def length_of(self, key: str) -> int:
-        """Of one state, in bytes, as far as it is known."""
-        return sum(self._length(segment) for segment in self.segments.get(key, ()))
+        return sum(self._length(segment) for segments in self.segments.values() for segment in segments)
 
     def _length(self, segment: Segment) -> int:
         write = self._writes.get(segment.path)

@@ -33,7 +33,7 @@ class AggregateDataflow(Dataflow):
         old, new = e.state.read(name), _partials(operator, results, frame)
         busy = e.is_busy(operator.inputs[0])
         if busy:
-            new = e.reused(new, 2)
+            new = e.reused(new)
         merge = partial(_merged, by=operator.by, results=results)
         closed = e.after[name].closed
         e.keep(name, new if busy else None, closed, merge, at_hand=e.is_near(name))
@@ -68,8 +68,7 @@ def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame)
         rows = stacked(old, rows)
     if not e.is_busy(operator.inputs[0]) and e.newly_closed(name) is False:
         return _finished(operator, results, rows.limit(0))
-    merged = _merged(rows, operator.by, results).persist()
-    e.cached.callback(merged.unpersist)
+    merged = e.reused(_merged(rows, operator.by, results))
     closed = e.after[name].closed
     passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, e.after[name].types)}"
     if closed is True:

@@ -32,7 +32,7 @@ class CountWindowDataflow(Dataflow):
         else:
             live = e.live(purged)
             if e.is_busy(operator.inputs[0]):
-                frame = e.reused(frame, 2)
+                frame = e.reused(frame)
                 new = frame.withColumn(_COUNT, F.lit(1))
                 e.state.append(name, live(_added_up(new, operator.per)), e.number)
             e.state.compact(name, e.number, lambda rows: _added_up(live(rows), operator.per))

@@ -75,8 +75,7 @@ class CountingDataflow(Dataflow):
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
         if touched:
-            counted = counted.persist()
-            e.cached.callback(counted.unpersist)
+            counted = e.reused(counted)
         self._keep(e, operator, counted if touched else None, inputs, types)
         return self._passed(operator, counted, inputs)
 

@@ -27,8 +27,7 @@ class DistinctDataflow(Dataflow):
         busy = e.is_busy(operator.inputs[0])
         first = _first(operator, frame, e.state.read(name) if busy else None)
         if busy:
-            first = first.persist()
-            e.cached.callback(first.unpersist)
+            first = e.reused(first)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)

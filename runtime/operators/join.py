@@ -208,8 +208,8 @@ class FilteringDataflow(Dataflow):
         """The left tuples by whether they have a match; what later epochs need is kept."""
         waiting, known = (e.state.read(f"{operator.name}.{side}") for side in SIDES)
         busy = [e.is_busy(name) for name in operator.inputs]
-        fresh = e.reused(keys_of(right, operator), 2) if busy[1] else None
-        tuples = apart(operator, waiting, e.reused(left, 2) if busy[0] else None, known, fresh)
+        fresh = e.reused(keys_of(right, operator)) if busy[1] else None
+        tuples = apart(operator, waiting, e.reused(left) if busy[0] else None, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, f"{operator.name}.left", tuples, purged[0])
         keep_keys(e, f"{operator.name}.right", fresh, purged[1])

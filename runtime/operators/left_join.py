@@ -34,7 +34,7 @@ class LeftJoinDataflow(Dataflow):
     def run(self, e: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         old_left, waiting, old_right = (e.state.read(f"{operator.name}.{s}") for s in (LEFT, WAITING, RIGHT))
         new_left, new_right = (
-            e.reused(frame, 2) if e.is_busy(name) else None
+            e.reused(frame) if e.is_busy(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
         pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)

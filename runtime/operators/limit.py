@@ -29,8 +29,7 @@ class LimitDataflow(Dataflow):
         old = e.state.read(name)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])
-        passed = frame.orderBy(ORDER).limit(missing).persist()
-        e.cached.callback(passed.unpersist)
+        passed = e.reused(frame.orderBy(ORDER).limit(missing))
         count = passed.count()
         if count == missing:
             e.keep_open(name, {OPEN: False})

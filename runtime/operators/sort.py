@@ -30,7 +30,7 @@ class SortDataflow(Dataflow):
 
     def run(self, e: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        new = e.reused(frame, 2) if e.is_busy(operator.inputs[0]) else None
+        new = e.reused(frame) if e.is_busy(operator.inputs[0]) else None
         old = e.state.read(name)
         passable = operator.passable(*e.inputs(name))
         parts = [] if new is None else [_inside(new, passable)]

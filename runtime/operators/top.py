@@ -29,7 +29,7 @@ class TopDataflow(Dataflow):
     def run(self, e: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, old = operator.name, e.state.read(operator.name)
         closed = e.after[name].closed
-        new = e.reused(_best(operator, frame), 2) if e.is_busy(operator.inputs[0]) else None
+        new = e.reused(_best(operator, frame)) if e.is_busy(operator.inputs[0]) else None
         e.keep(name, new, closed, partial(_best, operator), at_hand=e.is_near(name))
         rows = together(old, new)
         if rows is None:

@@ -35,6 +35,7 @@ from pyspark.sql.types import (
 )
 
 from cedilla.compiler.types import Type, quote
+from cedilla.runtime.sinks.base import TIMESTAMP
 from cedilla.runtime.sources.base import (
     CORRUPT,
     FILE,
@@ -240,7 +241,6 @@ def _quoted(name: str) -> str:
 
 # --- types ---------------------------------------------------------------------------------------------------
 
-_ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 _WHOLE = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 """The types of whole numbers, with their digits."""
 
@@ -298,13 +298,13 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
         text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
         return text, f"{value} IS NOT NULL AND {text} IS NULL"
     if isinstance(kind, TimestampType | TimestampNTZType):
-        return f"date_format({value}, {quote(_ISO)})", None
+        return f"date_format({value}, {quote(TIMESTAMP)})", None
     if isinstance(kind, ArrayType | MapType | StructType):
         return f"to_json({value}, {_OPTIONS})", None
     return f"CAST({value} AS STRING)", None
 
 
-_OPTIONS = f"map('timestampFormat', {quote(_ISO)})"
+_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
 
 
 def _readable(value: str, kind: DataType) -> str:
