@@ -96,7 +96,8 @@ class Facts:
     """One stream at one instant, in canonical values.
 
     `present`: attribute -> tree of `Presence`; an attribute not named is absent everywhere.
-    `units`: attribute -> tree of `History`; an attribute not named was never altered.
+    `units`: attribute -> tree of `History`; an attribute not named was never altered. Of cells that are closed or
+    without the attribute they mean nothing; `live_units` leaves those out.
     `closed`: the region of tuples that never come again (theory 1.1). `lacking`: attributes that are present but
     come from one input only of a union or left join, so that tuples of the other lack them.
     """
@@ -138,30 +139,36 @@ def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
     No tuple of a closed cell comes any more, but operators further on may have stored some: for them the
     attribute must not seem dropped (G13).
     """
-    closed = fold_closed(facts, over)
-    now = _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
-    if closed is False:
-        return now
-    return regions.choose(closed, regions.quantify(presence, over, MOST, facts.universe), now)
+    return _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
 
 
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
-    """Alter of D1: the history common to all live, present feeders."""
+    """Alter of D1: the history common to all live, present feeders. Where there are none, it means nothing."""
     units = facts.units.get(attribute, ORIGINAL)
     return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON, facts.universe)
+
+
+def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
+    """As `fold_units`, with `NO_FEEDER` where there are none: for who folds on, or combines it with others."""
+    gone = regions.forall(facts.dead(attribute), over, facts.universe)
+    return regions.update(fold_units(facts, attribute, over), gone, lambda _: NO_FEEDER)
 
 
 def _fold_live(
     tree: Tree, dead: Tree, neutral: Tree, over: Set[str], operation: Operation, universe: Universe
 ) -> Tree:
-    """The fold of a tree over its live cells; dead ones count for nothing.
+    """The fold of a tree over its live cells; dead ones count for nothing, unless all of a fibre is dead.
 
-    Along what the tree does not name, a fibre counts unless all of it is dead. Folding that first keeps a tree
-    of many points as it is when, say, a time that it does not name is closed step by step.
+    Only what is dead in a fibre that lives changes the tree before it is folded: one of many points stays as it is
+    when, say, windows that it does not name are closed one after the other.
     """
-    free = over - regions.attributes(tree)
-    live = regions.update(tree, regions.forall(dead, free, universe), lambda _: neutral)
-    return regions.quantify(live, over - free, operation, universe)
+    named = over & regions.attributes(tree)
+    if not named:
+        return tree
+    # Along what the tree does not name, a fibre counts unless all of it is dead.
+    dead = regions.forall(dead, over - named, universe)
+    partly = regions.difference(dead, regions.forall(dead, named, universe))
+    return regions.quantify(regions.update(tree, partly, lambda _: neutral), named, operation, universe)
 
 
 def fold_closed(facts: Facts, over: Set[str]) -> Tree:
@@ -170,15 +177,16 @@ def fold_closed(facts: Facts, over: Set[str]) -> Tree:
 
 
 def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
-    """A tree of histories with every function replaced."""
+    """A tree of histories with every function replaced; the same object where nothing changes, or did before."""
+    new = {history: tuple(change(f) for f in history) for history in regions.leaves(tree)}
+    if all(history == changed for history, changed in new.items()):
+        return tree
+    return _replaced(tree, frozenset(new.items()))
 
-    def changed(history: History) -> History:
-        new = tuple(change(f) for f in history)
-        return (
-            history if new == history else new
-        )  # the same object, so that what is known of the tree stays known
 
-    return regions.map_leaves(tree, changed)
+@regions.remembered
+def _replaced(tree: Tree, new: frozenset[tuple[History, History]]) -> Tree:
+    return regions.map_leaves(tree, dict(new).__getitem__)
 
 
 def hold(presence: Tree, held: Tree) -> Tree:

@@ -432,16 +432,17 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
     """The same function of trees, which gives its last results for large trees again without computing them.
 
     Trees are told apart by identity: an epoch that changes nothing of a large tree asks nothing new of it.
+    Whatever else the function takes must be hashable.
     """
-    memo: dict[tuple[int, ...], tuple[tuple[Tree, ...], Result]] = {}
+    memo: dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Result]] = {}
 
     @wraps(function)
-    def known(*trees: Tree) -> Result:
-        if not any(isinstance(tree, Steps) and len(tree.points) > _LARGE for tree in trees):
-            return function(*trees)
-        key = tuple(map(id, trees))
+    def known(*given: Tree) -> Result:
+        if not any(isinstance(tree, Steps) and len(tree.points) > _LARGE for tree in given):
+            return function(*given)
+        key = tuple(id(each) if isinstance(each, Steps) else each for each in given)
         if key not in memo:
-            memo[key] = trees, function(*trees)
+            memo[key] = given, function(*given)
             if len(memo) > _REMEMBERED:
                 del memo[next(iter(memo))]
         return memo[key][1]

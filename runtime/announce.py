@@ -143,12 +143,19 @@ def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str,
             for text, box in _described(
                 where, after, scale, after.closed, Alter(name, function), outer=False
             ):
-                texts.append(text)
-                announced = regions.union(announced, box)
+                if _has(box, name, after):
+                    texts.append(text)
+                    announced = regions.union(announced, box)
             scale[name] = regions.update(
                 scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
             )
     return tuple(texts), scale
+
+
+def _has(region: Tree, name: str, facts: Facts) -> bool:
+    """Whether some tuple of a region may have an attribute: an accent where none has it ends a query (P4)."""
+    there = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
+    return not regions.is_empty(there, facts.universe)
 
 
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:

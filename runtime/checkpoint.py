@@ -7,19 +7,20 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 from immutables import Map
 
 from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import Presence
+from cedilla.compiler.evolution import History, Presence
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Domain, Steps, Tree, Value
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.announce import SinkState
-from cedilla.runtime.control import SourceState
+from cedilla.runtime.control import MANY, SourceState
 from cedilla.runtime.files import Files
 from cedilla.runtime.sources.base import InputFile
 from cedilla.runtime.state import Segment
@@ -340,11 +341,22 @@ def _dump_leaf(leaf: Any) -> Any:
 
 
 def _load_affine(data: list[str]) -> Affine:
-    return Affine(Fraction(data[0]), Fraction(data[1]))
+    return _affine(*data)
 
 
-def _load_history(data: list[list[str]]) -> tuple[Affine, ...]:
-    return tuple(_load_affine(f) for f in data)
+def _load_history(data: list[list[str]]) -> History:
+    return _history(*map(tuple, data))
+
+
+@lru_cache(MANY)
+def _affine(slope: str, shift: str) -> Affine:
+    return Affine(Fraction(slope), Fraction(shift))
+
+
+@lru_cache(MANY)
+def _history(*functions: tuple[str, str]) -> History:
+    """One object for equal histories, as the markers had made them (`control`)."""
+    return tuple(_affine(*f) for f in functions)
 
 
 def _dump_value(value: Any) -> Any:

@@ -7,18 +7,22 @@ know of a marker's place is kept in trees with `regions.POSITION` as one more at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts, History
 from cedilla.compiler.markers import Accent, Add, Alter, Drop, Punctuation
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.types import DOUBLE, Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+
+MANY = 4096
+"""Functions and histories of which one object each is kept."""
 
 
 class CutBefore(Exception):
@@ -195,7 +199,7 @@ class SourceState:
                 **self.universe,
                 attribute: Domain(self.universe[attribute].members, integral=False),
             },
-            units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: (*h, function.after(h[-1]))),
+            units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: _altered(h, function)),
             original=_shifted(self.original, attribute, function, raw, inverse),
             placed_original=_shifted(self.placed_original, attribute, function, raw_here, inverse),
         )
@@ -203,6 +207,18 @@ class SourceState:
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
         whole = self.universe[attribute]
         return regions.coalesced(closed, {attribute: whole}, least=1) if whole.integral else closed
+
+
+@lru_cache(MANY)
+def _altered(history: History, function: Affine) -> History:
+    """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
+    worked out for one of them is worked out for all."""
+    return (*history, function.after(history[-1]))
+
+
+@lru_cache(MANY)
+def _undone(original: Affine, inverse: Affine) -> Affine:
+    return original.after(inverse)
 
 
 def _after(position: int) -> Tree:
@@ -233,7 +249,7 @@ def _shifted(
     for other, tree in trees.items():
         if attribute in regions.attributes(tree):
             changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
-    return _changed_by(changed, attribute, IDENTITY, where, lambda f: f.after(inverse))
+    return _changed_by(changed, attribute, IDENTITY, where, lambda f: _undone(f, inverse))
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:

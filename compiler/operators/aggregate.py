@@ -16,6 +16,7 @@ from cedilla.compiler.evolution import (
     PRESENT,
     Facts,
     fold_closed,
+    fold_live_units,
     fold_presence,
     fold_units,
     hold,
@@ -241,7 +242,9 @@ class Aggregate(Operator):
             present[name] = hold(presence, held.get(name, False))
             form = expressions.affine(call.columns[0])
             if form is not None and form[0] in source.units:
-                units[name] = map_history(fold_units(feeding, form[0], over), _through(call.how, form[1]))
+                # Where a live group has no feeder, nothing but its units says so.
+                folded = fold_units if excluded is False else fold_live_units
+                units[name] = map_history(folded(feeding, form[0], over), _through(call.how, form[1]))
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
         return Facts(
             types, universe, present, units, fold_closed(source, over), source.lacking.intersection(self.by)

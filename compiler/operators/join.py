@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, COMMON, LEAST, MOST, Facts, fold_closed, fold_units, hold
+from cedilla.compiler.evolution import ABSENT, COMMON, LEAST, MOST, Facts, fold_closed, fold_live_units, hold
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -169,7 +169,7 @@ class Join(Matching):
         units = {n: tree for f in inputs for n, tree in f.units.items() if n in own}
         for name in {*left.units, *right.units} & {*shared, *self._twice(inputs)}:
             over = [self._others(f, side) if name in shared else _NOTHING for side, f in enumerate(inputs)]
-            a, b = (fold_units(f, name, dropped) for f, dropped in zip(inputs, over, strict=True))
+            a, b = (fold_live_units(f, name, dropped) for f, dropped in zip(inputs, over, strict=True))
             units[name] = regions.combine(a, b, COMMON)
         return Facts(
             {**left.types, **right.types, **left.types},

@@ -17,6 +17,7 @@ from cedilla.compiler.evolution import (
     NO_FEEDER,
     Facts,
     fold_closed,
+    fold_live_units,
     fold_presence,
     fold_units,
     map_history,
@@ -97,7 +98,8 @@ class Project(Operator):
         for name, expression in existing.items():
             form = expressions.affine(expression)
             if form is not None and form[0] in source.units:
-                history = map_history(fold_units(source, form[0], dropped), carried(form[1]))
+                folded = fold_live_units if move.has_steps else fold_units
+                history = map_history(folded(source, form[0], dropped), carried(form[1]))
                 units[name] = move(history, COMMON, NO_FEEDER)
         universe = {
             target: Domain(move(domain.members, UNION, False), domain.integral and function.is_whole)

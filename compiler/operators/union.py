@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts, fold_units
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts, fold_live_units
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
@@ -92,7 +92,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
         now = regions.combine(left.live_presence(name), right.live_presence(name), MOST)
         present[name] = regions.choose(closed, last, now)
         if name in left.units or name in right.units:
-            a, b = (fold_units(f, name, nothing) for f in inputs)
+            a, b = (fold_live_units(f, name, nothing) for f in inputs)
             units[name] = regions.combine(a, b, COMMON)
     return Facts(
         types,

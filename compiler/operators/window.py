@@ -60,36 +60,42 @@ class Window(Operator):
         (source,) = inputs
         whole = source.universe.get(self.on, ANYTHING).integral
         closed = regions.complement(self._up(regions.complement(source.closed), UNION, False, whole))
-        present = {
-            # As in `fold_presence`: a window that is closed stays as it was last.
-            name: regions.choose(
-                closed,
-                self._up(source.present[name], MOST, ABSENT, whole),
-                self._up(source.live_presence(name), MOST, ABSENT, whole),
-            )
-            for name in source.types
-        }
+        present = {name: self._presence(name, source, closed, whole) for name in source.types}
         return Facts(
             {**source.types, self.alias: LONG},
             {**source.universe, self.alias: Domain(regions.defined(self.alias), True)},
             {**present, self.alias: present[self.on]},
             # W3: what was said of the window's own attribute ends here, it leaves in canonical values (G27).
-            {
-                n: self._up(source.live_units(n), COMMON, NO_FEEDER, whole)
-                for n in source.units
-                if n != self.on
-            },
+            {n: self._units(n, source, whole) for n in source.units if n != self.on},
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
             regions.union(source.closed, closed),
             source.lacking,
         )
+
+    def _presence(self, name: str, source: Facts, closed: Tree, whole: bool) -> Tree:
+        """As in `fold_presence`: a window that is closed stays as it was last."""
+        tree = source.present[name]
+        if not self._tells_apart(tree):
+            return tree
+        last = self._up(tree, MOST, ABSENT, whole)
+        return regions.choose(closed, last, self._up(source.live_presence(name), MOST, ABSENT, whole))
+
+    def _units(self, name: str, source: Facts, whole: bool) -> Tree:
+        """The same for all of a window's extent, if times do not tell them apart."""
+        tree = source.units[name]
+        return (
+            self._up(source.live_units(name), COMMON, NO_FEEDER, whole) if self._tells_apart(tree) else tree
+        )
+
+    def _tells_apart(self, tree: Tree) -> bool:
+        return self.on in regions.attributes(tree)
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, whole: bool) -> Tree:
         """The outer image: what holds of some tuple in a window's extent holds of the window (G25, D1).
 
         `whole`: the attribute takes whole numbers only.
         """
-        if self.on not in regions.attributes(tree):
+        if not self._tells_apart(tree):
             return tree
         return regions.reshape(tree, lambda box: self._image(box, whole), operation, start)
 

@@ -197,7 +197,7 @@ def check_fold(
             assert regions.contains(out.present[name], image) == presence(feeders, source), (name, cell)
             expected = tuple(units[name](f) for f in history(feeders, source))
             if name in out.units:
-                assert regions.contains(out.units[name], image) == expected, (name, cell)
+                assert regions.contains(out.live_units(name), image) == expected, (name, cell)
             else:
                 assert set(expected) <= {IDENTITY}, (name, cell)
         assert regions.contains(out.closed, image) == closed(feeders), cell
@@ -309,7 +309,7 @@ def test_a_falling_value_has_units_but_no_axis(world: World) -> None:
         if "n" in out.units:
             minus = Affine(-1, 0)
             expected = tuple(minus.after(f).after(minus) for f in history(feeders, "X"))
-            assert regions.contains(out.units["n"], cell) == expected
+            assert regions.contains(out.live_units("n"), cell) == expected
 
 
 # --- select ---
@@ -389,7 +389,7 @@ def check_window(world: World, shape: tuple[int, int], *, exact: bool) -> None:
             feeders = [(world, {**cell, "ts": t}) for t in extent if t in times]
             image = {**cell, "wid": k}
             got = regions.contains(out.present["X"], image)
-            units = regions.contains(out.units["X"], image) if "X" in out.units else None
+            units = regions.contains(out.live_units("X"), image) if "X" in out.units else None
             shut = all(regions.contains(out.closed, {**image, "ts": t}) for t in extent)
             if exact:
                 assert got == presence(feeders, "X"), image
@@ -443,7 +443,7 @@ def test_an_aggregate_folds_over_all_but_its_groups(world: World) -> None:
         feeders = [(world, c) for c in world.fibre(cell, ["b", "X"])]
         assert regions.contains(out.present["X"], cell) == presence(feeders, "X")
         if "X" in out.units:
-            assert regions.contains(out.units["X"], cell) == history(feeders, "X")
+            assert regions.contains(out.live_units("X"), cell) == history(feeders, "X")
 
 
 CONSTANTS = {"share": "0.9", "size": "3"}
@@ -472,7 +472,7 @@ def test_named_calls_carry_units_by_their_table(world: World, function: str) -> 
         assert regions.contains(out.present["r"], cell) == presence(feeders, "X")
         if "r" in out.units:
             expected = tuple(carry(f) or IDENTITY for f in history(feeders, "X"))
-            assert regions.contains(out.units["r"], cell) == expected
+            assert regions.contains(out.live_units("r"), cell) == expected
 
 
 @LIGHT
@@ -486,7 +486,7 @@ def test_a_call_is_fed_by_what_its_condition_lets_through(world: World, bound: i
         feeders = [(w, c) for w, c in group if c.get("b", bound) > bound]
         assert regions.contains(out.present["r"], cell) == presence(feeders, "X")
         if "r" in out.units:
-            assert regions.contains(out.units["r"], cell) == history(feeders, "X")
+            assert regions.contains(out.live_units("r"), cell) == history(feeders, "X")
         assert regions.contains(out.closed, cell) == closed(group)
 
 
@@ -572,7 +572,7 @@ def check_steps(world: World, text: str, *, kept: bool) -> None:
             if kept:
                 continue
             got = regions.contains(out.present["X"], image)
-            units = regions.contains(out.units["X"], image) if "X" in out.units else None
+            units = regions.contains(out.live_units("X"), image) if "X" in out.units else None
             if exact:
                 assert got == presence(feeders, "X"), image
                 assert units is None or units == history(feeders, "X"), image

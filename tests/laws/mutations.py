@@ -117,8 +117,8 @@ MUTATIONS = (
     Mutation(
         "W5 windows: Drop and Alter take the inner image",
         "compiler/operators/window.py",
-        "self._up(source.live_units(n), COMMON, NO_FEEDER, whole)",
-        "self._up(source.live_units(n), MOST, NO_FEEDER, whole)",
+        "self._up(source.live_units(name), COMMON, NO_FEEDER, whole)",
+        "self._up(source.live_units(name), MOST, NO_FEEDER, whole)",
     ),
     Mutation(
         "1.3 a window closes once its whole extent is",
@@ -129,8 +129,8 @@ MUTATIONS = (
     Mutation(
         "G13 a closed cell has not lost its attributes",
         "compiler/evolution.py",
-        "    return regions.choose(closed, regions.quantify(presence, over, MOST, facts.universe), now)",
-        "    return now",
+        "    partly = regions.difference(dead, regions.forall(dead, named, universe))",
+        "    partly = dead",
     ),
     Mutation(
         "2.8 sum: an Alter with a shift is absorbed",
@@ -177,8 +177,8 @@ MUTATIONS = (
     Mutation(
         "R6, D0 the latest Alter is undone first",
         "runtime/control.py",
-        "lambda f: f.after(inverse))",
-        "lambda f: inverse.after(f))",
+        "    return original.after(inverse)",
+        "    return inverse.after(original)",
     ),
     Mutation(
         "3.3 punctuations are in the units of the tuples before them",
