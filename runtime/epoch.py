@@ -145,6 +145,7 @@ class Epoch:
             self.state.clear(key)
             return
         live = self.live(purged)
+        self.state.purge(key, purged)
         if new is not None:
             self.state.append(key, live(new), self.number, at_hand=at_hand)
         self.state.compact(key, self.number, lambda rows: merge(live(rows)))

@@ -154,6 +154,7 @@ class Executor:
             raise
         finally:
             self._lately.close()
+            self.state.let_go()
             self.tuning.restore()
 
     def _tidy(self) -> None:
@@ -289,6 +290,7 @@ class Executor:
     ) -> Launched:
         base = self._base
         number = base.epoch + 1
+        self.state.begin(number)
         states = {**base.sources, **advanced.states}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         read = {

@@ -6,28 +6,46 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from functools import reduce
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
+from cedilla.compiler import regions
+from cedilla.compiler.regions import Steps, Tree
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import stacked
 from cedilla.runtime.jobs import Jobs
-from cedilla.runtime.sources.footers import row_count
+from cedilla.runtime.sources.footers import Bounds, around, rows_and_bounds
 
 _MANY_SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
 
+_MANY_POINTS = 256
+_MANY_FILES = 16
+_INTEGERS = frozenset({"int", "bigint", "timestamp", "date"})
+
 
 @frozen
 class Segment:
-    """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes."""
+    """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes.
+
+    `bounds`: attribute -> the least and the greatest of its values, where that is known.
+    """
 
     path: str
     schema: str
     length: int = 0
+    bounds: Bounds = field(factory=dict[str, tuple[int, int]])
 
 
 Segments = Mapping[str, tuple[Segment, ...]]
+
+
+@frozen
+class _Written:
+    """Of the files of a segment: their bytes, 0 where they have no rows, and bounds of all of them."""
+
+    length: int
+    bounds: Bounds = field(factory=dict[str, tuple[int, int]])
 
 
 class StateStore:
@@ -39,23 +57,26 @@ class StateStore:
         self._root = root
         self._jobs = jobs
         self.segments: dict[str, tuple[Segment, ...]] = {}
-        self._writes: dict[str, Future[int]] = {}  # of epochs that are not committed: path -> its length
-        self._at_hand: dict[str, DataFrame] = {}  # path -> the same rows, in memory
+        self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
+        self._at_hand: dict[str, tuple[int, DataFrame]] = {}  # path -> its epoch and the same rows, in memory
+        self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
         self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
     def read(self, key: str) -> DataFrame | None:
-        """All rows of a state, `None` where there never were any. Columns that a segment lacks are null.
+        """All rows of a state but perhaps some of what is purged, `None` where there are none. Columns that a segment
+        lacks are null.
 
         Waits for what is still being written and is not at hand.
         """
+        self._forget(key)
         frames: list[DataFrame] = []
         written: dict[str, list[str]] = {}
         for segment in self.segments.get(key, ()):
-            write = self._writes.get(segment.path)
-            if write is not None and not write.done() and segment.path in self._at_hand:
-                frames.append(self._at_hand[segment.path])
+            if segment.path in self._at_hand:
+                frames.append(self._at_hand[segment.path][1])
                 continue
-            if write is not None and not write.result():
+            write = self._writes.get(segment.path)
+            if write is not None and not write.result().length:
                 continue
             written.setdefault(segment.schema, []).append(segment.path)
         frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
@@ -69,7 +90,19 @@ class StateStore:
     def _length(self, segment: Segment) -> int:
         write = self._writes.get(segment.path)
         done = write is not None and write.done() and write.exception() is None
-        return write.result() if write is not None and done else segment.length
+        return write.result().length if write is not None and done else segment.length
+
+    def purge(self, key: str, region: Tree) -> None:
+        """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read."""
+        self._purged[key] = region
+
+    def _forget(self, key: str) -> None:
+        region = self._purged.get(key, False)
+        if not isinstance(region, Steps) or len(region.points) > _MANY_POINTS:
+            return
+        left = tuple(s for s in self.segments.pop(key, ()) if not _lies_in(s.bounds, region))
+        if left:
+            self.segments[key] = left
 
     def append(self, key: str, rows: DataFrame, epoch: int, *, at_hand: bool = False) -> None:
         """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
@@ -79,7 +112,7 @@ class StateStore:
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
         if at_hand:
-            self._at_hand[segment.path] = rows
+            self._at_hand[segment.path] = epoch, rows
         self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
@@ -100,20 +133,35 @@ class StateStore:
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
+        integers = [
+            f.name for f in rows.schema.fields if f.dataType.simpleString() in _INTEGERS and "$" not in f.name
+        ]
 
-        def write() -> int:
-            """The bytes of the rows that there are."""
+        def write() -> _Written:
             rows.write.mode("overwrite").parquet(path)
             found = self._files.list(path)
+            if len(found) > _MANY_FILES:
+                return _Written(sum(file.length for file in found))
+            parts = [rows_and_bounds(self._spark, file.path, integers) for file in found]
             # Spark writes a file even if it has nothing to write.
-            if len(found) == 1 and not row_count(self._spark, found[0].path):
-                return 0
-            return sum(file.length for file in found)
+            if not any(count for count, _ in parts):
+                return _Written(0)
+            return _Written(
+                sum(file.length for file in found), around([bounds for count, bounds in parts if count])
+            )
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
 
     # --- epochs ---
+
+    def begin(self, epoch: int) -> None:
+        """Before the jobs of an epoch: only what the one before it made is still in memory."""
+        self._at_hand = {path: (n, rows) for path, (n, rows) in self._at_hand.items() if n >= epoch - 1}
+
+    def let_go(self) -> None:
+        """Nothing is in memory any more."""
+        self._at_hand.clear()
 
     def reset(self, segments: Segments) -> None:
         """Go on from the segments of an epoch; later ones were given up, and their writes are over."""
@@ -121,6 +169,7 @@ class StateStore:
         used = paths(segments)
         self._writes = {path: write for path, write in self._writes.items() if path in used}
         self._at_hand = {path: rows for path, rows in self._at_hand.items() if path in used}
+        self._purged.clear()
 
     def unused(self, before: Segments) -> frozenset[str]:
         """What was in use before or was written since, and is not in use any more."""
@@ -135,8 +184,8 @@ class StateStore:
                 return
             if write is None:
                 yield segment
-            elif length := write.result():
-                yield evolve(segment, length=length)
+            elif (written := write.result()).length:
+                yield evolve(segment, length=written.length, bounds=written.bounds)
 
         return {
             key: tuple(measured for segment in found for measured in measure(segment))
@@ -155,6 +204,7 @@ class StateStore:
         }
         for path in (*known, *unused):
             self._writes.pop(path, None)
+        for path in unused:
             self._at_hand.pop(path, None)
         for path in sorted(unused):
             self._files.delete(path)
@@ -163,3 +213,12 @@ class StateStore:
 def paths(segments: Segments) -> frozenset[str]:
     """The folders of segments."""
     return frozenset(segment.path for found in segments.values() for segment in found)
+
+
+def _lies_in(bounds: Bounds, region: Tree) -> bool:
+    """Whether all rows between some bounds lie in a region. Attributes without bounds may have any value."""
+    known = {n: bounds[n] for n in regions.attributes(region) & bounds.keys()}
+    if not known:
+        return False
+    box = regions.box({n: regions.interval(n, (low, 0), (high, 1)) for n, (low, high) in known.items()})
+    return regions.difference(box, region) is False

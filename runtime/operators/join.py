@@ -174,6 +174,7 @@ def keep_keys(e: Epoch, key: str, fresh: DataFrame | None, purged: Tree) -> None
         e.keep(key, None, purged)
         return
     live = e.live(purged)
+    e.state.purge(key, purged)
     e.state.append(key, live(fresh), e.number)
     e.state.compact(key, e.number, lambda rows: live(rows).distinct())
 

@@ -6,7 +6,7 @@ The driver reads them through Parquet's own library, without a Spark job: some k
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,17 +43,45 @@ def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
         return list(threads.map(reader.read, paths))
 
 
-def row_count(spark: SparkSession, path: str) -> int:
-    """The rows of a file that Spark has written."""
+Bounds = Mapping[str, tuple[int, int]]
+"""Column -> its least and its greatest value, of a column without nulls."""
+
+
+def rows_and_bounds(spark: SparkSession, path: str, columns: Sequence[str]) -> tuple[int, Bounds]:
+    """The rows of a file that Spark has written, and between what the values of some columns of integers lie, as
+    far as the footer tells."""
     jvm: Any = spark._jvm
     conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
     parquet = jvm.org.apache.parquet.hadoop
     file = parquet.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(path), conf)
     opened = parquet.ParquetFileReader.open(file)
     try:
-        return int(opened.getRecordCount())
+        blocks = list(opened.getFooter().getBlocks()) if columns else []
+        found = [_bounds(block, frozenset(columns)) for block in blocks]
+        return int(opened.getRecordCount()), around(found)
     finally:
         opened.close()
+
+
+def _bounds(block: Any, columns: Set[str]) -> Bounds:
+    bounds: dict[str, tuple[int, int]] = {}
+    for chunk in block.getColumns():
+        name = chunk.getPath().toDotString()
+        if name in columns:
+            said = chunk.getStatistics()
+            if said.hasNonNullValue() and said.getNumNulls() == 0:
+                bounds[name] = said.genericGetMin(), said.genericGetMax()
+    return bounds
+
+
+def around(found: Sequence[Bounds]) -> Bounds:
+    """The bounds of several parts together; of columns that all of them have."""
+    if not found:
+        return {}
+    return {
+        name: (min(b[name][0] for b in found), max(b[name][1] for b in found))
+        for name in frozenset(found[0]).intersection(*found)
+    }
 
 
 class _Reader:

@@ -1,0 +1,87 @@
+"""What state keeps on disk and in memory, epoch by epoch (design, section 5; theory 1.3, E7)."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import regions
+from cedilla.runtime.files import Files
+from cedilla.runtime.jobs import Jobs, settle
+from cedilla.runtime.state import StateStore
+from tests.pipeline import Run
+from tests.stream import Item, is_tuple
+
+WINDOWS = """
+stream r(ts: long, s: int, t: double) from json "in" punctuated on ts;
+windows := window[100 on ts as wid](r);
+out := aggregate[avg(t) as mean, count() as n by s, wid](windows);
+emit out to json "out/out";
+"""
+
+
+def file(epoch: int) -> list[Item]:
+    """The second half of a window and the first half of the next."""
+    rows: list[Item] = [{"ts": 100 * epoch + ts, "s": ts % 3, "t": 1.0 * ts} for ts in range(50, 150)]
+    return [*rows, {"$punctuation": f"[ts < {100 * epoch + 150}]"}]
+
+
+def test_what_is_wholly_closed_is_forgotten_unread(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each epoch adds the groups of one open window; the epoch after it closes them, so no more than two segments
+    are ever there, none is compacted, and where one epoch follows another their rows are not read from disk."""
+    run = Run(spark, tmp_path, WINDOWS)
+    for epoch in range(8):
+        run.write("r", file(epoch))
+    seen: list[int] = []
+    from_disk: list[str] = []
+    committed, read = StateStore.commit, StateStore.read
+
+    def commit(self: StateStore, planned: Any, segments: Any, unused: Any) -> None:
+        seen.append(sum(map(len, segments.values())))
+        committed(self, planned, segments, unused)
+
+    def watch(self: StateStore, key: str) -> DataFrame | None:
+        rows = read(self, key)
+        if rows is not None:
+            from_disk.extend(rows.inputFiles())
+        return rows
+
+    monkeypatch.setattr(StateStore, "commit", commit)
+    monkeypatch.setattr(StateStore, "read", watch)
+    run.process(files_per_epoch=1)
+    assert len(seen) == 8
+    assert max(seen) <= 2
+    assert [path for path in from_disk if "/state/" in path] == []
+    found = {(row["s"], row["wid"]): row["n"] for row in run.output("out") if is_tuple(row)}
+    sent = Counter((row["s"], row["ts"] // 100) for epoch in range(8) for row in file(epoch) if is_tuple(row))
+    assert found == {group: n for group, n in sent.items() if group[1] < 8}
+
+
+def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    """By the least and the greatest value of each attribute; where some rows are ⊥, or nothing is known, it stays."""
+    jobs = Jobs()
+    store = StateStore(spark, Files(spark), (tmp_path / "state").as_uri(), jobs)
+    rows = {
+        "low": "SELECT 1L AS k, DATE'1970-01-03' AS day UNION ALL SELECT 3, DATE'1970-01-04'",
+        "high": "SELECT 2L AS k, DATE'1970-01-05' AS day UNION ALL SELECT 9, DATE'1970-01-06'",
+        "undefined": "SELECT 1L AS k, DATE'1970-01-03' AS day UNION ALL SELECT NULL, NULL",
+    }
+    for number, (key, text) in enumerate(rows.items()):
+        store.append(key, spark.sql(text), number)
+    settle(jobs.take())
+    measured = store.measured(store.segments)
+    store.commit(store.segments, measured, ())
+    for attribute, below in {"k": 4, "day": 4}.items():
+        closed = regions.interval(attribute, None, (below, 0))
+        left = []
+        for key in rows:
+            store.reset(measured)
+            assert store.read(key) is not None
+            store.purge(key, closed)
+            left.append(store.read(key) is not None)
+        assert left == [False, True, True], attribute
+    jobs.close()
