@@ -118,8 +118,9 @@ def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, Call]) -> 
         if f"{name}${part}" in there
     ]
     columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
+    merged = rows.groupBy(*(column(b) for b in by)).agg(*columns)
     # Without `by`, Spark gives a row for no tuples at all; a group without tuples is none.
-    return rows.groupBy(*(column(b) for b in by)).agg(*columns).where(f"`{_TUPLES}` > 0")
+    return merged if by else merged.where(f"`{_TUPLES}` > 0")
 
 
 def _finished(operator: Aggregate, results: Mapping[str, Call], merged: DataFrame) -> DataFrame:
