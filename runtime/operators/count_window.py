@@ -31,6 +31,7 @@ class CountWindowDataflow(Dataflow):
             e.state.clear(name)
         else:
             live = e.live(purged)
+            e.state.purge(name, purged)
             if e.is_busy(operator.inputs[0]):
                 frame = e.reused(frame)
                 new = frame.withColumn(_COUNT, F.lit(1))

@@ -88,22 +88,24 @@ class CountingDataflow(Dataflow):
         types: Mapping[str, Type],
     ) -> None:
         name = operator.name
-        if regions.covers(regions.intersection(*(f.closed for f in inputs)), merged(inputs).universe):
+        decided = regions.intersection(*(f.closed for f in inputs))
+        if regions.covers(decided, merged(inputs).universe):
             e.state.clear(name)
             return
+        e.state.purge(name, decided)
         closed = _closed(inputs, types)
         needed = f"({self.needed(operator).format(**closed)})"
         if counted is not None:
             # At insertion too (E7); but counts that state has already are only outweighed by what is added.
-            decided = f"{closed['left']} AND {closed['right']}"
-            changed = counted.where(f"NOT ({decided}) AND (`$old` OR {needed})")
+            both = f"{closed['left']} AND {closed['right']}"
+            changed = counted.where(f"NOT ({both}) AND (`$old` OR {needed})")
             changes = changed.select(
                 *(column(n) for n in types),
                 *(F.col(f"$new{side}").alias(side) for side in SIDES),
                 F.col("$due").alias("$passed"),
                 *_present(changed, FIRST),
             )
-            e.state.append(name, changes, e.number)
+            e.state.append(name, changes, e.number, at_hand=e.stays(name, from_state=True))
         e.state.compact(name, e.number, lambda rows: _added(_changes(rows, types), types).where(needed))
 
     def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:

@@ -32,7 +32,8 @@ class DistinctDataflow(Dataflow):
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
         keys = first.select(*(column(n) for n in operator.on or types_of(first)))
-        e.keep(name, keys if busy else None, True if everything else purged)
+        at_hand = e.stays(name, from_state=True)
+        e.keep(name, keys if busy else None, True if everything else purged, at_hand=at_hand)
         return first
 
     def busy(self, e: Epoch, operator: Operator) -> bool:

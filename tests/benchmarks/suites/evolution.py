@@ -36,15 +36,13 @@ def _in_force(numbers: tuple[int, ...], rows: int, wanted: Wanted) -> Contest:
                 f"{n:,} accents",
                 f"{_RUNS}:in_force",
                 {"accents": n, "rows": rows, "epochs": epochs},
-                {"accents": n, "rows": 1_000, "epochs": 6},
+                {"accents": n, "rows": rows, "epochs": epochs},
             )
             for n in numbers
         ),
         baseline="0 accents",
         main="rows_per_s",
-        prepare=lambda spark: [
-            inputs.write_in_force(spark, n, *size) for n in numbers for size in ((rows, epochs), (1_000, 6))
-        ],
+        prepare=lambda spark: [inputs.write_in_force(spark, n, rows, epochs) for n in numbers],
         compared=Compared("s INT, wid BIGINT, mean DOUBLE, n BIGINT"),
         rounds=2 if wanted.short else 3,
         facts={"epoch_rows": rows, "epochs": epochs},
