@@ -21,10 +21,6 @@ from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state import StateStore
 
 
-_CHAIN = 8
-"""No more epochs than this read what the one before it has in memory, where that depends on the one before again."""
-
-
 @define(eq=False, slots=False)
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
@@ -154,19 +150,11 @@ class Epoch:
             self.state.append(key, live(new), self.number, at_hand=at_hand)
         self.state.compact(key, self.number, lambda rows: merge(live(rows)))
 
-    def stays(self, name: str, *, from_state: bool = False) -> bool:
-        """Whether what an operator adds to its state may stay in memory for the next epoch.
-
-        What is computed from state, its own (`from_state`) or that of an operator before it, depends on what stayed
-        of the epoch before, and so on. Spark remembers all of that, so after a few epochs it begins anew from disk.
-        """
-        return (not from_state and self._is_near(name)) or self.number % _CHAIN != 0
-
-    def _is_near(self, name: str) -> bool:
+    def is_near(self, name: str) -> bool:
         """Whether nothing between the sources and an operator has state."""
         operator = self.plan.operator_of[name]
         return not any(
-            self.plan.operator_of[each].stateful or not self._is_near(each)
+            self.plan.operator_of[each].stateful or not self.is_near(each)
             for each in operator.inputs
             if each in self.plan.operator_of
         )

@@ -107,7 +107,8 @@ class StateStore:
     def append(self, key: str, rows: DataFrame, epoch: int, *, at_hand: bool = False) -> None:
         """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
 
-        `at_hand`: the rows are in memory until the epoch after this one is committed.
+        `at_hand`: the rows are in memory until the epoch after this one is committed, and computed from no state:
+        what Spark would do to compute them again may need files that are deleted by then.
         """
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)

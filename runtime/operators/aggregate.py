@@ -36,7 +36,7 @@ class AggregateDataflow(Dataflow):
             new = e.reused(new)
         merge = partial(_merged, by=operator.by, results=results)
         closed = e.after[name].closed
-        e.keep(name, new if busy else None, closed, merge, at_hand=e.stays(name))
+        e.keep(name, new if busy else None, closed, merge, at_hand=e.is_near(name))
         rows = new if old is None else stacked(old, new)
         passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
         return _finished(operator, results, _merged(passed, operator.by, results))

@@ -105,7 +105,7 @@ class CountingDataflow(Dataflow):
                 F.col("$due").alias("$passed"),
                 *_present(changed, FIRST),
             )
-            e.state.append(name, changes, e.number, at_hand=e.stays(name, from_state=True))
+            e.state.append(name, changes, e.number)
         e.state.compact(name, e.number, lambda rows: _added(_changes(rows, types), types).where(needed))
 
     def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:

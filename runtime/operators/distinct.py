@@ -32,8 +32,7 @@ class DistinctDataflow(Dataflow):
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
         keys = first.select(*(column(n) for n in operator.on or types_of(first)))
-        at_hand = e.stays(name, from_state=True)
-        e.keep(name, keys if busy else None, True if everything else purged, at_hand=at_hand)
+        e.keep(name, keys if busy else None, True if everything else purged)
         return first
 
     def busy(self, e: Epoch, operator: Operator) -> bool:

@@ -39,9 +39,9 @@ class JoinDataflow(Dataflow):
         there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
         uses = (any(there[1]) + (purges[0] is not True), sum(there[0]) + (purges[1] is not True))
         new = [None if r is None else e.reused(r, times) for r, times in zip(new, uses, strict=True)]
-        stays = e.stays(operator.name)
+        near = e.is_near(operator.name)
         for key, rows, purged, times in zip(keys, new, purges, uses, strict=True):
-            e.keep(key, rows, purged, at_hand=stays and times > 1)
+            e.keep(key, rows, purged, at_hand=near and times > 1)
         pairs = met(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 

@@ -30,7 +30,7 @@ class TopDataflow(Dataflow):
         name, old = operator.name, e.state.read(operator.name)
         closed = e.after[name].closed
         new = e.reused(_best(operator, frame)) if e.is_busy(operator.inputs[0]) else None
-        e.keep(name, new, closed, partial(_best, operator), at_hand=e.stays(name))
+        e.keep(name, new, closed, partial(_best, operator), at_hand=e.is_near(name))
         rows = together(old, new)
         if rows is None:
             return frame.limit(0)

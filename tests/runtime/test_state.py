@@ -85,3 +85,39 @@ def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_p
             left.append(store.read(key) is not None)
         assert left == [False, True, True], attribute
     jobs.close()
+
+
+MANY = """
+stream r(ts: long, s: int, t: double) from json "in" punctuated on ts;
+once := distinct[ts, s](r);
+few := select[t < 80](r);
+rest := once minus few;
+windows := window[100 on ts as wid](once);
+means := aggregate[avg(t) as mean by s, wid](windows);
+most := aggregate[max(mean) as most by wid](means);
+pairs := once join (rename[t as u](few)) on ts, s;
+emit once to json "out/once";
+emit rest to json "out/rest";
+emit most to json "out/most";
+emit pairs to json "out/pairs";
+"""
+
+
+def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
+    """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
+    found: list[dict[str, list[str]]] = []
+    for folder, files in (("single", None), ("many", 1)):
+        run = Run(spark, tmp_path / folder, MANY)
+        for epoch in range(9):
+            items = file(epoch)
+            run.write("r", [*items[:20], *items])
+        run.process(files_per_epoch=files)
+        assert len(run.reports) == (9 if files else 1)
+        found.append(
+            {
+                name: sorted(str(sorted(row.items())) for row in run.output(name) if is_tuple(row))
+                for name in ("once", "rest", "most", "pairs")
+            }
+        )
+    assert found[0] == found[1]
+    assert all(found[0].values())
