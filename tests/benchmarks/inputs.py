@@ -22,7 +22,8 @@ _FIRST_TIME = 1_700_000_000
 _BLOCK = 64
 """Rows that stay together where they are dealt out to files."""
 
-MARKER_SUFFIX = "-marker"
+MARKER_SUFFIX = "_marker"
+"""Sorts behind the file that it belongs to, `000000.parquet`."""
 FILES_PER_EPOCH = {"json": 1, "parquet": 2}
 DATA_GLOB = {"json": "*[0-9].json", "parquet": "*[0-9].parquet"}
 
