@@ -124,9 +124,8 @@ class Facts:
 
     def live_units(self, attribute: str) -> Tree:
         """Histories of the cells that are neither closed nor without the attribute."""
-        if attribute not in self.units:
-            return regions.update(ORIGINAL, self.dead(attribute), lambda _: NO_FEEDER)
-        return regions.update(self.units[attribute], self.dead(attribute), lambda _: NO_FEEDER)
+        units = self.units.get(attribute, ORIGINAL)
+        return regions.update(units, self.dead(attribute), lambda _: NO_FEEDER)
 
     def dead(self, attribute: str) -> Tree:
         """Where no tuple with an attribute comes: what is closed or without it."""
@@ -150,8 +149,10 @@ def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
 
 def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
     """As `fold_units`, with `NO_FEEDER` where there are none: for who folds on, or combines it with others."""
-    gone = regions.forall(facts.dead(attribute), over, facts.universe)
-    return regions.update(fold_units(facts, attribute, over), gone, lambda _: NO_FEEDER)
+    units = facts.units.get(attribute, ORIGINAL)
+    named = over & regions.attributes(units)
+    dead = regions.forall(facts.dead(attribute), over - named, facts.universe)
+    return regions.quantify(regions.update(units, dead, lambda _: NO_FEEDER), named, COMMON, facts.universe)
 
 
 def _fold_live(

@@ -14,13 +14,17 @@ from cedilla.compiler.regions import Steps, Tree
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import stacked
 from cedilla.runtime.jobs import Jobs
-from cedilla.runtime.sources.footers import Bounds, around, rows_and_bounds
+from cedilla.runtime.sources.footers import Bounds, rows_and_bounds
 
 _MANY_SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
 
 _MANY_POINTS = 256
+"""A region of more points is not compared with segments: that would cost more than it saves."""
+
 _MANY_FILES = 16
+"""The footers of more files of one segment are not read."""
+
 _INTEGERS = frozenset({"int", "bigint", "timestamp", "date"})
 
 
@@ -134,22 +138,19 @@ class StateStore:
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
-        integers = [
+        integers = frozenset(
             f.name for f in rows.schema.fields if f.dataType.simpleString() in _INTEGERS and "$" not in f.name
-        ]
+        )
 
         def write() -> _Written:
             rows.write.mode("overwrite").parquet(path)
             found = self._files.list(path)
+            length = sum(file.length for file in found)
             if len(found) > _MANY_FILES:
-                return _Written(sum(file.length for file in found))
-            parts = [rows_and_bounds(self._spark, file.path, integers) for file in found]
+                return _Written(length)
+            count, bounds = rows_and_bounds(self._spark, [file.path for file in found], integers)
             # Spark writes a file even if it has nothing to write.
-            if not any(count for count, _ in parts):
-                return _Written(0)
-            return _Written(
-                sum(file.length for file in found), around([bounds for count, bounds in parts if count])
-            )
+            return _Written(length if count else 0, bounds)
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))

@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts, fold_live_units
+from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
@@ -83,7 +83,6 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
     """The facts of an output whose every cell is fed by the same cell of both inputs (D1, signature (∅, all, ∅))."""
     left, right = inputs
     types = common_types(inputs)
-    nothing: frozenset[str] = frozenset()
     closed = regions.intersection(left.closed, right.closed)
     present: dict[str, Tree] = {}
     units: dict[str, Tree] = {}
@@ -92,7 +91,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
         now = regions.combine(left.live_presence(name), right.live_presence(name), MOST)
         present[name] = regions.choose(closed, last, now)
         if name in left.units or name in right.units:
-            a, b = (fold_live_units(f, name, nothing) for f in inputs)
+            a, b = (f.live_units(name) for f in inputs)
             units[name] = regions.combine(a, b, COMMON)
     return Facts(
         types,

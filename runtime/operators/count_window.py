@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
@@ -27,16 +28,11 @@ class CountWindowDataflow(Dataflow):
         counts = e.state.read(name)
         before = None if counts is None else _added_up(counts, operator.per)
         purged = operator.purge(e.inputs(name))
-        if purged is True:
-            e.state.clear(name)
-        else:
-            live = e.live(purged)
-            e.state.purge(name, purged)
-            if e.is_busy(operator.inputs[0]):
-                frame = e.reused(frame)
-                new = frame.withColumn(_COUNT, F.lit(1))
-                e.state.append(name, live(_added_up(new, operator.per)), e.number)
-            e.state.compact(name, e.number, lambda rows: _added_up(live(rows), operator.per))
+        new = None
+        if purged is not True and e.is_busy(operator.inputs[0]):
+            frame = e.reused(frame)
+            new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
+        e.keep(name, new, purged, partial(_added_up, per=operator.per))
         return _numbered(operator, frame, before)
 
     def busy(self, e: Epoch, operator: Operator) -> bool:

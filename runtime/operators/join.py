@@ -170,13 +170,7 @@ def keep_waiting(e: Epoch, key: str, tuples: LeftTuples, purged: Tree) -> None:
 
 def keep_keys(e: Epoch, key: str, fresh: DataFrame | None, purged: Tree) -> None:
     """The state of right keys: each once in an epoch, and once in all when it is compacted."""
-    if fresh is None or purged is True:
-        e.keep(key, None, purged)
-        return
-    live = e.live(purged)
-    e.state.purge(key, purged)
-    e.state.append(key, live(fresh), e.number)
-    e.state.compact(key, e.number, lambda rows: live(rows).distinct())
+    e.keep(key, fresh, purged, lambda rows: rows.distinct())
 
 
 def given_up(e: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:

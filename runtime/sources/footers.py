@@ -6,8 +6,9 @@ The driver reads them through Parquet's own library, without a Spark job: some k
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from attrs import frozen
@@ -47,20 +48,17 @@ Bounds = Mapping[str, tuple[int, int]]
 """Column -> its least and its greatest value, of a column without nulls."""
 
 
-def rows_and_bounds(spark: SparkSession, path: str, columns: Sequence[str]) -> tuple[int, Bounds]:
-    """The rows of a file that Spark has written, and between what the values of some columns of integers lie, as
-    far as the footer tells."""
-    jvm: Any = spark._jvm
-    conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-    parquet = jvm.org.apache.parquet.hadoop
-    file = parquet.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(path), conf)
-    opened = parquet.ParquetFileReader.open(file)
-    try:
-        blocks = list(opened.getFooter().getBlocks()) if columns else []
-        found = [_bounds(block, frozenset(columns)) for block in blocks]
-        return int(opened.getRecordCount()), around(found)
-    finally:
-        opened.close()
+def rows_and_bounds(spark: SparkSession, paths: Sequence[str], columns: Set[str]) -> tuple[int, Bounds]:
+    """The rows of files that Spark has written, and between what the values of some columns of integers lie in all
+    of them, as far as the footers tell."""
+    opener, rows = _Opener(spark), 0
+    found: list[Bounds] = []
+    for path in paths:
+        with opener.opened(path) as file:
+            rows += int(file.getRecordCount())
+            if columns:
+                found += [_bounds(block, columns) for block in file.getFooter().getBlocks()]
+    return rows, _around(found)
 
 
 def _bounds(block: Any, columns: Set[str]) -> Bounds:
@@ -74,7 +72,7 @@ def _bounds(block: Any, columns: Set[str]) -> Bounds:
     return bounds
 
 
-def around(found: Sequence[Bounds]) -> Bounds:
+def _around(found: Sequence[Bounds]) -> Bounds:
     """The bounds of several parts together; of columns that all of them have."""
     if not found:
         return {}
@@ -84,15 +82,30 @@ def around(found: Sequence[Bounds]) -> Bounds:
     }
 
 
-class _Reader:
+class _Opener:
     def __init__(self, spark: SparkSession) -> None:
+        jvm: Any = spark._jvm
+        self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        self._path: Any = jvm.org.apache.hadoop.fs.Path
+        self._input: Any = jvm.org.apache.parquet.hadoop.util.HadoopInputFile
+        self._open: Any = jvm.org.apache.parquet.hadoop.ParquetFileReader.open
+
+    @contextmanager
+    def opened(self, path: str) -> Iterator[Any]:
+        """Parquet's own reader of a file."""
+        file = self._open(self._input.fromPath(self._path(path), self._conf))
+        try:
+            yield file
+        finally:
+            file.close()
+
+
+class _Reader(_Opener):
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__(spark)
         jvm: Any = spark._jvm
         java: Any = spark._jsparkSession
         parquet = jvm.org.apache.parquet
-        self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-        self._path: Any = jvm.org.apache.hadoop.fs.Path
-        self._input: Any = parquet.hadoop.util.HadoopInputFile
-        self._open: Any = parquet.hadoop.ParquetFileReader.open
         self._type: Any = parquet.schema.MessageType
         self._list: Any = jvm.java.util.ArrayList
         self._can_drop: Any = parquet.filter2.statisticslevel.StatisticsFilter.canDrop
@@ -105,11 +118,8 @@ class _Reader:
 
     def read(self, path: str) -> Footer:
         try:
-            opened = self._open(self._input.fromPath(self._path(path), self._conf))
-            try:
-                return self._footer(opened.getFooter())
-            finally:
-                opened.close()
+            with self.opened(path) as file:
+                return self._footer(file.getFooter())
         except (Py4JJavaError, PySparkException) as error:
             return Footer(problem=_reason(error, path))
 
