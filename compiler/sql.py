@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cedilla.compiler.alternatives import alternatives
 from cedilla.compiler.regions import Cut, Steps, Tree, Value
 from cedilla.compiler.tables import is_large
 from cedilla.compiler.types import LONG, Type, column
@@ -41,12 +42,15 @@ def expression(
         zero = f"CAST({value} IS NULL AS INT)" if name in types else f"CAST({value} & 0L AS INT)"
         type_ = types.get(name, LONG)
         texts = [_held(type_, at, zero) for at, _ in node.cuts]
-        ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces])
+        # A comparison with ⊥ is not true, so ⊥ ends up in the first piece, or in the last.
+        up = node.undefined == node.pieces[0]
+        ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces], up=up)
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
-        cases = [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
+        found = up or node.undefined == node.pieces[-1] or name not in types
+        cases = [] if found else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
         cases += point_cases(node, types, value, written)
-        return f"CASE {' '.join(cases)} ELSE {ordinary} END"
+        return f"CASE {' '.join(cases)} ELSE {ordinary} END" if cases else ordinary
 
     return written(tree)
 
@@ -65,9 +69,19 @@ def point_cases(
     return [f"WHEN {_member(value, type_, points)} THEN {text}" for text, points in at_points.items()]
 
 
-def predicate(region: Tree, types: Mapping[str, Type], columns: Mapping[str, str] | None = None) -> str:
-    """Whether a row lies in a region; never null."""
-    return expression(region, types, lambda inside: "true" if inside else "false", columns)
+def predicate(
+    region: Tree,
+    types: Mapping[str, Type],
+    columns: Mapping[str, str] | None = None,
+    large: Large | None = None,
+) -> str:
+    """Whether a row lies in a region; never null. The rest is as for `expression`."""
+    tests = [expression(each, types, _truth, columns, large) for each in alternatives(region)]
+    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+
+
+def _truth(inside: bool) -> str:
+    return "true" if inside else "false"
 
 
 def _held(type_: Type, constant: Value, zero: str) -> str:
@@ -81,14 +95,19 @@ def _held(type_: Type, constant: Value, zero: str) -> str:
 _BY_REFERENCE = ("string", "boolean")
 
 
-def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[str]) -> str:
+_TESTS = {(0, False): "<", (1, False): "<=", (0, True): ">=", (1, True): ">"}
+
+
+def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[str], *, up: bool) -> str:
+    """`up`: whether the tests ask for what lies above a cut, not below it."""
     if not cuts:
         return pieces[0]
     middle = len(cuts) // 2
-    test = f"{value} {'<=' if cuts[middle][1] else '<'} {texts[middle]}"
-    left = _search(value, cuts[:middle], texts[:middle], pieces[: middle + 1])
-    right = _search(value, cuts[middle + 1 :], texts[middle + 1 :], pieces[middle + 1 :])
-    return f"IF({test}, {left}, {right})"
+    test = f"{value} {_TESTS[cuts[middle][1], up]} {texts[middle]}"
+    below = _search(value, cuts[:middle], texts[:middle], pieces[: middle + 1], up=up)
+    above = _search(value, cuts[middle + 1 :], texts[middle + 1 :], pieces[middle + 1 :], up=up)
+    first, second = (above, below) if up else (below, above)
+    return f"IF({test}, {first}, {second})"
 
 
 def _member(value: str, type_: Type, points: list[Value]) -> str:

@@ -42,7 +42,7 @@ def encoded(
             absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
             if absent is not False:
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
-        columns.append(f"{text} AS {value}")
+        columns.append(text if text == value else f"{text} AS {value}")
     return lookups.joined(frame).selectExpr(*columns)
 
 

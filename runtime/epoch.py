@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 from attrs import define, evolve, field
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, regions, sql
 from cedilla.compiler.evolution import Facts
@@ -41,6 +40,7 @@ class Epoch:
     _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
+    _passing: dict[str, Tree] = field(factory=dict[str, Tree])
 
     # --- called by generated code ---
 
@@ -56,19 +56,19 @@ class Epoch:
         """The named expressions, in the query's language; those over attributes that do not exist are left out."""
         types = types_of(frame)
         chosen = {name: parse_expression(text) for name, text in items.items()}
-        return frame.select(
+        return frame.selectExpr(
             *(
-                F.expr(expressions.sql(expression, types)).alias(name)
+                _named(expressions.sql(expression, types), name)
                 for name, expression in chosen.items()
                 if expressions.attributes(expression) <= types.keys()
             ),
-            *(F.col(column(name)) for name in frame.columns if name == ORDER),
+            *(column(name) for name in frame.columns if name == ORDER),
         )
 
     def rename(self, frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
         """The same rows with other names for some attributes."""
         kept = [n for n in frame.columns if n in names or n not in names.values()]
-        return frame.select(*(F.col(column(n)).alias(names.get(n, n)) for n in kept))
+        return frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept))
 
     def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
         """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""
@@ -109,6 +109,35 @@ class Epoch:
             else:
                 self._busy[name] = any(self.is_busy(each) for each in operator.inputs)
         return self._busy[name]
+
+    def passing(self, name: str) -> Tree:
+        """A region that all rows of a relation in this epoch lie in."""
+        if name not in self._passing:
+            operator = self.plan.operator_of.get(name)
+            if operator is None:
+                region: Tree = True
+            elif type(operator) in DATAFLOWS:
+                region = DATAFLOWS[type(operator)].passes(self, operator)  # type: ignore[arg-type]
+            else:
+                region = self._carried(operator)
+            self._passing[name] = region
+        return self._passing[name]
+
+    def _carried(self, operator: Operator) -> Tree:
+        """The same of an operator without state: what lies outside is as if it were closed (theory 1.2)."""
+        outside = [regions.complement(self.passing(each)) for each in operator.inputs]
+        if not any(outside):
+            return True
+        inputs = (self.after[each] for each in operator.inputs)
+        narrow = tuple(evolve(facts, closed=o, units={}) for facts, o in zip(inputs, outside, strict=True))
+        return regions.complement(operator.facts(narrow).closed)
+
+    def may_stay(self, name: str, purged: Tree) -> bool:
+        """Whether rows of a relation in this epoch may lie outside a region that no state keeps (E7)."""
+        if not self.is_busy(name) or purged is True:
+            return False
+        left = regions.difference(self.passing(name), purged)
+        return not regions.is_empty(left, self.after[name].universe)
 
     def newly_closed(self, name: str) -> Tree:
         """What this epoch closes of a relation."""
@@ -180,6 +209,10 @@ class Epoch:
         known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
         inside, purged = _inside(known, rows), _inside(kept.purged, rows)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
+
+
+def _named(expression: str, name: str) -> str:
+    return expression if expression == column(name) else f"{expression} AS {column(name)}"
 
 
 def _inside(region: Tree, rows: DataFrame) -> str:

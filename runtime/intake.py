@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from attrs import define, frozen
@@ -82,13 +84,13 @@ class Read:
         return self._counted
 
 
-def _observed(seen: Observation) -> Tally | None:
-    """What an observation has found, if nothing was rejected; `None` too where no job has read all the rows, so
-    that `get` would wait for ever."""
+def _observed(seen: Observation, markers: int) -> Tally | None:
+    """What an observation has found, if all that it leaves out are the markers that are known; `None` too where no
+    job has read all the rows, so that `get` would wait for ever."""
     java: Any = seen._jo  # type: ignore[attr-defined]
     if not java.future().isCompleted() or not java.getRow().length():
         return None
-    rows, left_out, markers = seen.get["counts"]
+    rows, left_out = seen.get["counts"]
     return Tally(rows - markers, {}, markers) if left_out == markers else None
 
 
@@ -121,10 +123,10 @@ def read(
     if part.format.columnar:
         return Read(frame, part, True, markers, jobs.start(partial(counted, frame)).result)
     seen = Observation()
-    counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out, {_MARKERS} AS markers) AS counts"
+    counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out) AS counts"
     watched = frame.observe(seen, F.expr(counts))
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, markers, lambda: _observed(seen) or counted(frame))
+    return Read(watched, part, True, markers, lambda: _observed(seen, markers or 0) or counted(frame))
 
 
 def tuples(
@@ -183,26 +185,33 @@ def _rejection(
         purpose = ("present", source.name, name, wanted)
         return lookups.expression(purpose, tree, lambda leaf: "true" if leaf is wanted else "false")
 
-    cases = [] if is_marker is None else [f"WHEN {is_marker} THEN '{_MARKER}'"]
-    cases.append(f"WHEN {column(CORRUPT)} IS NOT NULL THEN 'RQ301'")
+    found: list[tuple[str, str]] = [] if is_marker is None else [(is_marker, _MARKER)]
+    found.append((f"{column(CORRUPT)} IS NOT NULL", "RQ301"))
     for attribute in source.attributes:
         name = column(attribute.name)
         if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:
-            cases.append(f"WHEN {name} IS NULL AND {there} THEN 'RQ302'")
+            found.append((_both(f"{name} IS NULL", there), "RQ302"))
         if attribute.domain is not None:
             members = regions.union(
                 attribute.domain_members(), regions.complement(regions.defined(attribute.name))
             )
             declared = lookups.predicate(("domain", source.name, attribute.name), members)
-            cases.append(f"WHEN NOT {declared} THEN 'RQ303'")
+            found.append((f"NOT {declared}", "RQ303"))
     for name in state.types:
         if (absent := has(name, ABSENT)) is not None:
-            cases.append(f"WHEN {column(name)} IS NOT NULL AND {absent} THEN 'RQ304'")
+            found.append((_both(f"{column(name)} IS NOT NULL", absent), "RQ304"))
     if state.placed_closed is not False:
-        closed = lookups.predicate(("closed", source.name), state.placed_closed)
-        cases.append(f"WHEN {closed} THEN 'RQ305'")
-    cases += [f"WHEN {column(name)} IS NOT NULL THEN 'RQ306'" for name in undeclared]
+        found.append((lookups.predicate(("closed", source.name), state.placed_closed), "RQ305"))
+    found += [(f"{column(name)} IS NOT NULL", "RQ306") for name in undeclared]
+    cases = (
+        f"WHEN {' OR '.join(test for test, _ in tests)} THEN '{code}'"
+        for code, tests in groupby(found, key=itemgetter(1))
+    )
     return f"CASE {' '.join(cases)} END"
+
+
+def _both(test: str, there: str) -> str:
+    return test if there == "true" else f"{test} AND {there}"
 
 
 def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Tally:

@@ -7,6 +7,7 @@ that changed at a few points keeps its table; the changed points come before it,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -85,18 +86,27 @@ class Lookups:
 
         `coefficients` writes a function whose numbers are columns; without, each function is an expression.
         """
-        count = 0
-
-        def large(node: Steps, written: Callable[[Tree], str], ordinary: str) -> str | None:
-            nonlocal count
-            count += 1
-            return self._level((*purpose, count), node, leaf, coefficients, written, ordinary)
-
-        return sql.expression(tree, self._types, leaf, self._columns, large)
+        return sql.expression(
+            tree, self._types, leaf, self._columns, self._large(purpose, leaf, coefficients)
+        )
 
     def predicate(self, purpose: Slot, region: Tree) -> str:
         """As `sql.predicate`."""
-        return self.expression(purpose, region, lambda inside: "true" if inside else "false")
+
+        def leaf(inside: bool) -> str:
+            return "true" if inside else "false"
+
+        return sql.predicate(region, self._types, self._columns, self._large(purpose, leaf, None))
+
+    def _large(
+        self, purpose: Slot, leaf: Callable[[Any], str], coefficients: Coefficients | None
+    ) -> sql.Large:
+        numbers = count()
+
+        def large(node: Steps, written: Callable[[Tree], str], ordinary: str) -> str | None:
+            return self._level((*purpose, next(numbers)), node, leaf, coefficients, written, ordinary)
+
+        return large
 
     def joined(self, frame: DataFrame) -> DataFrame:
         """The rows of a DataFrame, each with the columns that the expressions read; their names begin with `$`."""

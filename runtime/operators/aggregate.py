@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, sql
 from cedilla.compiler.operators import Aggregate, Call, Operator
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
@@ -31,12 +32,12 @@ class AggregateDataflow(Dataflow):
         (source,) = e.inputs(name)
         results = operator.results(source)
         old, new = e.state.read(name), _partials(operator, results, frame)
-        busy = e.is_busy(operator.inputs[0])
-        if busy:
+        closed = e.after[name].closed
+        stays = e.may_stay(operator.inputs[0], closed)
+        if stays:
             new = e.reused(new)
         merge = partial(_merged, by=operator.by, results=results)
-        closed = e.after[name].closed
-        e.keep(name, new if busy else None, closed, merge, at_hand=e.is_near(name))
+        e.keep(name, new if stays else None, closed, merge, at_hand=e.is_near(name))
         rows = new if old is None else stacked(old, new)
         passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
         return _finished(operator, results, _merged(passed, operator.by, results))
@@ -45,6 +46,9 @@ class AggregateDataflow(Dataflow):
         assert isinstance(operator, Aggregate)
         early = operator.complete is not None and e.is_busy(operator.inputs[0])
         return early or e.newly_closed(operator.name) is not False
+
+    def passes(self, e: Epoch, operator: Aggregate) -> Tree:
+        return True if operator.complete is not None else e.newly_closed(operator.name)
 
     def keeps(self, e: Epoch, operator: Aggregate, attribute: str) -> Iterable[Kept]:
         if attribute in operator.by:

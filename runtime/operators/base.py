@@ -40,6 +40,10 @@ class Dataflow(ABC):
     def busy(self, e: Epoch, operator: Operator) -> bool:
         """Whether there can be output in this epoch."""
 
+    def passes(self, e: Epoch, operator: Any) -> Tree:
+        """A region that all of this epoch's output lies in."""
+        return True
+
     @abstractmethod
     def keeps(self, e: Epoch, operator: Any, attribute: str) -> Iterable[Kept]:
         """The states that hold values of an attribute of the output (G13)."""

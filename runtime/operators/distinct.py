@@ -26,13 +26,14 @@ class DistinctDataflow(Dataflow):
         inputs = e.inputs(name)
         busy = e.is_busy(operator.inputs[0])
         first = _first(operator, frame, e.state.read(name) if busy else None)
-        if busy:
-            first = e.reused(first)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
+        stays = e.may_stay(operator.inputs[0], purged)
+        if stays:
+            first = e.reused(first)
         keys = first.select(*(column(n) for n in operator.on or types_of(first)))
-        e.keep(name, keys if busy else None, True if everything else purged)
+        e.keep(name, keys if stays else None, True if everything else purged)
         return first
 
     def busy(self, e: Epoch, operator: Operator) -> bool:

@@ -37,11 +37,12 @@ class JoinDataflow(Dataflow):
         purges = operator.purge(e.inputs(operator.name))
         # What is new on one side meets the other side's tuples, twice if there are old and new ones, and is kept.
         there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
-        uses = (any(there[1]) + (purges[0] is not True), sum(there[0]) + (purges[1] is not True))
+        stays = [e.may_stay(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)]
+        uses = (any(there[1]) + stays[0], sum(there[0]) + stays[1])
         new = [None if r is None else e.reused(r, times) for r, times in zip(new, uses, strict=True)]
         near = e.is_near(operator.name)
-        for key, rows, purged, times in zip(keys, new, purges, uses, strict=True):
-            e.keep(key, rows, purged, at_hand=near and times > 1)
+        for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
+            e.keep(key, rows if stay else None, purged, at_hand=near and times > 1)
         pairs = met(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 
@@ -158,19 +159,21 @@ def apart(
     return LeftTuples(late, waiting, matched, unmatched)
 
 
-def keep_waiting(e: Epoch, key: str, tuples: LeftTuples, purged: Tree) -> None:
+def keep_waiting(e: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
     """The state of left tuples without a match: rewritten where some of them have one now, else added to."""
     if tuples.late is None or purged is True:
-        e.keep(key, tuples.unmatched, purged)
+        stays = e.may_stay(operator.inputs[0], purged)
+        e.keep(key, tuples.unmatched if stays else None, purged)
         return
     rest = together(tuples.waiting, tuples.unmatched)
     assert rest is not None
     e.state.replace(key, e.live(purged)(rest), e.number)
 
 
-def keep_keys(e: Epoch, key: str, fresh: DataFrame | None, purged: Tree) -> None:
+def keep_keys(e: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
     """The state of right keys: each once in an epoch, and once in all when it is compacted."""
-    e.keep(key, fresh, purged, lambda rows: rows.distinct())
+    stays = e.may_stay(operator.inputs[1], purged)
+    e.keep(key, fresh if stays else None, purged, lambda rows: rows.distinct())
 
 
 def given_up(e: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
@@ -206,8 +209,8 @@ class FilteringDataflow(Dataflow):
         fresh = e.reused(keys_of(right, operator)) if busy[1] else None
         tuples = apart(operator, waiting, e.reused(left) if busy[0] else None, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
-        keep_waiting(e, f"{operator.name}.left", tuples, purged[0])
-        keep_keys(e, f"{operator.name}.right", fresh, purged[1])
+        keep_waiting(e, operator, f"{operator.name}.left", tuples, purged[0])
+        keep_keys(e, operator, f"{operator.name}.right", fresh, purged[1])
         return tuples
 
     def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:

@@ -42,8 +42,9 @@ class LeftJoinDataflow(Dataflow):
         tuples = apart(operator, waiting, new_left, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
-        keep_waiting(e, f"{operator.name}.{WAITING}", tuples, purged[0])
-        e.keep(f"{operator.name}.{RIGHT}", new_right, purged[1])
+        keep_waiting(e, operator, f"{operator.name}.{WAITING}", tuples, purged[0])
+        right_stays = e.may_stay(operator.inputs[1], purged[1])
+        e.keep(f"{operator.name}.{RIGHT}", new_right if right_stays else None, purged[1])
         alone = given_up(e, operator, tuples)
         if pairs is None:
             pairs = no_pairs(left, right, operator.on)

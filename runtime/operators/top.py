@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import sql
 from cedilla.compiler.operators import Operator, Top
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
 from cedilla.runtime.frames import ORDER, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
@@ -29,8 +30,9 @@ class TopDataflow(Dataflow):
     def run(self, e: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, old = operator.name, e.state.read(operator.name)
         closed = e.after[name].closed
-        new = e.reused(_best(operator, frame)) if e.is_busy(operator.inputs[0]) else None
-        e.keep(name, new, closed, partial(_best, operator), at_hand=e.is_near(name))
+        stays = e.may_stay(operator.inputs[0], closed)
+        new = e.reused(_best(operator, frame), 1 + stays) if e.is_busy(operator.inputs[0]) else None
+        e.keep(name, new if stays else None, closed, partial(_best, operator), at_hand=e.is_near(name))
         rows = together(old, new)
         if rows is None:
             return frame.limit(0)
@@ -39,6 +41,9 @@ class TopDataflow(Dataflow):
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         return e.newly_closed(operator.name) is not False
+
+    def passes(self, e: Epoch, operator: Top) -> Tree:
+        return e.newly_closed(operator.name)
 
     def keeps(self, e: Epoch, operator: Top, attribute: str) -> Iterable[Kept]:
         yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
