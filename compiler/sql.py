@@ -38,9 +38,8 @@ def expression(
     def level(node: Steps) -> str:
         name = node.attribute
         value = (columns or {}).get(name, column(name))
-        # A place is a number in every row.
-        zero = f"CAST({value} IS NULL AS INT)" if name in types else f"CAST({value} & 0L AS INT)"
         type_ = types.get(name, LONG)
+        zero = _zero(value, type_)
         texts = [_held(type_, at, zero) for at, _ in node.cuts]
         # A comparison with ⊥ is not true, so ⊥ ends up in the first piece, or in the last.
         up = node.undefined == node.pieces[0]
@@ -90,6 +89,16 @@ def _held(type_: Type, constant: Value, zero: str) -> str:
     """
     text = type_.sql(constant)
     return text if type_.name in _BY_REFERENCE else f"array({text}, {text})[{zero}]"
+
+
+def _zero(value: str, type_: Type) -> str:
+    """An index, 0, that depends on the row. Of what is never null Spark folds `IS NULL`, but not this arithmetic;
+    where it is null, so is a comparison with ⊥ anyway.
+    """
+    axis = {"int": "{}", "long": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}.get(
+        type_.name
+    )
+    return f"CAST({value} IS NULL AS INT)" if axis is None else f"CAST({axis.format(value)} & 0 AS INT)"
 
 
 _BY_REFERENCE = ("string", "boolean")

@@ -28,6 +28,9 @@ _SETTINGS = {
     "spark.sql.parquet.compression.codec": "lz4_raw",
     # Costs some messages to the JVM per call, and would point into generated code.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The code of a query with many operators, in the few forms that its epochs have, is to stay compiled; with
+    # Spark's 100 each form drives out another.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.files.openCostInBytes": str(4 << 20),
 }
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import reduce
+from typing import Any
 
 from attrs import evolve, field, frozen
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.types import column
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import stacked
 from cedilla.runtime.jobs import Jobs
-from cedilla.runtime.sources.footers import Bounds, rows_and_bounds
 
 _MANY_SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
@@ -22,10 +25,11 @@ _MANY_SEGMENTS = 8
 _MANY_POINTS = 256
 """A region of more points is not compared with segments: that would cost more than it saves."""
 
-_MANY_FILES = 16
-"""The footers of more files of one segment are not read."""
+_AXES = {"int": "{}", "bigint": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}
+"""Type -> SQL of a value as a whole number, where it is one to regions too."""
 
-_INTEGERS = frozenset({"int", "bigint", "timestamp", "date"})
+Bounds = Mapping[str, tuple[int, int]]
+"""Attribute -> its least and its greatest value in some rows, of one that all of them have."""
 
 
 @frozen
@@ -89,7 +93,11 @@ class StateStore:
     @property
     def length(self) -> int:
         """Of all states, in bytes, as far as it is known."""
-        return sum(self._length(segment) for segments in self.segments.values() for segment in segments)
+        return sum(map(self.length_of, self.segments))
+
+    def length_of(self, key: str) -> int:
+        """Of one state, in bytes, as far as it is known."""
+        return sum(self._length(segment) for segment in self.segments.get(key, ()))
 
     def _length(self, segment: Segment) -> int:
         write = self._writes.get(segment.path)
@@ -138,19 +146,15 @@ class StateStore:
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
-        integers = frozenset(
-            f.name for f in rows.schema.fields if f.dataType.simpleString() in _INTEGERS and "$" not in f.name
-        )
+        seen = Observation()
+        watched = rows.observe(seen, F.expr(f"to_json({_counts(rows)}) AS counts"))
 
         def write() -> _Written:
-            rows.write.mode("overwrite").parquet(path)
-            found = self._files.list(path)
-            length = sum(file.length for file in found)
-            if len(found) > _MANY_FILES:
-                return _Written(length)
-            count, bounds = rows_and_bounds(self._spark, [file.path for file in found], integers)
+            watched.write.mode("overwrite").parquet(path)
+            length = sum(file.length for file in self._files.list(path))
+            counts = json.loads(seen.get["counts"])
             # Spark writes a file even if it has nothing to write.
-            return _Written(length if count else 0, bounds)
+            return _Written(length if counts["rows"] else 0, _bounds(counts))
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
@@ -215,6 +219,24 @@ class StateStore:
 def paths(segments: Segments) -> frozenset[str]:
     """The folders of segments."""
     return frozenset(segment.path for found in segments.values() for segment in found)
+
+
+def _counts(rows: DataFrame) -> str:
+    """SQL: a struct of how many rows there are, and of each attribute with an axis how many, from where to where."""
+    axes = {
+        f.name: _AXES[f.dataType.simpleString()].format(column(f.name))
+        for f in rows.schema.fields
+        if f.dataType.simpleString() in _AXES and "$" not in f.name
+    }
+    each = [
+        f"array(count({axis}), min({axis}), max({axis})) AS {column(name)}" for name, axis in axes.items()
+    ]
+    return f"struct(count(1) AS rows, struct({', '.join(each)}) AS axes)"
+
+
+def _bounds(counts: Mapping[str, Any]) -> Bounds:
+    axes: Mapping[str, Sequence[int]] = counts["axes"]
+    return {name: (least, most) for name, (there, least, most) in axes.items() if 0 < there == counts["rows"]}
 
 
 def _lies_in(bounds: Bounds, region: Tree) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SIDES = ("left", "right")
 
+_FEW_BYTES = 4 << 20
+
 
 class JoinDataflow(Dataflow):
     """Every pair of which one tuple at least is new; then the new tuples that later ones may meet are kept."""
@@ -138,17 +140,21 @@ class LeftTuples:
 
 
 def apart(
+    e: Epoch,
     operator: Matching,
-    waiting: DataFrame | None,
+    key: str,
     new: DataFrame | None,
     known: DataFrame | None,
     fresh: DataFrame | None,
 ) -> LeftTuples:
-    """The left tuples told apart by right keys, `known` before this epoch and `fresh`. At most one Spark job."""
-    late = None
+    """The left tuples told apart by right keys, `known` before this epoch and `fresh`. `key`: of the state of those
+    that wait. At most one Spark job.
+    """
+    late, waiting = None, e.state.read(key)
     if waiting is not None and fresh is not None:
         late = where_key(waiting, "semi", fresh, operator.on)
-        if late.limit(1).count():
+        # Of few tuples, to write them anew costs less than to ask first whether that has to be.
+        if e.state.length_of(key) <= _FEW_BYTES or late.count():
             waiting = where_key(waiting, "anti", fresh, operator.on)
         else:
             late = None
@@ -204,13 +210,14 @@ class FilteringDataflow(Dataflow):
 
     def apart(self, e: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
         """The left tuples by whether they have a match; what later epochs need is kept."""
-        waiting, known = (e.state.read(f"{operator.name}.{side}") for side in SIDES)
+        waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
         busy = [e.is_busy(name) for name in operator.inputs]
         fresh = e.reused(keys_of(right, operator)) if busy[1] else None
-        tuples = apart(operator, waiting, e.reused(left) if busy[0] else None, known, fresh)
+        new = e.reused(left) if busy[0] else None
+        tuples = apart(e, operator, waiting, new, e.state.read(keys), fresh)
         purged = operator.purge(e.inputs(operator.name))
-        keep_waiting(e, operator, f"{operator.name}.left", tuples, purged[0])
-        keep_keys(e, operator, f"{operator.name}.right", fresh, purged[1])
+        keep_waiting(e, operator, waiting, tuples, purged[0])
+        keep_keys(e, operator, keys, fresh, purged[1])
         return tuples
 
     def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:

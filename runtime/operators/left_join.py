@@ -39,7 +39,7 @@ class LeftJoinDataflow(Dataflow):
         )
         pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
         known, fresh = (None if rows is None else keys_of(rows, operator) for rows in (old_right, new_right))
-        tuples = apart(operator, waiting, new_left, known, fresh)
+        tuples = apart(e, operator, f"{operator.name}.{WAITING}", new_left, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
         keep_waiting(e, operator, f"{operator.name}.{WAITING}", tuples, purged[0])

@@ -6,9 +6,8 @@ The driver reads them through Parquet's own library, without a Spark job: some k
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 from attrs import frozen
@@ -44,68 +43,15 @@ def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
         return list(threads.map(reader.read, paths))
 
 
-Bounds = Mapping[str, tuple[int, int]]
-"""Column -> its least and its greatest value, of a column without nulls."""
-
-
-def rows_and_bounds(spark: SparkSession, paths: Sequence[str], columns: Set[str]) -> tuple[int, Bounds]:
-    """The rows of files that Spark has written, and between what the values of some columns of integers lie in all
-    of them, as far as the footers tell."""
-    opener, rows = _Opener(spark), 0
-    found: list[Bounds] = []
-    for path in paths:
-        with opener.opened(path) as file:
-            rows += int(file.getRecordCount())
-            if columns:
-                found += [_bounds(block, columns) for block in file.getFooter().getBlocks()]
-    return rows, _around(found)
-
-
-def _bounds(block: Any, columns: Set[str]) -> Bounds:
-    bounds: dict[str, tuple[int, int]] = {}
-    for chunk in block.getColumns():
-        name = chunk.getPath().toDotString()
-        if name in columns:
-            said = chunk.getStatistics()
-            if said.hasNonNullValue() and said.getNumNulls() == 0:
-                bounds[name] = said.genericGetMin(), said.genericGetMax()
-    return bounds
-
-
-def _around(found: Sequence[Bounds]) -> Bounds:
-    """The bounds of several parts together; of columns that all of them have."""
-    if not found:
-        return {}
-    return {
-        name: (min(b[name][0] for b in found), max(b[name][1] for b in found))
-        for name in frozenset(found[0]).intersection(*found)
-    }
-
-
-class _Opener:
+class _Reader:
     def __init__(self, spark: SparkSession) -> None:
-        jvm: Any = spark._jvm
-        self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-        self._path: Any = jvm.org.apache.hadoop.fs.Path
-        self._input: Any = jvm.org.apache.parquet.hadoop.util.HadoopInputFile
-        self._open: Any = jvm.org.apache.parquet.hadoop.ParquetFileReader.open
-
-    @contextmanager
-    def opened(self, path: str) -> Iterator[Any]:
-        """Parquet's own reader of a file."""
-        file = self._open(self._input.fromPath(self._path(path), self._conf))
-        try:
-            yield file
-        finally:
-            file.close()
-
-
-class _Reader(_Opener):
-    def __init__(self, spark: SparkSession) -> None:
-        super().__init__(spark)
         jvm: Any = spark._jvm
         java: Any = spark._jsparkSession
         parquet = jvm.org.apache.parquet
+        self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        self._path: Any = jvm.org.apache.hadoop.fs.Path
+        self._input: Any = parquet.hadoop.util.HadoopInputFile
+        self._open: Any = parquet.hadoop.ParquetFileReader.open
         self._type: Any = parquet.schema.MessageType
         self._list: Any = jvm.java.util.ArrayList
         self._can_drop: Any = parquet.filter2.statisticslevel.StatisticsFilter.canDrop
@@ -118,8 +64,11 @@ class _Reader(_Opener):
 
     def read(self, path: str) -> Footer:
         try:
-            with self.opened(path) as file:
+            file = self._open(self._input.fromPath(self._path(path), self._conf))
+            try:
                 return self._footer(file.getFooter())
+            finally:
+                file.close()
         except (Py4JJavaError, PySparkException) as error:
             return Footer(problem=_reason(error, path))
 
