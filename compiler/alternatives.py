@@ -12,9 +12,18 @@ from itertools import accumulate
 
 from immutables import Map
 
-from cedilla.compiler.regions import Operation, Steps, Tree, combine, difference, map_children, steps
+from cedilla.compiler.regions import (
+    Operation,
+    Steps,
+    Tree,
+    combine,
+    difference,
+    is_small,
+    map_children,
+    steps,
+)
 
-_SMALL = 300
+_MOST = 300
 """Levels and points of a tree that is worth the search."""
 
 
@@ -39,25 +48,13 @@ def alternatives(region: Tree) -> list[Tree]:
 
 def _everywhere(node: Steps) -> Tree | None:
     """What is inside whatever the value of a level's attribute, if anything is: one of the children."""
-    if not _is_small(node):
+    if not is_small(node, _MOST):
         return None
     children = {id(child): child for child in (node.undefined, *node.pieces, *node.points.values())}
     for rest in (node.undefined, node.pieces[-1]):
         if rest is not False and all(difference(rest, child) is False for child in children.values()):
             return rest
     return None
-
-
-def _is_small(tree: Tree) -> bool:
-    left, count = [tree], 0
-    while left:
-        node = left.pop()
-        if isinstance(node, Steps):
-            count += 1 + len(node.pieces) + len(node.points)
-            if count > _SMALL:
-                return False
-            left += (node.undefined, *node.pieces, *node.points.values())
-    return True
 
 
 def _besides(node: Steps, rest: Tree) -> Tree:

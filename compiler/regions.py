@@ -339,6 +339,19 @@ def map_children(node: Steps, change: Callable[[Tree], Tree]) -> Tree:
     return steps(node.attribute, undefined, node.cuts, pieces, Map(new))
 
 
+def is_small(tree: Tree, most: int) -> bool:
+    """Whether a tree has no more levels, pieces and points than so many, counted wherever they are led to."""
+    left, count = [tree], 0
+    while left:
+        node = left.pop()
+        if isinstance(node, Steps):
+            count += 1 + len(node.pieces) + len(node.points)
+            if count > most:
+                return False
+            left += (node.undefined, *node.pieces, *node.points.values())
+    return True
+
+
 # --- boxes -----------------------------------------------------------------------------------------------
 
 Box = Mapping[str, Tree]

@@ -25,6 +25,7 @@ from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.lookups import Lookups, Tables
 from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, file_of
+from cedilla.runtime.vouched import all_valid
 
 REJECT = "$reject"
 CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
@@ -43,6 +44,11 @@ class Slice:
     files: tuple[InputFile, ...]
     low: int | None = None
     high: int | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether some lines of the files do not count."""
+        return self.low is not None or self.high is not None
 
 
 @frozen
@@ -84,14 +90,18 @@ class Read:
         return self._counted
 
 
-def _observed(seen: Observation, markers: int) -> Tally | None:
-    """What an observation has found, if all that it leaves out are the markers that are known; `None` too where no
-    job has read all the rows, so that `get` would wait for ever."""
+def _observed(seen: Observation, scan: Scan) -> Tally | None:
+    """What an observation has found, if it is of all rows and leaves out the known markers only.
+
+    `None` too where no job has read all the rows, so that `get` would wait for ever. Of rows that several jobs read
+    from memory, an observation has what was counted when the first of them was done, which may be too little.
+    """
     java: Any = seen._jo  # type: ignore[attr-defined]
     if not java.future().isCompleted() or not java.getRow().length():
         return None
     rows, left_out = seen.get["counts"]
-    return Tally(rows - markers, {}, markers) if left_out == markers else None
+    markers = len(scan.markers)
+    return Tally(rows - markers, {}, markers) if (rows, left_out) == (scan.rows, markers) else None
 
 
 def read(
@@ -104,11 +114,13 @@ def read(
     cached: ExitStack,
     jobs: Jobs,
 ) -> Read:
-    """A slice's tuples. They are counted by the jobs of the epoch itself where that can be, else by a Spark job:
-    at once for a heartbeat, and beside the others where a pass over some columns costs little and leaves Spark
-    free to read no more of the rest than the query needs.
+    """A slice's tuples. Nobody counts them where the files vouch for them. Else they are counted by the jobs of the
+    epoch itself where the number of rows is known, so that it can be told whether all were counted; or by a Spark job:
+    at once for a heartbeat, and beside the others elsewhere.
     """
-    frame = tuples(spark, source, state, part, undeclared)
+    contents = None if undeclared or part.is_cut else part.format.contents(spark, part.files, state.types)
+    vouched = contents is not None and all_valid(source, state, contents, scan.empty)
+    frame = tuples(spark, source, state, part, undeclared, vouched=vouched)
     is_busy = len(scan.empty) < len(part.files)
     markers = None if part.format.exact else len(scan.markers)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
@@ -120,20 +132,29 @@ def read(
             cached.callback(frame.unpersist)
         tally = counted(frame, beat)
         return Read(frame, part, tally.kept > 0, markers, lambda: tally)
-    if part.format.columnar:
+    if contents is not None and vouched:
+        tally = Tally(sum(content.rows for content in contents) - len(scan.markers), {})
+        return Read(frame, part, True, markers, lambda: tally)
+    if scan.rows is None:
         return Read(frame, part, True, markers, jobs.start(partial(counted, frame)).result)
     seen = Observation()
     counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out) AS counts"
     watched = frame.observe(seen, F.expr(counts))
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, markers, lambda: _observed(seen, markers or 0) or counted(frame))
+    return Read(watched, part, True, markers, lambda: _observed(seen, scan) or counted(frame))
 
 
 def tuples(
-    spark: SparkSession, source: Source, state: SourceState, part: Slice, undeclared: Sequence[str] = ()
+    spark: SparkSession,
+    source: Source,
+    state: SourceState,
+    part: Slice,
+    undeclared: Sequence[str] = (),
+    *,
+    vouched: bool = False,
 ) -> DataFrame:
     """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any; a
-    format that has to count its markers leaves them in, with a code of their own.
+    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
@@ -153,6 +174,8 @@ def tuples(
         kept += ["`$accent`", "`$punctuation`"]
     if any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
+    if vouched:
+        return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, _PLACE)
     is_marker = part.format.is_marker if counts else None
     rejection = f"{_rejection(source, state, undeclared, checking, is_marker)} AS {column(REJECT)}"

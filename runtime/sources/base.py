@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import frozen
@@ -40,11 +40,33 @@ class InputFile:
 
 @frozen
 class Scan:
-    """What a first look at files has found: markers in stream order, and the numbers of files that have no tuple,
-    as far as that is known."""
+    """What a first look at files has found: markers in stream order, the numbers of files that have no tuple as far as
+    that is known, and how many rows there are, markers too, where that is known."""
 
     markers: tuple[MarkerLine, ...]
     empty: frozenset[int] = frozenset()
+    rows: int | None = None
+
+
+@frozen
+class Range:
+    """The values of a column in a file. `nulls`: how many of its rows have none; `least`, `greatest`: of the others,
+    as regions have them, where that is known."""
+
+    nulls: int
+    least: int | None = None
+    greatest: int | None = None
+
+
+@frozen
+class Content:
+    """What a file says of its rows without being read, all of which can be read as tuples or markers.
+
+    `ranges`: attribute -> its values; one that is not named may have any.
+    """
+
+    rows: int
+    ranges: Mapping[str, Range]
 
 
 class Format(ABC):
@@ -88,6 +110,10 @@ class Format(ABC):
     @abstractmethod
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         """The markers of the files in stream order. One Spark job; only markers reach the driver."""
+
+    def contents(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> list[Content] | None:
+        """What each of the files says of itself, if all do."""
+        return None
 
     @abstractmethod
     def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

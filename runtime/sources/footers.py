@@ -1,4 +1,4 @@
-"""The footers of Parquet files: columns, rows, and whether there can be markers.
+"""The footers of Parquet files: columns, rows, the values of columns, and whether there can be markers.
 
 The driver reads them through Parquet's own library, without a Spark job: some kilobytes of each file.
 """
@@ -6,30 +6,52 @@ The driver reads them through Parquet's own library, without a Spark job: some k
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 from attrs import frozen
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import DataType, NullType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from cedilla.runtime.sources.base import Range
 
 MARKERS = ("$accent", "$punctuation")
 _THREADS = 8
+_FEW_BLOCKS = 8
+"""Row groups of a file whose statistics are read."""
 
 
 @frozen
 class Footer:
     """What the end of a file says of it.
 
-    `columns`: name -> type, `None` where Spark has none for it. `marked`: whether a marker may be in the file.
-    `problem`: why the file cannot be read at all; then the rest says nothing.
+    `columns`: name -> type, `None` where Spark has none for it. `ranges`: name -> values, where statistics tell.
+    `marked`: whether a marker may be in the file. `problem`: why the file cannot be read at all; then the rest says
+    nothing.
     """
 
     rows: int = 0
     columns: Mapping[str, DataType | None] = {}
+    ranges: Mapping[str, Range] = {}
     marked: bool = False
     problem: str | None = None
 
@@ -83,7 +105,8 @@ class _Reader:
         marked = any(name in columns for name in MARKERS) and any(
             not self._can_drop(self._has_marker, block.getColumns()) for block in blocks
         )
-        return Footer(sum(block.getRowCount() for block in blocks), columns, marked)
+        ranges = _around([_ranges(block, columns) for block in blocks]) if len(blocks) <= _FEW_BLOCKS else {}
+        return Footer(sum(block.getRowCount() for block in blocks), columns, ranges, marked)
 
     def _columns(self, schema: Any) -> dict[str, DataType | None]:
         try:
@@ -98,6 +121,64 @@ class _Reader:
             return _types(self._converter.convert(self._type(field.getName(), alone)))
         except (Py4JJavaError, PySparkException):
             return {field.getName(): None}
+
+
+def _ranges(block: Any, columns: Mapping[str, DataType | None]) -> dict[str, Range]:
+    """What the statistics of a row group say of its columns. As texts: each call to the JVM takes its time."""
+    if any(isinstance(kind, ArrayType | MapType | StructType) for kind in columns.values()):
+        return {}  # then a column of a block is not one of the file's
+    chunks = block.getColumns()
+    said = {name: str(chunks.get(n).getStatistics().toString()) for n, name in enumerate(columns)}
+    return {name: found for name, text in said.items() if (found := _range(text, columns[name])) is not None}
+
+
+def _range(text: str, kind: DataType | None) -> Range | None:
+    """As Parquet writes statistics: `min: 1, max: 5, num_nulls: 0`."""
+    if found := _ONLY_NULLS.fullmatch(text):
+        return Range(int(found[1]))
+    if (found := _STATISTICS.fullmatch(text)) is None:
+        return None
+    axis = None if kind is None else _AXES.get(type(kind))
+    if axis is None:
+        return Range(int(found[3]))
+    try:
+        return Range(int(found[3]), axis(found[1]), axis(found[2]))
+    except ValueError:  # years that Python does not have
+        return Range(int(found[3]))
+
+
+_ONLY_NULLS = re.compile(r"num_nulls: (\d+), min/max not defined")
+_STATISTICS = re.compile(r"min: (.*), max: (.*), num_nulls: (\d+)", re.DOTALL)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _microseconds(text: str) -> int:
+    return (datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z") - _EPOCH) // timedelta(microseconds=1)
+
+
+def _days(text: str) -> int:
+    return (date.fromisoformat(text) - _EPOCH.date()).days
+
+
+_AXES: Mapping[type[DataType], Callable[[str], int]] = {
+    **dict.fromkeys((ByteType, ShortType, IntegerType, LongType), int),
+    TimestampType: _microseconds,
+    DateType: _days,
+}
+
+
+def _around(parts: Sequence[Mapping[str, Range]]) -> dict[str, Range]:
+    """The ranges of several row groups together; of columns of which all of them tell."""
+    common = frozenset(parts[0]).intersection(*parts) if parts else ()
+    return {name: reduce(_both, (part[name] for part in parts)) for name in common}
+
+
+def _both(one: Range, other: Range) -> Range:
+    known = [each for each in (one, other) if each.least is not None and each.greatest is not None]
+    if len(known) < 2:  # of one that has only nulls nothing else is known either
+        return Range(one.nulls + other.nulls)
+    least, greatest = min(one.least, other.least), max(one.greatest, other.greatest)  # type: ignore[type-var]
+    return Range(one.nulls + other.nulls, least, greatest)
 
 
 def _types(schema: Any) -> dict[str, DataType | None]:

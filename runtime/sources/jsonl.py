@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
 from cedilla.runtime.sources.base import (
     CORRUPT,
@@ -66,9 +67,11 @@ class JsonLines(Format):
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
         """One pass over the lines as text: only those that look like markers are parsed."""
+        seen = Observation()
         likely = (
             spark.read.text([file.path for file in files])
             .where(_NOT_BLANK)
+            .observe(seen, F.expr("count(1) AS rows"))
             .selectExpr("value", "monotonically_increasing_id() AS row")
             .where(_LIKELY)
             .selectExpr("input_file_name()", _BLOCK, "row", _LENGTH, f"{_PARSED} AS parsed")
@@ -85,7 +88,7 @@ class JsonLines(Format):
                 markers.append(marker)
                 covered[number] += length
         empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
-        return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty))
+        return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), seen.get["rows"])
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         found = self.rows(spark, files, {}).where(self.is_marker)

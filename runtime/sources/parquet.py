@@ -41,9 +41,11 @@ from cedilla.runtime.sources.base import (
     FILE,
     MAX_FILES,
     POSITION,
+    Content,
     Format,
     InputFile,
     MarkerLine,
+    Range,
     Scan,
     Types,
     placed,
@@ -124,6 +126,21 @@ class Parquet(Format):
         footers = enumerate(self._footers(spark, files))
         empty = {n for n, footer in footers if not footer.problem and footer.rows == found[n]}
         return Scan(tuple(markers), frozenset(empty))
+
+    def contents(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> list[Content] | None:
+        found: list[Content] = []
+        for footer in self._footers(spark, files):
+            kinds = {name: footer.columns.get(name, NullType()) for name in types}
+            if footer.problem or any(_converted(n, kinds[n], types[n])[1] for n in types):
+                return None
+            ranges = {
+                name: _as_converted(footer.ranges[name], kinds[name], type_)
+                for name, type_ in types.items()
+                if name in footer.ranges
+            }
+            lacking = {name: Range(footer.rows) for name, kind in kinds.items() if isinstance(kind, NullType)}
+            found.append(Content(footer.rows, {**ranges, **lacking}))
+        return found
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         """The markers of the files in stream order. A Spark job only for files that may have some."""
@@ -268,6 +285,12 @@ def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str
         converted = f"try_cast({value} AS {type_.spark})"
         return converted, f"{value} IS NOT NULL AND NOT {converted} <=> {value}"
     return nothing, f"{value} IS NOT NULL"
+
+
+def _as_converted(values: Range, kind: DataType | None, type_: Type) -> Range:
+    """The values of a column as those of an attribute; of some types that keep neither order nor nulls, less."""
+    same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
+    return values if same else Range(values.nulls)
 
 
 def _widens(kind: DataType, type_: Type) -> bool:

@@ -116,7 +116,7 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     points: Map[Value, Tree] = Map({value: function(rng) for value in KEYS["long"]})
     tree = regions.steps("k", IDENTITY, [(5, 0)], [IDENTITY, function(rng)], points)
     check(frame, types, tree)
-    whole = tables.whole["test", 1]
+    whole = tables.whole["test", 0]
     few = regions.update(tree, regions.values("k", [3, 11, 2**40]), lambda f: f.after(Affine(2, 1)))
     check(frame, types, few)
     assert isinstance(few, Steps)  # 40 and 41 are points no more
@@ -124,8 +124,8 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     check(frame, types, gone)
     some = regions.update(gone, regions.values("k", range(100, 130)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, some)
-    assert tables.whole["test", 1] is whole
-    assert len(tables.changed["test", 1].table.rows) > 16
+    assert tables.whole["test", 0] is whole
+    assert len(tables.changed["test", 0].table.rows) > 16
     many = regions.update(some, regions.values("k", range(100, 200)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, many)
-    assert tables.whole["test", 1] is not whole
+    assert tables.whole["test", 0] is not whole

@@ -1,0 +1,162 @@
+"""Files that vouch for their tuples are not looked through for bad ones (theory 1.1, D0)."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.plan import Plan
+from cedilla.runtime import intake
+from cedilla.runtime.advance import advance
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.load import load
+from cedilla.runtime.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.sources.base import Content, MarkerLine, Range
+from cedilla.runtime.sources.marker import NEXT_FILE
+from cedilla.runtime.vouched import all_valid
+from tests.pipeline import Run
+
+QUERY = """
+stream r(ts: long, s: int in [0, 9], at: timestamp, t: double, note?: string) from parquet "r" punctuated on ts;
+out := select[s < 5](project[ts, s](r));
+emit out to json "out";
+"""
+
+
+def plan_of(text: str) -> Plan:
+    return load(compile_query(text).program)[0]
+
+
+PLAN = plan_of(QUERY)
+GOOD = {
+    "ts": Range(0, 10, 19),
+    "s": Range(0, 0, 9),
+    "at": Range(0, 0, 10**15),
+    "t": Range(0),
+    "note": Range(10),
+}
+
+
+def state_after(*markers: tuple[str, str, int]) -> SourceState:
+    """The source's state after some markers: kind, text, place."""
+    state = SourceState.start(PLAN.sources[0], PLAN.droppable["r"])
+    lines = [MarkerLine(kind, text, place) for kind, text, place in markers]
+    advanced = advance(PLAN, {"r": state}, {"r": lines})
+    assert not advanced.stops
+    return advanced.states["r"]
+
+
+def is_vouched(state: SourceState, **ranges: Range) -> bool:
+    return all_valid(PLAN.sources[0], state, [Content(10, {**GOOD, **ranges})], frozenset())
+
+
+@pytest.mark.parametrize(
+    ("ranges", "vouched"),
+    [
+        ({}, True),
+        ({"note": Range(0)}, True),
+        ({"note": Range(3)}, True),
+        ({"t": Range(1)}, False),  # one is missing
+        ({"at": Range(10)}, False),  # all are
+        ({"s": Range(0, 0, 10)}, False),  # outside of the domain
+        ({"s": Range(0)}, False),  # nobody knows
+    ],
+)
+def test_what_a_file_says_of_missing_values_and_domains_counts(
+    ranges: Mapping[str, Range], vouched: bool
+) -> None:
+    assert is_vouched(state_after(), **ranges) is vouched
+
+
+def test_late_tuples_are_told_by_the_least_value() -> None:
+    state = state_after(("punctuation", "[ts < 10]", 0)).next_epoch()
+    assert is_vouched(state)
+    assert not is_vouched(state, ts=Range(0, 9, 19))
+    behind = state_after(("punctuation", "[ts < 20]", NEXT_FILE))
+    assert is_vouched(behind), "the marker comes in the file behind this one"
+    inside = state_after(("punctuation", "[ts < 20]", 5))
+    assert not is_vouched(inside), "nobody knows which tuples come behind it"
+
+
+def test_of_what_is_altered_only_its_presence_counts() -> None:
+    """The file's bounds are in its own unit, what is closed is in the first one."""
+    altered = ("accent", "[[alter(ts, y -> y + 100)]]", 0)
+    assert is_vouched(state_after(altered).next_epoch())
+    state = state_after(altered, ("punctuation", "[ts < 110]", 1)).next_epoch()
+    assert not is_vouched(state, ts=Range(0, 200, 300))
+
+
+def test_an_attribute_that_is_dropped_may_not_come() -> None:
+    state = state_after(("accent", "[[-(note)]]", 0)).next_epoch()
+    assert is_vouched(state)
+    assert not is_vouched(state, note=Range(0))
+
+
+def test_files_of_markers_have_no_tuples() -> None:
+    content = Content(3, {name: Range(3) for name in GOOD})
+    assert not all_valid(PLAN.sources[0], state_after(), [content], frozenset())
+    assert all_valid(PLAN.sources[0], state_after(), [content], frozenset({0}))
+
+
+def _save(frame: DataFrame, path: Path) -> None:
+    aside = path.with_name(f"_{path.name}")
+    frame.coalesce(1).write.parquet(str(aside))
+    (part,) = aside.glob("part-*")
+    part.rename(path)
+    aside.rmdir()
+    os.utime(path, (int(path.stem), int(path.stem)))
+
+
+def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
+    columns = {
+        "ts": "id",
+        "s": "int(id % 10)",
+        "at": "timestamp_micros(id * 1000)",
+        "t": "id / 2D",
+        "$punctuation": "CAST(NULL AS STRING)",
+    }
+    columns |= dict(change.split(" = ", 1) for change in changed)
+    return spark.range(first, first + 100).selectExpr(*(f"{e} AS `{n}`" for n, e in columns.items()))
+
+
+def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then comes a file that nobody can vouch for: a null, a value outside the domain, a late tuple."""
+    run = Run(spark, tmp_path, QUERY)
+    folder = tmp_path / "in" / "r"
+    folder.mkdir(parents=True)
+    _save(_readings(spark, 0), folder / "1.parquet")
+    marks = "CAST(NULL AS BIGINT) AS ts", "'[ts < 100]' AS `$punctuation`"
+    _save(spark.range(1).selectExpr(*marks), folder / "2.parquet")
+    _save(_readings(spark, 100), folder / "3.parquet")
+    bad = ("t = IF(id = 205, NULL, 1D)", "s = IF(id = 206, 11, 1)", "ts = IF(id = 207, 99, id)")
+    _save(_readings(spark, 200, *bad), folder / "4.parquet")
+    counted, counts = intake.counted, []
+    schemas: list[str] = []
+    write = JsonLinesSink.write
+
+    def watch_count(frame: DataFrame, *rest: object) -> intake.Tally:
+        counts.append(len(run.reports))
+        return counted(frame, *rest)  # type: ignore[arg-type]
+
+    def watch_write(sink: JsonLinesSink, tuples: DataFrame, path: str) -> None:
+        schemas.append(tuples._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator]
+        write(sink, tuples, path)
+
+    monkeypatch.setattr(intake, "counted", watch_count)
+    monkeypatch.setattr(JsonLinesSink, "write", watch_write)
+    executor = run.process(files_per_epoch=1)
+    assert [report.tuples for report in run.reports] == [100, 0, 100, 97]
+    assert executor.last.counters == {"RQ302": 1, "RQ303": 1, "RQ305": 1}
+    assert len(counts) == 1, "only the last file was looked through"
+    read = [schema.split("ReadSchema: ")[1].split("\n")[0] for schema in schemas]
+    assert ["t:double" in columns for columns in read] == [False, False, True]
+    found = sorted(row["ts"] for row in run.output("out") if "ts" in row)
+    expected = [n for n in range(200) if n % 10 < 5] + [
+        n for n in range(200, 300) if n not in (205, 206, 207)
+    ]
+    assert found == expected
