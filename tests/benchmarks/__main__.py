@@ -30,6 +30,7 @@ SHORT_SUITES = ("startup", "core", "evolution")
 @click.option("--competitor", "competitors", multiple=True, help="Only these, by name.")
 @click.option("--no-flink", is_flag=True, help="Leave Flink out.")
 @click.option("--rounds", type=int, help="Rounds of a contest, instead of its own number.")
+@click.option("--warm-ups", type=int, default=1, show_default=True, help="Runs before the first round.")
 @click.option("--short", is_flag=True, help="The form for `make bench`: few contests, small sizes.")
 @click.option(
     "--cores", type=int, default=os.cpu_count(), show_default=True, help="Cores of each competitor."
@@ -48,6 +49,7 @@ def main(
     competitors: tuple[str, ...],
     no_flink: bool,
     rounds: int | None,
+    warm_ups: int,
     short: bool,
     cores: int,
     memory: str,
@@ -95,6 +97,7 @@ def main(
         say=lambda text: click.echo(text, err=True),
         only=frozenset(competitors),
         rounds=rounds,
+        warm_ups=warm_ups,
     )
     for number, contest in enumerate(chosen, 1):
         entered = {c.name for c in contest.competitors if not competitors or c.name in competitors}
@@ -105,6 +108,7 @@ def main(
         result = harness.hold(contest)
         result["began"], result["ended"] = began.isoformat(), datetime.now(UTC).isoformat()
         result["machine"] = about
+        result["warm_ups"] = warm_ups
         with lines.open("a") as file:
             file.write(json.dumps(result) + "\n")
     results = list({_key(r): r for r in _read(lines)}.values())

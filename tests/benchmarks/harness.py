@@ -24,7 +24,8 @@ Starter = Callable[[Path], Worker]
 class Harness:
     """`judge`: gives the session that writes inputs and compares outputs, idle while others are measured.
 
-    `starters`: kind of worker -> what starts one; `limit`: seconds that one call may take.
+    `starters`: kind of worker -> what starts one; `limit`: seconds that one call may take; `warm_ups`: how often
+    each competitor runs before the first round.
     """
 
     judge: Callable[[], SparkSession]
@@ -36,6 +37,7 @@ class Harness:
     say: Callable[[str], None]
     only: frozenset[str] = field(default=frozenset())
     rounds: int | None = None
+    warm_ups: int = 1
 
     def hold(self, contest: Contest) -> dict[str, Any]:
         """The result of a contest as JSON values; competitors that fail are told with their error."""
@@ -88,8 +90,10 @@ class Harness:
         stack.callback(worker.close)
         conf = {"memory": self.memory, **each.conf}
         worker.ask({"session": {"cores": self.cores, "conf": conf}}, self.limit)
-        if each.warm is not None:
-            self._call(worker, each, each.warm, f"{each.name}-warm")
+        for number in range(self.warm_ups if each.warm is not None else 0):
+            assert each.warm is not None
+            self._call(worker, each, each.warm, f"{each.name}-warm-{number}")
+            shutil.rmtree(self.scratch, ignore_errors=True)
         return worker
 
     def _call(

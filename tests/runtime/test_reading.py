@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 
 from cedilla.compiler import regions, sql
 from cedilla.compiler.regions import POSITION
@@ -82,6 +83,26 @@ def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_
     (report,) = run.reports
     assert report.tuples == 11
     assert report.quarantined == {"RQ301": 2, "RQ302": 1}
+
+
+@pytest.mark.parametrize("early", [(0, 0), (8, 1)])
+def test_counts_that_were_taken_too_early_are_noticed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: tuple[int, int]
+) -> None:
+    """Two jobs read the same rows from memory; the one that is done first may know of too few."""
+    counts = Observation.get
+
+    def taken_early(observation: Observation) -> dict[str, Any]:
+        found = counts.fget(observation)  # type: ignore[attr-defined]
+        return found if isinstance(found.get("counts", ""), str) else {"counts": early}
+
+    run = Run(spark, tmp_path, 'stream r(k: int) from json "r"; p := distinct(r); emit p to json "p";')
+    run.write("r", [*({"k": i} for i in range(7)), {"k": "x"}, {"$punctuation": "[k < 7]"}])
+    monkeypatch.setattr(Observation, "get", property(taken_early))
+    run.process()
+    (report,) = run.reports
+    assert (report.tuples, report.quarantined) == (7, {"RQ301": 1})
+    assert [row["raw"] for row in run.quarantine("r")] == ['{"k": "x"}']
 
 
 def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
