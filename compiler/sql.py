@@ -46,6 +46,7 @@ def expression(
         ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces], up=up)
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
+        # A place is a number in every row, never ⊥.
         found = up or node.undefined == node.pieces[-1] or name not in types
         cases = [] if found else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
         cases += point_cases(node, types, value, written)
@@ -75,11 +76,12 @@ def predicate(
     large: Large | None = None,
 ) -> str:
     """Whether a row lies in a region; never null. The rest is as for `expression`."""
-    tests = [expression(each, types, _truth, columns, large) for each in alternatives(region)]
+    tests = [expression(each, types, truth, columns, large) for each in alternatives(region)]
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
-def _truth(inside: bool) -> str:
+def truth(inside: bool) -> str:
+    """The leaf of a region."""
     return "true" if inside else "false"
 
 

@@ -92,11 +92,7 @@ class Lookups:
 
     def predicate(self, purpose: Slot, region: Tree) -> str:
         """As `sql.predicate`."""
-
-        def leaf(inside: bool) -> str:
-            return "true" if inside else "false"
-
-        return sql.predicate(region, self._types, self._columns, self._large(purpose, leaf, None))
+        return sql.predicate(region, self._types, self._columns, self._large(purpose, sql.truth, None))
 
     def _large(
         self, purpose: Slot, leaf: Callable[[Any], str], coefficients: Coefficients | None
