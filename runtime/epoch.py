@@ -19,13 +19,19 @@ from cedilla.runtime.frames import ORDER, types_of
 from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state import StateStore
 
+_FEW = 16 << 20
+"""Bytes of input that may be sent to wherever state is: Spark collects them in the driver's JVM first."""
+
+_MUCH = 4 << 20
+"""Bytes of state that cost more to move than what few new tuples need to be sent to them."""
+
 
 @define(eq=False, slots=False)
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
     Stateful operators write their new state while their output is being planned, once per epoch however many
-    emits use them.
+    emits use them. `length`: bytes of input, as JSON would have them.
     """
 
     plan: Plan
@@ -36,6 +42,7 @@ class Epoch:
     after: Mapping[str, Facts]
     state: StateStore
     cached: ExitStack
+    length: int = 0
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
@@ -178,6 +185,11 @@ class Epoch:
         if new is not None:
             self.state.append(key, live(new), self.number, at_hand=at_hand)
         self.state.compact(key, self.number, lambda rows: merge(live(rows)))
+
+    def is_few(self, key: str) -> bool:
+        """Whether this epoch's tuples are so few, and a state so large, that they are better sent to it than grouped
+        with it, which would move all of it."""
+        return self.length <= _FEW and self.state.length_of(key) >= _MUCH
 
     def is_near(self, name: str) -> bool:
         """Whether nothing between the sources and an operator has state."""

@@ -323,6 +323,7 @@ class Executor:
             after,
             self.state,
             cached,
+            sum(part.length for part in parts.values()),
         )
         begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
         for emit in self.plan.emits:

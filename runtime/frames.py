@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler.types import Type, array_of
+from cedilla.compiler.types import Type, array_of, column
 
 ORDER = "$order"
 """The order of arrival, a struct of epoch, source and place; only in plans with an operator that reads it."""
@@ -38,6 +41,23 @@ def stacked(first: DataFrame, second: DataFrame) -> DataFrame:
     DOUBLE in one of them, so the other is widened."""
     first, second = _widened(first, second), _widened(second, first)
     return first.unionByName(second, allowMissingColumns=True)
+
+
+def where_among(
+    rows: DataFrame, how: Literal["semi", "anti"], few: DataFrame, names: Iterable[str]
+) -> DataFrame:
+    """The rows that agree with one of a few others in the named columns (`semi`), or with none (`anti`); null agrees
+    with null, and with all of a column that either lacks. The few are sent to the rows, which stay where they are.
+    """
+    rows, few = _widened(rows, few), _widened(few, rows)
+    both = [name for name in names if name in rows.columns or name in few.columns]
+    theirs = few.selectExpr(*(f"{_or_null(few, name)} AS {column(f'{name}$few')}" for name in both))
+    agree = " AND ".join(f"{_or_null(rows, name)} <=> {column(f'{name}$few')}" for name in both)
+    return rows.join(F.broadcast(theirs), F.expr(agree), f"left_{how}")
+
+
+def _or_null(frame: DataFrame, name: str) -> str:
+    return column(name) if name in frame.columns else "NULL"
 
 
 def _widened(frame: DataFrame, other: DataFrame) -> DataFrame:

@@ -33,6 +33,9 @@ CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
 
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
+_PACKED = 8
+"""How many bytes of JSON a byte of a columnar file holds, by and large."""
+
 _MARKERS = f"count_if({column(REJECT)} = '{_MARKER}')"
 
 
@@ -44,6 +47,11 @@ class Slice:
     files: tuple[InputFile, ...]
     low: int | None = None
     high: int | None = None
+
+    @property
+    def length(self) -> int:
+        """Bytes of all its files, as JSON would have them."""
+        return sum(file.length for file in self.files) * (_PACKED if self.format.columnar else 1)
 
     @property
     def is_cut(self) -> bool:

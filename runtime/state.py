@@ -68,6 +68,9 @@ class StateStore:
         self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
         self._at_hand: dict[str, tuple[int, DataFrame]] = {}  # path -> its epoch and the same rows, in memory
         self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
+        self._known: dict[
+            str, Segment
+        ] = {}  # what the last commit has, as measured; one in flight lists it as planned
         self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
     def read(self, key: str) -> DataFrame | None:
@@ -189,7 +192,7 @@ class StateStore:
             if segment.path in self._empty:
                 return
             if write is None:
-                yield segment
+                yield self._known.get(segment.path, segment)
             elif (written := write.result()).length:
                 yield evolve(segment, length=written.length, bounds=written.bounds)
 
@@ -203,12 +206,12 @@ class StateStore:
         has no more use for."""
         self._empty = paths(planned) - paths(segments)
         unused = {*unused, *self._empty}
-        known = {segment.path: segment for found in segments.values() for segment in found}
+        self._known = {segment.path: segment for found in segments.values() for segment in found}
         self.segments = {
-            key: tuple(known.get(segment.path, segment) for segment in found if segment.path not in unused)
+            key: tuple(self._known.get(s.path, s) for s in found if s.path not in unused)
             for key, found in self.segments.items()
         }
-        for path in (*known, *unused):
+        for path in (*self._known, *unused):
             self._writes.pop(path, None)
         for path in unused:
             self._at_hand.pop(path, None)

@@ -19,8 +19,9 @@ from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.operators.union import merged
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
-from cedilla.runtime.frames import ORDER
+from cedilla.runtime.frames import ORDER, where_among
 from cedilla.runtime.operators.base import Dataflow
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class CountingDataflow(Dataflow):
         """SQL: whether counts can still change what passes later (Keep)."""
 
     @abstractmethod
-    def releases(self, e: Epoch, operator: Operator) -> bool:
-        """Whether tuples may pass in this epoch that came in earlier ones only."""
+    def releases(self, e: Epoch, operator: Operator) -> Tree:
+        """Where tuples may pass in this epoch that came in earlier ones only."""
 
     @abstractmethod
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
@@ -63,15 +64,19 @@ class CountingDataflow(Dataflow):
         inputs = e.inputs(name)
         types = common_types(inputs)
         busy = [e.is_busy(each) for each in operator.inputs]
-        touched = any(busy) or self.releases(e, operator)
+        released = self.releases(e, operator)
+        touched = any(busy) or released is not False
         closed = _closed(inputs, types)
-        came = [_came(frame, types, side) for side, frame in enumerate((left, right))]
+        came = reduce(_stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
         old = e.state.read(name) if touched else None
         if old is not None:
             forgotten = _closed([e.before[each] for each in operator.inputs], types)
             live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
-            came.append(live.withColumn("$old", F.lit(True)))
-        counted = _added(reduce(_stacked, came), types, news=True)
+            if e.is_few(name):
+                came = e.reused(came)
+                live = _concerned(live, came, released, types)
+            came = _stacked(came, live.withColumn("$old", F.lit(True)))
+        counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
         if touched:
@@ -120,6 +125,14 @@ class CountingDataflow(Dataflow):
 def _closed(inputs: Sequence[Facts], types: Mapping[str, Type]) -> dict[str, str]:
     left, right = (f"({sql.predicate(facts.closed, types)})" for facts in inputs)
     return {"left": left, "right": right}
+
+
+def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[str, Type]) -> DataFrame:
+    """The changes in state of tuples that come again, or that are released: no others can pass in this epoch."""
+    if released is False:
+        return where_among(live, "semi", came, types)
+    inside = sql.predicate(released, types)
+    return live.where(inside).unionByName(where_among(live.where(f"NOT {inside}"), "semi", came, types))
 
 
 def _came(frame: DataFrame, types: Mapping[str, Type], side: int) -> DataFrame:

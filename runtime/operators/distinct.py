@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler import regions
 from cedilla.compiler.operators import Distinct, Operator
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.frames import ORDER, stacked, types_of, where_among
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ class DistinctDataflow(Dataflow):
         name = operator.name
         inputs = e.inputs(name)
         busy = e.is_busy(operator.inputs[0])
-        first = _first(operator, frame, e.state.read(name) if busy else None)
+        old = e.state.read(name) if busy else None
+        if old is not None and e.is_few(name):
+            first = _looked_up(e, operator, frame, old)
+        else:
+            first = _first(operator, frame, old)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
@@ -41,6 +45,14 @@ class DistinctDataflow(Dataflow):
 
     def keeps(self, e: Epoch, operator: Distinct, attribute: str) -> Iterable[Kept]:
         return ()  # what is remembered never comes out again
+
+
+def _looked_up(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
+    """The same as `_first` of few tuples, without moving what is old."""
+    new = e.reused(_first(operator, frame, None))
+    keys = operator.on or list(types_of(stacked(new, old)))
+    met = where_among(old, "semi", new, keys)
+    return where_among(new, "anti", met, keys)
 
 
 def _first(operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Intersect, Operator
 from cedilla.compiler.operators.equality import common_types
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
 from cedilla.runtime.operators.base import Kept
 from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
@@ -30,7 +31,7 @@ class IntersectDataflow(CountingDataflow):
         # Keep1 and Keep2: of one side until the other has closed it, of both until either has.
         return "IF(`$right` = 0, NOT {right}, IF(`$left` = 0, NOT {left}, NOT {left} AND NOT {right}))"
 
-    def releases(self, e: Epoch, operator: Operator) -> bool:
+    def releases(self, e: Epoch, operator: Operator) -> Tree:
         return False
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:

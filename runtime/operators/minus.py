@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Minus, Operator
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.operators.base import Kept
 from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
@@ -30,8 +31,8 @@ class MinusDataflow(CountingDataflow):
         # passed and must not pass again (E10).
         return "IF(`$right` > 0, NOT {left}, NOT {left} OR NOT {right})"
 
-    def releases(self, e: Epoch, operator: Operator) -> bool:
-        return e.newly_closed(operator.inputs[1]) is not False
+    def releases(self, e: Epoch, operator: Operator) -> Tree:
+        return e.newly_closed(operator.inputs[1])
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return inputs[0].types
@@ -41,7 +42,8 @@ class MinusDataflow(CountingDataflow):
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         left, right = operator.inputs
-        return self.releases(e, operator) or (e.is_busy(left) and e.after[right].closed is not False)
+        may_pass = e.is_busy(left) and e.after[right].closed is not False
+        return may_pass or self.releases(e, operator) is not False
 
     def keeps(self, e: Epoch, operator: Minus, attribute: str) -> Iterable[Kept]:
         rows = e.state.read(operator.name)

@@ -15,6 +15,7 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
+from cedilla.runtime import epoch
 from cedilla.runtime.executor import Executor
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
@@ -151,11 +152,23 @@ def renamed(row: Row, names: dict[str, str]) -> Row:
     return frozenset((names.get(name, name), value) for name, value in row)
 
 
-@pytest.mark.parametrize(("seed", "ends"), [(1, True), (2, False)])
+@pytest.mark.parametrize(
+    ("seed", "ends", "runs", "much"), [(1, True, (3, 1), None), (1, True, (3,), 0), (2, False, (3, 1), 0)]
+)
 def test_sets_and_bags_are_those_of_the_decoded_inputs(
-    spark: SparkSession, tmp_path: Path, seed: int, *, ends: bool
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    runs: tuple[int, ...],
+    much: int | None,
+    *,
+    ends: bool,
 ) -> None:
-    """Distinct, Union as a set, Intersect and Difference, as sets and as bags, are their certain answers."""
+    """Distinct, Union as a set, Intersect and Difference, as sets and as bags, are their certain answers; also where
+    tuples are sent to a state of so many bytes, because it is much."""
+    if much is not None:
+        monkeypatch.setattr(epoch, "_MUCH", much)
     a, b = stream(seed, 45, ends=ends), stream(seed + 100, 45, ends=ends)
     in_a, in_b = Counter(rows(a)), Counter(rows(b))
     decided = closed(b)
@@ -167,7 +180,7 @@ def test_sets_and_bags_are_those_of_the_decoded_inputs(
         "left": {row for row in in_a if row not in in_b and decided(row)},
         "left_all": [row for row in (in_a - in_b).elements() if decided(row)],
     }
-    for parts in (3, 1):
+    for parts in runs:
         run, executor = run_cut(spark, tmp_path / str(parts), emitting(SETS), parts, a=a, b=b)
         for name, result in expected.items():
             check(run, name, result, {"k", "v", "p"})
@@ -176,8 +189,12 @@ def test_sets_and_bags_are_those_of_the_decoded_inputs(
             assert list((tmp_path / str(parts) / "checkpoint" / "state").rglob("*.parquet")) == []
 
 
-def test_the_first_to_arrive_count(spark: SparkSession, tmp_path: Path) -> None:
-    """distinct[k], limit and rename, and set operators over what has an order of arrival."""
+def test_the_first_to_arrive_count(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """distinct[k], limit and rename, and set operators over what has an order of arrival; also where tuples are sent
+    to state."""
+    monkeypatch.setattr(epoch, "_MUCH", 0)
     a, b = stream(7, 45, ends=True), stream(8, 45, ends=True)
     in_a, in_b = rows(a), rows(b)
     expected: dict[str, Collection[Row]] = {

@@ -61,6 +61,22 @@ def test_what_is_wholly_closed_is_forgotten_unread(
     assert found == {group: n for group, n in sent.items() if group[1] < 8}
 
 
+def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+    """Its bytes and bounds, also where the next epoch was launched before they were known, so that later epochs know
+    what they have to read."""
+    run = Run(
+        spark,
+        tmp_path,
+        'stream r(k: long) from json "in";\nout := distinct(r);\nemit out to json "out/out";\n',
+    )
+    for epoch in range(5):
+        run.write("r", [{"k": 10 * epoch + k} for k in range(3)])
+    executor = run.process(files_per_epoch=1)
+    (segments,) = executor.last.segments.values()
+    assert [segment.bounds for segment in segments] == [{"k": (10 * n, 10 * n + 2)} for n in range(5)]
+    assert all(segment.length > 0 for segment in segments)
+
+
 def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     """By the least and the greatest value of each attribute; where some rows are ⊥, or nothing is known, it stays."""
     jobs = Jobs()
