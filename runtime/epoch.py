@@ -215,7 +215,7 @@ class Epoch:
         return any(self._some(each, region) for each in kept)
 
     def _some(self, kept: Kept, region: Tree) -> bool:
-        rows = self.state.read(kept.key)
+        rows = self.state.read(kept.key) if kept.rows is None else kept.rows()
         if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
             return False
         known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})

@@ -139,6 +139,10 @@ class StateStore:
         """Forget every row of a state."""
         self.segments.pop(key, None)
 
+    def is_full(self, key: str) -> bool:
+        """Whether a state has as many segments as it may have before it is rewritten."""
+        return len(self.segments.get(key, ())) >= _MANY_SEGMENTS
+
     def compact(self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame]) -> None:
         """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be."""
         if len(self.segments.get(key, ())) <= _MANY_SEGMENTS:

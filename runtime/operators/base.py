@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 @frozen
 class Kept:
     """A state that may hold an attribute: its key, the SQL over its rows that is null where they lack the
-    attribute, and the region of its rows that are purged already."""
+    attribute, the region of its rows that are purged already, and which rows count, if not all."""
 
     key: str
     value: str
     purged: Tree = False
+    rows: Callable[[], DataFrame | None] | None = None
 
 
 class Dataflow(ABC):

@@ -4,7 +4,7 @@ the other joins share with it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
@@ -16,7 +16,7 @@ from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.frames import ORDER, stacked, types_of, where_among
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SIDES = ("left", "right")
 
 _FEW_BYTES = 4 << 20
+"""Of so few bytes of waiting tuples, those that have met a match are taken out at once."""
 
 
 class JoinDataflow(Dataflow):
@@ -139,41 +140,68 @@ class LeftTuples:
     unmatched: DataFrame | None
 
 
+def still_waiting(e: Epoch, operator: Matching, key: str) -> DataFrame | None:
+    """The rows of a state of left tuples without a match. Of those that it has, some may have met one since."""
+    waiting, met_since = e.state.read(key), e.state.read(_met_since(key))
+    if waiting is None or met_since is None:
+        return waiting
+    return where_key(waiting, "anti", met_since, operator.on)
+
+
+def _met_since(key: str) -> str:
+    """The state of right keys whose left tuples wait no more, though the state of those that wait has them."""
+    return f"{key}.met"
+
+
 def apart(
-    e: Epoch,
-    operator: Matching,
-    key: str,
-    new: DataFrame | None,
-    known: DataFrame | None,
-    fresh: DataFrame | None,
+    e: Epoch, operator: Matching, key: str, new: DataFrame | None, right: str, fresh: DataFrame | None
 ) -> LeftTuples:
-    """The left tuples told apart by right keys, `known` before this epoch and `fresh`. `key`: of the state of those
-    that wait. At most one Spark job.
-    """
-    late, waiting = None, e.state.read(key)
+    """The left tuples told apart by right keys: `fresh` ones, and those of the state `right`. `key`: of the state of
+    left tuples that wait."""
+    late, waiting = None, still_waiting(e, operator, key)
     if waiting is not None and fresh is not None:
         late = where_key(waiting, "semi", fresh, operator.on)
-        # Of few tuples, to write them anew costs less than to ask first whether that has to be.
-        if e.state.length_of(key) <= _FEW_BYTES or late.count():
-            waiting = where_key(waiting, "anti", fresh, operator.on)
-        else:
-            late = None
-    keys = together(known, fresh)
+        if e.state.length_of(key) > _FEW_BYTES:
+            late = e.reused(late)
+        waiting = where_key(waiting, "anti", fresh, operator.on)
+    keys = together(None if new is None else _known(e, operator, right, new), fresh)
     if new is None or keys is None:
         return LeftTuples(late, waiting, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
     return LeftTuples(late, waiting, matched, unmatched)
 
 
+def _known(e: Epoch, operator: Matching, right: str, new: DataFrame) -> DataFrame | None:
+    """The right keys in state; of a large one, those of few new left tuples only."""
+    rows = e.state.read(right)
+    if rows is None:
+        return None
+    keys = rows.select(*(column(b) for b in operator.keys(1))).dropna()
+    if not e.is_few(right):
+        return keys
+    mine = new.selectExpr(*(f"{column(a)} AS {column(b)}" for b, a in {b: a for a, b in operator.on}.items()))
+    return e.reused(where_among(keys, "semi", mine, operator.keys(1)))
+
+
 def keep_waiting(e: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
-    """The state of left tuples without a match: rewritten where some of them have one now, else added to."""
+    """The state of left tuples without a match. Where some of them have one now, a small one is rewritten without
+    them; of a large one, it is written down which they are, until it has to be rewritten anyway."""
+    stays = e.may_stay(operator.inputs[0], purged)
+    new, met_since = tuples.unmatched if stays else None, _met_since(key)
     if tuples.late is None or purged is True:
-        stays = e.may_stay(operator.inputs[0], purged)
-        e.keep(key, tuples.unmatched if stays else None, purged)
-        return
-    rest = together(tuples.waiting, tuples.unmatched)
-    assert rest is not None
-    e.state.replace(key, e.live(purged)(rest), e.number)
+        e.keep(key, new, purged)
+    elif e.state.length_of(key) > _FEW_BYTES and not any(map(e.state.is_full, (key, met_since))):
+        e.keep(key, new, purged)
+        keys = {b: a for a, b in operator.on}
+        late = tuples.late.selectExpr(*(f"{column(a)} AS {column(b)}" for b, a in keys.items()))
+        e.state.append(met_since, late.distinct(), e.number)
+    else:
+        rest = together(tuples.waiting, tuples.unmatched)
+        assert rest is not None
+        e.state.replace(key, e.live(purged)(rest), e.number)
+        e.state.clear(met_since)
+    if key not in e.state.segments:
+        e.state.clear(met_since)
 
 
 def keep_keys(e: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
@@ -214,11 +242,13 @@ class FilteringDataflow(Dataflow):
         busy = [e.is_busy(name) for name in operator.inputs]
         fresh = e.reused(keys_of(right, operator)) if busy[1] else None
         new = e.reused(left) if busy[0] else None
-        tuples = apart(e, operator, waiting, new, e.state.read(keys), fresh)
+        tuples = apart(e, operator, waiting, new, keys, fresh)
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, operator, waiting, tuples, purged[0])
         keep_keys(e, operator, keys, fresh, purged[1])
         return tuples
 
     def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:
-        yield Kept(f"{operator.name}.left", column(attribute), operator.purge(e.inputs(operator.name))[0])
+        key = f"{operator.name}.left"
+        purged = operator.purge(e.inputs(operator.name))[0]
+        yield Kept(key, column(attribute), purged, partial(still_waiting, e, operator, key))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -19,6 +20,7 @@ from cedilla.runtime.operators.join import (
     met,
     newly_purged,
     no_pairs,
+    still_waiting,
     together,
 )
 
@@ -32,19 +34,21 @@ class LeftJoinDataflow(Dataflow):
     """State: left tuples that have met a right one (`left`) and that have not (`waiting`), right tuples (`right`)."""
 
     def run(self, e: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
-        old_left, waiting, old_right = (e.state.read(f"{operator.name}.{s}") for s in (LEFT, WAITING, RIGHT))
+        key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"
+        old_left, old_right = e.state.read(f"{operator.name}.{LEFT}"), e.state.read(right_key)
         new_left, new_right = (
             e.reused(frame) if e.is_busy(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
+        waiting = still_waiting(e, operator, key)
         pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
-        known, fresh = (None if rows is None else keys_of(rows, operator) for rows in (old_right, new_right))
-        tuples = apart(e, operator, f"{operator.name}.{WAITING}", new_left, known, fresh)
+        fresh = None if new_right is None else keys_of(new_right, operator)
+        tuples = apart(e, operator, key, new_left, right_key, fresh)
         purged = operator.purge(e.inputs(operator.name))
         e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
-        keep_waiting(e, operator, f"{operator.name}.{WAITING}", tuples, purged[0])
+        keep_waiting(e, operator, key, tuples, purged[0])
         right_stays = e.may_stay(operator.inputs[1], purged[1])
-        e.keep(f"{operator.name}.{RIGHT}", new_right if right_stays else None, purged[1])
+        e.keep(right_key, new_right if right_stays else None, purged[1])
         alone = given_up(e, operator, tuples)
         if pairs is None:
             pairs = no_pairs(left, right, operator.on)
@@ -59,4 +63,6 @@ class LeftJoinDataflow(Dataflow):
         purged = operator.purge(inputs)
         for index, key in ((0, LEFT), (0, WAITING), (1, RIGHT)):
             if attribute in inputs[index].types:
-                yield Kept(f"{operator.name}.{key}", column(attribute), purged[index])
+                state = f"{operator.name}.{key}"
+                rows = partial(still_waiting, e, operator, state) if key == WAITING else None
+                yield Kept(state, column(attribute), purged[index], rows)

@@ -13,6 +13,9 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
+from cedilla.runtime import epoch as epochs_module
+from cedilla.runtime import state
+from cedilla.runtime.operators import join as join_module
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode, read_output
 
@@ -201,6 +204,25 @@ def test_joins_on_one_name_pass_exactly_what_is_certain(
     check(run, left, right, "inner", "semi", "anti", "outer")
 
 
+@pytest.fixture
+def all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every state is treated as a large one, and rewritten when it has three segments."""
+    monkeypatch.setattr(epochs_module, "_MUCH", 0)
+    monkeypatch.setattr(join_module, "_FEW_BYTES", -1)
+    monkeypatch.setattr(state, "_MANY_SEGMENTS", 3)
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("all_is_large")
+@pytest.mark.parametrize("seed", [3, 13, 15, 24])
+def test_large_states_give_what_small_ones_give(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    left = Writer("k", "s", "v", "p", seed).write(EPOCHS)
+    right = Writer("k", "u", "w", "q", seed + 100, lag=1, most=12).write(EPOCHS)
+    run = run_joins(spark, tmp_path, SAME, left, right)
+    check(run, left, right, "inner", "semi", "anti", "outer")
+
+
+@pytest.mark.usefixtures("all_is_large")
 def test_joins_on_two_names_and_with_itself(spark: SparkSession, tmp_path: Path) -> None:
     left = Writer("order", "s", "v", "p", 17).write(EPOCHS)
     right = Writer("key", "u", "w", "q", 117, lag=1, most=12).write(EPOCHS)
@@ -213,8 +235,13 @@ def test_joins_on_two_names_and_with_itself(spark: SparkSession, tmp_path: Path)
     assert bag(decode(run.output("lonely"))) == bag([row for row in rows if row.get("order") is None])
 
 
-def test_a_drop_waits_for_tuples_without_a_match(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_a_drop_waits_for_tuples_without_a_match(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, *, large: bool
+) -> None:
     """Tuples that wait, or may meet more, still have the attribute (G13); it is gone when they are."""
+    if large:
+        request.getfixturevalue("all_is_large")
     text = """
     stream l(k: long, p: long) from json "in" punctuated on k;
     stream r(k: long) from json "in" punctuated on k;
