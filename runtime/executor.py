@@ -36,7 +36,7 @@ from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
 from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
-from cedilla.runtime.sources.base import MAX_FILES, InputFile, Scan
+from cedilla.runtime.sources.base import MAX_FILES, PACKED, Format, InputFile, Scan
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.tuning import Tuning
@@ -214,8 +214,9 @@ class Executor:
         scans: dict[str, Scan] = {}
         chosen = {name: self._next_files(name, listed, 0) for name, listed in files.items()}
         chosen = {name: part for name, part in chosen.items() if part}
-        self.tuning.choose(sum(f.length for part in chosen.values() for f in part) + self.state.length)
-        for name, part in chosen.items():
+        slices = {name: Slice(self._format(name), part) for name, part in chosen.items()}
+        self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
+        for name, part in slices.items():
             whole[name], scans[name] = self._part(name, part)
         found = {name: scan.markers for name, scan in scans.items()}
         advanced = advance(self.plan, self._base.sources, found)
@@ -260,16 +261,18 @@ class Executor:
                 self._ahead[name, following] = self.jobs.ahead(partial(self._scan, name, following))
 
     def _scan(self, name: str, files: tuple[InputFile, ...]) -> Scan:
-        return FORMATS[self.plan.source_of[name].format].scan(self.spark, files)
+        return self._format(name).scan(self.spark, files)
 
-    def _part(self, name: str, files: tuple[InputFile, ...]) -> tuple[Slice, Scan]:
+    def _format(self, name: str) -> Format:
+        return FORMATS[self.plan.source_of[name].format]
+
+    def _part(self, name: str, whole: Slice) -> tuple[Slice, Scan]:
         """A slice without what is done of its first file, and what is known of it: markers still to be processed."""
-        whole = Slice(FORMATS[self.plan.source_of[name].format], files)
         if self._careful:
-            scan = Scan(tuple(whole.format.markers(self.spark, files)))
+            scan = Scan(tuple(whole.format.markers(self.spark, whole.files)))
         else:
-            ready = self._ahead.get((name, files))
-            scan = ready.result() if ready is not None else self._scan(name, files)
+            ready = self._ahead.get((name, whole.files))
+            scan = ready.result() if ready is not None else self._scan(name, whole.files)
         done = self._progress(name).lines
         if not done:
             return whole, scan

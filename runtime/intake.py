@@ -23,7 +23,7 @@ from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.lookups import Lookups, Tables
-from cedilla.runtime.sources.base import CORRUPT, FILE, Format, InputFile, Scan
+from cedilla.runtime.sources.base import CORRUPT, FILE, PACKED, Format, InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 from cedilla.runtime.vouched import all_valid
 
@@ -33,9 +33,6 @@ CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
 
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
-_PACKED = 8
-"""How many bytes of JSON a byte of a columnar file holds, by and large."""
-
 _MARKERS = f"count_if({column(REJECT)} = '{_MARKER}')"
 
 
@@ -51,7 +48,7 @@ class Slice:
     @property
     def length(self) -> int:
         """Bytes of all its files, as JSON would have them."""
-        return sum(file.length for file in self.files) * (_PACKED if self.format.columnar else 1)
+        return sum(file.length for file in self.files) * (PACKED if self.format.columnar else 1)
 
     @property
     def is_cut(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 SMALL = 1 << 20
-"""Bytes of input and state below which generated code does not pay."""
+"""Bytes of input and state, as JSON would have them, below which generated code does not pay."""
 
 MEDIUM = 64 << 20
 """Bytes below which it does not pay to plan anew in the middle of a job, nor to have a task for less than `_TASK`."""
@@ -29,7 +29,7 @@ class Tuning:
         self._now = dict(self._own)
 
     def choose(self, length: int) -> None:
-        """Settings for so many bytes."""
+        """Settings for so many bytes of JSON."""
         wanted = {**self._own, **_settings(length, int(self._own.get(_PARTITIONS, "1")))}
         for name in self._own:
             if self._now[name] != wanted[name]:

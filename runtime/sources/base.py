@@ -26,6 +26,9 @@ FILE = "$file"
 MAX_FILES = 1 << 15
 """Files of one slice; the file's number has 15 bits of a place."""
 
+PACKED = 8
+"""How many bytes of JSON a byte of a columnar file holds, by and large."""
+
 _INLINE_FILES = 64
 
 
