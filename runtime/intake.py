@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
@@ -125,7 +125,7 @@ def read(
     """
     contents = None if undeclared or part.is_cut else part.format.contents(spark, part.files, state.types)
     vouched = contents is not None and all_valid(source, state, contents, scan.empty)
-    frame = tuples(spark, source, state, part, undeclared, vouched=vouched)
+    frame = tuples(spark, source, state, part, undeclared, vouched=vouched, empty=scan.empty)
     is_busy = len(scan.empty) < len(part.files)
     markers = None if part.format.exact else len(scan.markers)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
@@ -157,14 +157,16 @@ def tuples(
     undeclared: Sequence[str] = (),
     *,
     vouched: bool = False,
+    empty: Collection[int] = frozenset(),
 ) -> DataFrame:
     """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any; a
-    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected.
+    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected;
+    `empty`: the numbers of files that have no tuple.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
     extra = {name: Type("string") for name in undeclared}
-    lines = part.format.rows(spark, part.files, {**state.types, **extra})
+    lines = part.format.rows(spark, part.files, {**state.types, **extra}, empty)
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     counts = not part.format.exact

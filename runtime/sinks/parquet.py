@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.files import FoundFile, name_of
 from cedilla.runtime.sinks.base import FolderSink
-from cedilla.runtime.sources.footers import read_footers
+from cedilla.runtime.sources.footers import row_count
 
 _FIRST_TASK = "part-00000"
 _FEW = 300
@@ -29,8 +29,7 @@ class ParquetSink(FolderSink):
         """Of the tasks of a write only the first leaves a file if it has no rows."""
         if not name_of(file.path).startswith(_FIRST_TASK):
             return True
-        (footer,) = read_footers(SparkSession.active(), [file.path])
-        return footer.rows > 0
+        return row_count(SparkSession.active(), file.path) > 0
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         spark = SparkSession.active()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import frozen
@@ -99,8 +99,14 @@ class Format(ABC):
         return reader.load(path).selectExpr(*_LISTED)
 
     @abstractmethod
-    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
-        """Every tuple and marker of the files, one a row.
+    def rows(
+        self,
+        spark: SparkSession,
+        files: Sequence[InputFile],
+        types: Types,
+        needless: Collection[int] = frozenset(),
+    ) -> DataFrame:
+        """Every tuple and marker of the files, one a row; of those with a `needless` number, perhaps none.
 
         Columns: the attributes of `types`; `$accent` and `$punctuation`, not null in markers; `$corrupt`, the
         text where the row cannot be read; `$file`, as `InputFile.uri`; `$position`, its place.

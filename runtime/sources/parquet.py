@@ -8,7 +8,7 @@ takes is converted above the scan.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import ClassVar
 
@@ -82,10 +82,17 @@ class Parquet(Format):
             self._seen.pop(file.path, None)
         return files
 
-    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
-        """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
+    def rows(
+        self,
+        spark: SparkSession,
+        files: Sequence[InputFile],
+        types: Types,
+        needless: Collection[int] = frozenset(),
+    ) -> DataFrame:
+        """Every row of the files but of needless ones. A file that cannot be read is one row, `$corrupt` says why."""
         wanted = [name for name in types if name not in MARKERS]
-        footers = self._footers(spark, files)
+        found = enumerate(self._footers(spark, files))
+        footers = [Footer() if number in needless else footer for number, footer in found]
         parts = [
             self._rows(spark, files, group, types)
             for group in _groups(footers, lambda f: (*wanted, *(MARKERS if f.marked else ())))
