@@ -1,4 +1,4 @@
-"""What the processes of the competitors call, for `large state`: a first file that fills the state, then small epochs."""
+"""What the processes of the competitors of `large state` call: a first file fills the state, then epochs are small."""
 
 from __future__ import annotations
 
