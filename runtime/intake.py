@@ -166,7 +166,7 @@ def tuples(
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
     extra = {name: Type("string") for name in undeclared}
-    lines = part.format.rows(spark, part.files, {**state.types, **extra}, empty)
+    lines = part.format.rows_but_of(empty, spark, part.files, {**state.types, **extra})
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     counts = not part.format.exact

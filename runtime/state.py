@@ -70,7 +70,7 @@ class StateStore:
         self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
         self._known: dict[
             str, Segment
-        ] = {}  # what the last commit has, as measured; one in flight lists it as planned
+        ] = {}  # the last commit's, as measured; one in flight lists them as planned
         self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
     def read(self, key: str) -> DataFrame | None:

@@ -114,7 +114,17 @@ def together(*frames: DataFrame | None) -> DataFrame | None:
 
 def keys_of(right: DataFrame, operator: Matching) -> DataFrame:
     """The keys of right tuples, each once, without those that are undefined in part."""
-    return right.select(*(F.col(column(name)) for name in operator.keys(1))).dropna().distinct()
+    return _right_keys(right, operator).distinct()
+
+
+def _right_keys(right: DataFrame, operator: Matching) -> DataFrame:
+    return right.select(*(column(name) for name in operator.keys(1))).dropna()
+
+
+def _as_right_keys(left: DataFrame, operator: Matching) -> DataFrame:
+    """The keys of left tuples, by the names that the right has for them."""
+    mine = {b: a for a, b in operator.on}
+    return left.selectExpr(*(f"{column(mine[name])} AS {column(name)}" for name in operator.keys(1)))
 
 
 def where_key(
@@ -154,33 +164,35 @@ def _met_since(key: str) -> str:
 
 
 def apart(
-    e: Epoch, operator: Matching, key: str, new: DataFrame | None, right: str, fresh: DataFrame | None
+    operator: Matching,
+    waiting: DataFrame | None,
+    new: DataFrame | None,
+    known: DataFrame | None,
+    fresh: DataFrame | None,
 ) -> LeftTuples:
-    """The left tuples told apart by right keys: `fresh` ones, and those of the state `right`. `key`: of the state of
-    left tuples that wait."""
-    late, waiting = None, still_waiting(e, operator, key)
+    """The left tuples told apart by right keys, `known` before this epoch and `fresh`."""
+    late = None
     if waiting is not None and fresh is not None:
         late = where_key(waiting, "semi", fresh, operator.on)
-        if e.state.length_of(key) > _FEW_BYTES:
-            late = e.reused(late)
         waiting = where_key(waiting, "anti", fresh, operator.on)
-    keys = together(None if new is None else _known(e, operator, right, new), fresh)
+    keys = together(known, fresh)
     if new is None or keys is None:
         return LeftTuples(late, waiting, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
     return LeftTuples(late, waiting, matched, unmatched)
 
 
-def _known(e: Epoch, operator: Matching, right: str, new: DataFrame) -> DataFrame | None:
-    """The right keys in state; of a large one, those of few new left tuples only."""
-    rows = e.state.read(right)
-    if rows is None:
+def known_keys(
+    e: Epoch, operator: Matching, key: str, old: DataFrame | None, new: DataFrame | None
+) -> DataFrame | None:
+    """The keys of the right tuples in state, that a new left one may have; `key`: of this state, `old`: its rows. Of
+    a large one, those of few new left tuples only."""
+    if old is None or new is None:
         return None
-    keys = rows.select(*(column(b) for b in operator.keys(1))).dropna()
-    if not e.is_few(right):
+    keys = _right_keys(old, operator)
+    if not e.is_few(key):
         return keys
-    mine = new.selectExpr(*(f"{column(a)} AS {column(b)}" for b, a in {b: a for a, b in operator.on}.items()))
-    return e.reused(where_among(keys, "semi", mine, operator.keys(1)))
+    return e.reused(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
 
 
 def keep_waiting(e: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
@@ -192,8 +204,7 @@ def keep_waiting(e: Epoch, operator: Matching, key: str, tuples: LeftTuples, pur
         e.keep(key, new, purged)
     elif e.state.length_of(key) > _FEW_BYTES and not any(map(e.state.is_full, (key, met_since))):
         e.keep(key, new, purged)
-        keys = {b: a for a, b in operator.on}
-        late = tuples.late.selectExpr(*(f"{column(a)} AS {column(b)}" for b, a in keys.items()))
+        late = _as_right_keys(e.reused(tuples.late), operator)
         e.state.append(met_since, late.distinct(), e.number)
     else:
         rest = together(tuples.waiting, tuples.unmatched)
@@ -242,7 +253,8 @@ class FilteringDataflow(Dataflow):
         busy = [e.is_busy(name) for name in operator.inputs]
         fresh = e.reused(keys_of(right, operator)) if busy[1] else None
         new = e.reused(left) if busy[0] else None
-        tuples = apart(e, operator, waiting, new, keys, fresh)
+        known = known_keys(e, operator, keys, e.state.read(keys), new)
+        tuples = apart(operator, still_waiting(e, operator, waiting), new, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, operator, waiting, tuples, purged[0])
         keep_keys(e, operator, keys, fresh, purged[1])

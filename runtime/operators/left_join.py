@@ -17,6 +17,7 @@ from cedilla.runtime.operators.join import (
     given_up,
     keep_waiting,
     keys_of,
+    known_keys,
     met,
     newly_purged,
     no_pairs,
@@ -43,10 +44,11 @@ class LeftJoinDataflow(Dataflow):
         waiting = still_waiting(e, operator, key)
         pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
         fresh = None if new_right is None else keys_of(new_right, operator)
-        tuples = apart(e, operator, key, new_left, right_key, fresh)
+        known = known_keys(e, operator, right_key, old_right, new_left)
+        tuples = apart(operator, waiting, new_left, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
-        e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
         keep_waiting(e, operator, key, tuples, purged[0])
+        e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
         right_stays = e.may_stay(operator.inputs[1], purged[1])
         e.keep(right_key, new_right if right_stays else None, purged[1])
         alone = given_up(e, operator, tuples)

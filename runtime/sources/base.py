@@ -99,18 +99,18 @@ class Format(ABC):
         return reader.load(path).selectExpr(*_LISTED)
 
     @abstractmethod
-    def rows(
-        self,
-        spark: SparkSession,
-        files: Sequence[InputFile],
-        types: Types,
-        needless: Collection[int] = frozenset(),
-    ) -> DataFrame:
-        """Every tuple and marker of the files, one a row; of those with a `needless` number, perhaps none.
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+        """Every tuple and marker of the files, one a row.
 
         Columns: the attributes of `types`; `$accent` and `$punctuation`, not null in markers; `$corrupt`, the
         text where the row cannot be read; `$file`, as `InputFile.uri`; `$position`, its place.
         """
+
+    def rows_but_of(
+        self, empty: Collection[int], spark: SparkSession, files: Sequence[InputFile], types: Types
+    ) -> DataFrame:
+        """`rows`, for whoever can do without those of some files that have no tuple; `empty`: their numbers."""
+        return self.rows(spark, files, types)
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
         """A first look at files; where it is not `exact`, it may overlook markers that are oddly written."""

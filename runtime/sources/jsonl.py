@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -54,13 +54,7 @@ class JsonLines(Format):
     # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
     is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
 
-    def rows(
-        self,
-        spark: SparkSession,
-        files: Sequence[InputFile],
-        types: Types,
-        needless: Collection[int] = frozenset(),
-    ) -> DataFrame:
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
         """Every line of the files that is not blank."""
         fields = ["`$accent` STRING", "`$punctuation` STRING", f"`{CORRUPT}` STRING"]
         fields += [f"`{name}` {type_.spark}" for name, type_ in types.items()]

@@ -82,17 +82,16 @@ class Parquet(Format):
             self._seen.pop(file.path, None)
         return files
 
-    def rows(
-        self,
-        spark: SparkSession,
-        files: Sequence[InputFile],
-        types: Types,
-        needless: Collection[int] = frozenset(),
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+        """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
+        return self.rows_but_of((), spark, files, types)
+
+    def rows_but_of(
+        self, empty: Collection[int], spark: SparkSession, files: Sequence[InputFile], types: Types
     ) -> DataFrame:
-        """Every row of the files but of needless ones. A file that cannot be read is one row, `$corrupt` says why."""
         wanted = [name for name in types if name not in MARKERS]
         found = enumerate(self._footers(spark, files))
-        footers = [Footer() if number in needless else footer for number, footer in found]
+        footers = [Footer() if number in empty else footer for number, footer in found]
         parts = [
             self._rows(spark, files, group, types)
             for group in _groups(footers, lambda f: (*wanted, *(MARKERS if f.marked else ())))

@@ -7,7 +7,7 @@ task reads one file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -81,13 +81,7 @@ class Xml(Format):
 
     malformed: ClassVar[str] = "the element is malformed, or a value is not of its attribute's type"
 
-    def rows(
-        self,
-        spark: SparkSession,
-        files: Sequence[InputFile],
-        types: Types,
-        needless: Collection[int] = frozenset(),
-    ) -> DataFrame:
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
         """Every element of the files, and what is malformed between them."""
         read = placed(
             spark, _tokens(spark, files).where("NOT skipped"), files, ["token"], "pos", file=f"`{FILE}`"
