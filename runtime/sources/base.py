@@ -40,6 +40,11 @@ class InputFile:
     uri: str
     length: int = 0
 
+    @property
+    def name(self) -> str:
+        """The same as Spark's `input_file_name()` writes it: three slashes where there is no host."""
+        return re.sub("^([^:/]+):/(?=[^/])", r"\1:///", self.uri)
+
 
 @frozen
 class Scan:
@@ -165,25 +170,30 @@ def placed(
     inside: str,
     numbers: Sequence[int] | None = None,
     file: str = "_metadata.file_path",
+    name: str | None = None,
 ) -> DataFrame:
     """Columns of what was read of files, with `$file` and `$position`.
 
     `columns`, `file`: as SQL; `inside`: SQL that orders the rows of one file, a number below 2^47; `numbers`: those
-    of the files in the slice, where the frame has some of its files only.
+    of the files in the slice, where the frame has some of its files only; `name`: SQL of `InputFile.name`, for who
+    would pay for `file` in every row, needed or not.
     """
-    numbered = list(zip(numbers or range(len(files)), (file.uri for file in files), strict=True))
+    numbered = list(zip(numbers or range(len(files)), files, strict=True))
     named = f"{file} AS `{FILE}`"
     if len(numbered) <= _INLINE_FILES:
-        number = number_of(file, numbered)
+        calls = (each.uri if name is None else each.name for _, each in numbered)
+        number = _number(name or file, [(n, text) for (n, _), text in zip(numbered, calls, strict=True)])
         return frame.selectExpr(*columns, named, f"shiftleft({number}, 47) + {inside} AS `{POSITION}`")
-    known = spark.createDataFrame(numbered, "`$number` BIGINT, `$file` STRING")
+    rows = [(number, each.uri) for number, each in numbered]
+    known = spark.createDataFrame(rows, "`$number` BIGINT, `$file` STRING")
     frame = frame.selectExpr(*columns, named, f"{inside} AS `$inside`").join(F.broadcast(known), FILE)
     frame = frame.selectExpr("*", f"shiftleft(`$number`, 47) + `$inside` AS `{POSITION}`")
     return frame.drop("$number", "$inside")
 
 
-def number_of(file: str, numbered: Sequence[tuple[int, str]]) -> str:
+def _number(file: str, numbered: Sequence[tuple[int, str]]) -> str:
     """The number of a file, as SQL, by what Spark calls it."""
     if len(numbered) == 1:
         return f"{numbered[0][0]}L"
-    return f"CASE {file} {' '.join(f'WHEN {quote(uri)} THEN {i}L' for i, uri in numbered)} END"
+    cases = " ".join(f"WHEN {quote(text)} THEN {number}L" for number, text in numbered)
+    return f"CASE {file} {cases} ELSE raise_error('a row of a file that was not asked for') END"
