@@ -43,6 +43,8 @@ from cedilla.runtime.tuning import Tuning
 
 Function = Callable[[Epoch], DataFrame]
 Files_ = Mapping[str, Sequence[InputFile]]
+Chosen = dict[str, tuple[InputFile, ...]]
+"""The files of an epoch, by source."""
 
 
 @frozen
@@ -89,7 +91,8 @@ class Executor:
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
     tuning: Tuning = field(init=False)
-    _ahead: dict[tuple[str, tuple[InputFile, ...]], Future[Scan]] = field(init=False, factory=dict)
+    _ahead: tuple[Chosen, Future[dict[str, Scan]]] | None = field(init=False, default=None)
+    """The first look at the files of the next epoch."""
     _in_flight: list[Launched] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _lately: ExitStack = field(init=False, factory=ExitStack)
@@ -204,20 +207,19 @@ class Executor:
         wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
         for each in given_up:
             each.cached.close()
-        self._ahead.clear()
+        self._ahead = None
         self.state.reset(self._base.segments)
 
     def _launch(self, files: Files_) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
-        whole: dict[str, Slice] = {}
-        scans: dict[str, Scan] = {}
-        chosen = {name: self._next_files(name, listed, 0) for name, listed in files.items()}
-        chosen = {name: part for name, part in chosen.items() if part}
+        chosen = self._next(files)
         slices = {name: Slice(self._format(name), part) for name, part in chosen.items()}
         self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
+        scans = self._looked_at(chosen)
+        whole: dict[str, Slice] = {}
         for name, part in slices.items():
-            whole[name], scans[name] = self._part(name, part)
+            whole[name], scans[name] = self._part(name, part, scans[name])
         found = {name: scan.markers for name, scan in scans.items()}
         advanced = advance(self.plan, self._base.sources, found)
         if advanced.stops and self._in_flight:
@@ -247,32 +249,43 @@ class Executor:
         read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
         return {**self._base.progress, **read}
 
-    def _next_files(self, name: str, listed: Sequence[InputFile], ahead: int) -> tuple[InputFile, ...]:
-        """The files of the next epoch, or if so many of them are taken, of the one after it."""
-        done = self._progress(name).files + ahead
-        limit = None if self.plan.source_of[name].table else self.files_per_epoch
-        return tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)])
-
-    def _look_ahead(self, files: Files_, chosen: Mapping[str, Sequence[InputFile]]) -> None:
-        """Let the markers of the epoch after this one be found while this one runs."""
-        self._ahead.clear()
+    def _next(self, files: Files_, taken: Chosen | None = None) -> Chosen:
+        """The files of the next epoch, or if some are taken, of the one after it."""
+        chosen: Chosen = {}
         for name, listed in files.items():
-            if following := self._next_files(name, listed, len(chosen.get(name, ()))):
-                self._ahead[name, following] = self.jobs.ahead(partial(self._scan, name, following))
+            done = self._progress(name).files + len((taken or {}).get(name, ()))
+            limit = None if self.plan.source_of[name].table else self.files_per_epoch
+            if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
+                chosen[name] = part
+        return chosen
 
-    def _scan(self, name: str, files: tuple[InputFile, ...]) -> Scan:
-        return self._format(name).scan(self.spark, files)
+    def _look_ahead(self, files: Files_, chosen: Chosen) -> None:
+        """Let the markers of the epoch after this one be found while this one runs."""
+        following = self._next(files, chosen)
+        self._ahead = (following, self.jobs.ahead(partial(self._look, following))) if following else None
+
+    def _looked_at(self, chosen: Chosen) -> dict[str, Scan]:
+        """What there is to know of the files of an epoch before they are read."""
+        if self._ahead is not None and self._ahead[0] == chosen:
+            return self._ahead[1].result()
+        return self._look(chosen)
+
+    def _look(self, chosen: Chosen) -> dict[str, Scan]:
+        """A first look at files, or a careful one; at all sources of a format together, for a job that hardly has
+        work to do costs as much as one that has."""
+        if self._careful:
+            return {n: Scan(tuple(self._format(n).markers(self.spark, part))) for n, part in chosen.items()}
+        found: dict[str, Scan] = {}
+        for format_ in {self._format(name) for name in chosen}:
+            names = [name for name in chosen if self._format(name) is format_]
+            found.update(zip(names, format_.scans(self.spark, [chosen[name] for name in names]), strict=True))
+        return found
 
     def _format(self, name: str) -> Format:
         return FORMATS[self.plan.source_of[name].format]
 
-    def _part(self, name: str, whole: Slice) -> tuple[Slice, Scan]:
+    def _part(self, name: str, whole: Slice, scan: Scan) -> tuple[Slice, Scan]:
         """A slice without what is done of its first file, and what is known of it: markers still to be processed."""
-        if self._careful:
-            scan = Scan(tuple(whole.format.markers(self.spark, whole.files)))
-        else:
-            ready = self._ahead.get((name, whole.files))
-            scan = ready.result() if ready is not None else self._scan(name, whole.files)
         done = self._progress(name).lines
         if not done:
             return whole, scan

@@ -121,6 +121,10 @@ class Format(ABC):
         """A first look at files; where it is not `exact`, it may overlook markers that are oddly written."""
         return Scan(tuple(self.markers(spark, files)))
 
+    def scans(self, spark: SparkSession, slices: Sequence[Sequence[InputFile]]) -> list[Scan]:
+        """The same of the files of several sources."""
+        return [self.scan(spark, files) for files in slices]
+
     @abstractmethod
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         """The markers of the files in stream order. One Spark job; only markers reach the driver."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from typing import ClassVar
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.runtime.sources.base import (
@@ -33,10 +34,10 @@ _LIKELY = """startswith(value, '{"$') OR NOT startswith(value, '{"') AND contain
 _LENGTH = "IF(ltrim(value) LIKE '{%', octet_length(value) + 1, 0) AS length"
 _PARSED = (
     f"from_json(value, '`$accent` STRING, `$punctuation` STRING, `{CORRUPT}` STRING', "
-    f"map('columnNameOfCorruptRecord', '{CORRUPT}'))"
+    f"map('columnNameOfCorruptRecord', '{CORRUPT}')) AS parsed"
 )
 # Not as metadata, which would be copied into every row.
-_BLOCK = "input_file_block_start()"
+_NAME, _BLOCK = "input_file_name()", "input_file_block_start()"
 _INSIDE = f"shiftleft(shiftright({_BLOCK}, 22), 33) + (monotonically_increasing_id() & 8589934591L)"
 
 
@@ -62,32 +63,34 @@ class JsonLines(Format):
             .option("columnNameOfCorruptRecord", CORRUPT)
             .json([file.path for file in files])
         )
-        return placed(spark, frame, files, ["*"], _INSIDE, name="input_file_name()")
+        return placed(spark, frame, files, ["*"], _INSIDE, name=_NAME)
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
         """One pass over the lines as text: only those that look like markers are parsed."""
+        return self.scans(spark, [files])[0]
+
+    def scans(self, spark: SparkSession, slices: Sequence[Sequence[InputFile]]) -> list[Scan]:
+        """One Spark job for all sources."""
         seen = Observation()
+        counts = (f"count_if(slice = {number}) AS `{number}`" for number in range(len(slices)))
+        lines = (_lines(spark, files).selectExpr("value", f"{n} AS slice") for n, files in enumerate(slices))
         likely = (
-            spark.read.text([file.path for file in files])
+            reduce(DataFrame.unionAll, lines)
             .where(_NOT_BLANK)
-            .observe(seen, F.expr("count(1) AS rows"))
-            .selectExpr("value", "monotonically_increasing_id() AS row")
+            .observe(seen, F.expr(f"struct({', '.join(counts)}) AS rows"))
+            .selectExpr("slice", "value", "monotonically_increasing_id() AS row")
             .where(_LIKELY)
-            .selectExpr("input_file_name()", _BLOCK, "row", _LENGTH, f"{_PARSED} AS parsed")
-            .collect()
+            .selectExpr("slice", f"{_NAME} AS file", f"{_BLOCK} AS block", "row", _LENGTH, _PARSED)
         )
-        if not all(row["length"] for row in likely):
-            return super().scan(spark, files)
-        numbers = {file.name: number for number, file in enumerate(files)}
-        covered: Counter[int] = Counter()
-        markers: list[MarkerLine] = []
-        for file, block, row, length, (accent, punctuation, corrupt) in likely:
-            number = numbers[file]
-            if marker := _marker(accent, punctuation, corrupt, (number << 47) + _inside(block, row)):
-                markers.append(marker)
-                covered[number] += length
-        empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
-        return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), seen.get["rows"])
+        found: list[list[Row]] = [[] for _ in slices]
+        for row in likely.collect():
+            found[row["slice"]].append(row)
+        return [
+            _scan(files, rows, count)
+            if all(row["length"] for row in rows)
+            else super(JsonLines, self).scan(spark, files)
+            for files, rows, count in zip(slices, found, seen.get["rows"], strict=True)
+        ]
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         found = self.rows(spark, files, {}).where(self.is_marker)
@@ -95,13 +98,16 @@ class JsonLines(Format):
         return sorted(filter(None, (_marker(*row) for row in rows)), key=lambda m: m.position)
 
     def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
-        text = spark.read.text([file.path for file in files])
-        numbered = text.selectExpr(
-            "value AS raw",
-            "_metadata.file_path AS file",
-            "_metadata.file_block_start AS block",
-            "monotonically_increasing_id() AS line_id",
-        ).selectExpr("*", "row_number() OVER (PARTITION BY file ORDER BY block, line_id) AS line")
+        numbered = (
+            _lines(spark, files)
+            .selectExpr(
+                "value AS raw",
+                "_metadata.file_path AS file",
+                "_metadata.file_block_start AS block",
+                "monotonically_increasing_id() AS line_id",
+            )
+            .selectExpr("*", "row_number() OVER (PARTITION BY file ORDER BY block, line_id) AS line")
+        )
         return numbered.where("raw RLIKE '\\\\S'").selectExpr(
             "raw", "file", "line", "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal"
         )
@@ -110,6 +116,24 @@ class JsonLines(Format):
         inferred = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json([f.path for f in files])
         marks = {"$accent", "$punctuation", CORRUPT}
         return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
+
+
+def _lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+    return spark.read.text([file.path for file in files])
+
+
+def _scan(files: Sequence[InputFile], likely: Sequence[Row], rows: int) -> Scan:
+    """What a slice is found to hold, by its lines that may be markers and the number of all."""
+    numbers = {file.name: number for number, file in enumerate(files)}
+    covered: Counter[int] = Counter()
+    markers: list[MarkerLine] = []
+    for _, file, block, row, length, (accent, punctuation, corrupt) in likely:
+        number = numbers[file]
+        if marker := _marker(accent, punctuation, corrupt, (number << 47) + _inside(block, row)):
+            markers.append(marker)
+            covered[number] += length
+    empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
+    return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), rows)
 
 
 def _marker(

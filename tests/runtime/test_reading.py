@@ -52,9 +52,12 @@ def test_markers_have_the_places_that_the_rows_have(spark: SparkSession, tmp_pat
         scan = JsonLines().scan(spark, files)
         markers = JsonLines().markers(spark, files)
         rows = JsonLines().rows(spark, files, {}).count()
+        second = JsonLines().scan(spark, files[1:])
+        together = JsonLines().scans(spark, [files[1:], files])
     finally:
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(size))
     assert list(scan.markers) == markers
+    assert together == [second, scan], "of several sources, each has its own"
     assert len(markers) == 2 * 6
     assert rows > len(markers)
     assert not scan.empty
