@@ -29,22 +29,22 @@ from cedilla.runtime.epoch import Epoch, order
 from cedilla.runtime.files import Files
 from cedilla.runtime.frames import ORDER
 from cedilla.runtime.held import left_out, waiting_drops
-from cedilla.runtime.intake import REJECT, Miscounted, Read, Slice
+from cedilla.runtime.intake import REJECT, Miscounted, Read
 from cedilla.runtime.jobs import Jobs, settle
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
 from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
-from cedilla.runtime.sources.base import MAX_FILES, PACKED, Format, InputFile, Scan
+from cedilla.runtime.slices import Chosen, Looks, Slice
+from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.tuning import Tuning
 
 Function = Callable[[Epoch], DataFrame]
-Files_ = Mapping[str, Sequence[InputFile]]
-Chosen = dict[str, tuple[InputFile, ...]]
-"""The files of an epoch, by source."""
+Listed = Mapping[str, Sequence[InputFile]]
+"""The files of a micro-batch in stream order, by source."""
 
 
 @frozen
@@ -90,14 +90,12 @@ class Executor:
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
+    looks: Looks = field(init=False)
     tuning: Tuning = field(init=False)
-    _ahead: tuple[Chosen, Future[dict[str, Scan]]] | None = field(init=False, default=None)
-    """The first look at the files of the next epoch."""
     _in_flight: list[Launched] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _lately: ExitStack = field(init=False, factory=ExitStack)
     """What the last epoch that was completed has in memory."""
-    _careful: bool = field(init=False, default=False)
 
     def __attrs_post_init__(self) -> None:
         self.sinks = {
@@ -121,6 +119,7 @@ class Executor:
             self._tidy()
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
+        self.looks = Looks(self.spark, self.plan, self.jobs)
         self.tuning = Tuning(self.spark, self.conf)
 
     def _check_sinks(self) -> None:
@@ -134,7 +133,7 @@ class Executor:
 
     # --- batches and epochs ---
 
-    def process(self, batch: int, found: Files_) -> None:
+    def process(self, batch: int, found: Listed) -> None:
         """Run the epochs of a micro-batch that are not committed yet; the next is planned while one runs.
 
         Raises `DiagnosticError` where a marker or a tuple ends the query; all before it is committed.
@@ -149,7 +148,7 @@ class Executor:
                 try:
                     self._step(files)
                 except Miscounted:  # markers were overlooked: from now on they are looked for with all care
-                    self._careful = True
+                    self.looks.careful = True
                     self._give_up()
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException:
@@ -176,7 +175,7 @@ class Executor:
     def _progress(self, name: str) -> Progress:
         return self._base.progress.get(name, Progress())
 
-    def _is_left(self, files: Files_) -> bool:
+    def _is_left(self, files: Listed) -> bool:
         return any(self._progress(name).files < len(listed) for name, listed in files.items())
 
     def _tables(self) -> dict[str, list[InputFile]]:
@@ -187,7 +186,7 @@ class Executor:
             if source.table and self.last.sources[source.name].closed is not True
         }
 
-    def _step(self, files: Files_) -> None:
+    def _step(self, files: Listed) -> None:
         """Launch an epoch; if one runs already, complete that one then."""
         if not self._in_flight:
             self._launch(files)
@@ -207,35 +206,34 @@ class Executor:
         wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
         for each in given_up:
             each.cached.close()
-        self._ahead = None
+        self.looks.forget()
         self.state.reset(self._base.segments)
 
-    def _launch(self, files: Files_) -> None:
+    def _launch(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         chosen = self._next(files)
-        slices = {name: Slice(self._format(name), part) for name, part in chosen.items()}
-        self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
-        scans = self._looked_at(chosen)
-        whole: dict[str, Slice] = {}
-        for name, part in slices.items():
-            whole[name], scans[name] = self._part(name, part, scans[name])
-        found = {name: scan.markers for name, scan in scans.items()}
+        length = sum(part.length for part in self.looks.slices(chosen).values())
+        self.tuning.choose(length + PACKED * self.state.length)
+        whole = {name: self._undone(name, part) for name, part in self.looks.at(chosen).items()}
+        found = {name: part.scan.markers for name, part in whole.items()}
         advanced = advance(self.plan, self._base.sources, found)
         if advanced.stops and self._in_flight:
             return
         ends = self._ends(whole, advanced.stops)
-        parts = _cut(whole, advanced.stops)
-        scans = {n: _before(scan, parts[n]) for n, scan in scans.items()}
+        parts = {
+            n: part.ending(advanced.stops[n].marker.position) if n in advanced.stops else part
+            for n, part in whole.items()
+        }
         if not advanced.stops:
-            self._look_ahead(files, chosen)
+            self.looks.ahead(self._next(files, chosen))
         stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
         if all(name in ends and ends[name] == self._progress(name) for name in parts):
             self._refuse(stopped)
             return
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
-            self._in_flight.append(self._launched(parts, scans, advanced, progress, stopped, started, cached))
+            self._in_flight.append(self._launched(parts, advanced, progress, stopped, started, cached))
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -249,9 +247,9 @@ class Executor:
         read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
         return {**self._base.progress, **read}
 
-    def _next(self, files: Files_, taken: Chosen | None = None) -> Chosen:
+    def _next(self, files: Listed, taken: Chosen | None = None) -> Chosen:
         """The files of the next epoch, or if some are taken, of the one after it."""
-        chosen: Chosen = {}
+        chosen: dict[str, tuple[InputFile, ...]] = {}
         for name, listed in files.items():
             done = self._progress(name).files + len((taken or {}).get(name, ()))
             limit = None if self.plan.source_of[name].table else self.files_per_epoch
@@ -259,45 +257,16 @@ class Executor:
                 chosen[name] = part
         return chosen
 
-    def _look_ahead(self, files: Files_, chosen: Chosen) -> None:
-        """Let the markers of the epoch after this one be found while this one runs."""
-        following = self._next(files, chosen)
-        self._ahead = (following, self.jobs.ahead(partial(self._look, following))) if following else None
-
-    def _looked_at(self, chosen: Chosen) -> dict[str, Scan]:
-        """What there is to know of the files of an epoch before they are read."""
-        if self._ahead is not None and self._ahead[0] == chosen:
-            return self._ahead[1].result()
-        return self._look(chosen)
-
-    def _look(self, chosen: Chosen) -> dict[str, Scan]:
-        """A first look at files, or a careful one; at all sources of a format together, for a job that hardly has
-        work to do costs as much as one that has."""
-        if self._careful:
-            return {n: Scan(tuple(self._format(n).markers(self.spark, part))) for n, part in chosen.items()}
-        found: dict[str, Scan] = {}
-        for format_ in {self._format(name) for name in chosen}:
-            names = [name for name in chosen if self._format(name) is format_]
-            found.update(zip(names, format_.scans(self.spark, [chosen[name] for name in names]), strict=True))
-        return found
-
-    def _format(self, name: str) -> Format:
-        return FORMATS[self.plan.source_of[name].format]
-
-    def _part(self, name: str, whole: Slice, scan: Scan) -> tuple[Slice, Scan]:
-        """A slice without what is done of its first file, and what is known of it: markers still to be processed."""
+    def _undone(self, name: str, part: Slice) -> Slice:
+        """A slice without what is done of its first file."""
         done = self._progress(name).lines
-        if not done:
-            return whole, scan
-        low = intake.place_after(self.spark, whole, done)
-        return evolve(whole, low=low), Scan(tuple(m for m in scan.markers if m.position >= low))
+        return part.starting(intake.place_after(self.spark, part, done)) if done else part
 
     # --- one epoch ---
 
     def _launched(
         self,
         parts: Mapping[str, Slice],
-        scans: Mapping[str, Scan],
         advanced: Advanced,
         progress: Mapping[str, Progress],
         stops: Sequence[Stopped],
@@ -311,14 +280,7 @@ class Executor:
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         read = {
             name: intake.read(
-                self.spark,
-                self.plan.source_of[name],
-                states[name],
-                part,
-                drift[name],
-                scans[name],
-                cached,
-                self.jobs,
+                self.spark, self.plan.source_of[name], states[name], part, drift[name], cached, self.jobs
             )
             for name, part in parts.items()
         }
@@ -475,23 +437,8 @@ class Executor:
         return [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
 
 
-def _cut(parts: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Slice]:
-    """The slices up to where each source stops. All files stay: places hold for reads of the same files only."""
-    return {
-        name: evolve(part, high=stops[name].marker.position) if name in stops else part
-        for name, part in parts.items()
-    }
-
-
 def _failed(code: str, message: str, hint: str) -> DiagnosticError:
     return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
-
-
-def _before(scan: Scan, part: Slice) -> Scan:
-    """What is known of a slice that may end at a marker."""
-    if part.high is None:
-        return scan
-    return Scan(tuple(marker for marker in scan.markers if marker.position < part.high))
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
@@ -23,7 +23,8 @@ from cedilla.compiler.types import Type, column
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.lookups import Lookups, Tables
-from cedilla.runtime.sources.base import CORRUPT, FILE, PACKED, Format, InputFile, Scan
+from cedilla.runtime.slices import Slice
+from cedilla.runtime.sources.base import CORRUPT, FILE, InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 from cedilla.runtime.vouched import all_valid
 
@@ -34,26 +35,6 @@ CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
 _MARKERS = f"count_if({column(REJECT)} = '{_MARKER}')"
-
-
-@frozen
-class Slice:
-    """Part of a source: files in stream order, and the places between which lines count (high excluded)."""
-
-    format: Format
-    files: tuple[InputFile, ...]
-    low: int | None = None
-    high: int | None = None
-
-    @property
-    def length(self) -> int:
-        """Bytes of all its files, as JSON would have them."""
-        return sum(file.length for file in self.files) * (PACKED if self.format.columnar else 1)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether some lines of the files do not count."""
-        return self.low is not None or self.high is not None
 
 
 @frozen
@@ -115,7 +96,6 @@ def read(
     state: SourceState,
     part: Slice,
     undeclared: Sequence[str],
-    scan: Scan,
     cached: ExitStack,
     jobs: Jobs,
 ) -> Read:
@@ -123,9 +103,10 @@ def read(
     epoch itself where the number of rows is known, so that it can be told whether all were counted; or by a Spark job:
     at once for a heartbeat, and beside the others elsewhere.
     """
+    scan = part.scan
     contents = None if undeclared or part.is_cut else part.format.contents(spark, part.files, state.types)
     vouched = contents is not None and all_valid(source, state, contents, scan.empty)
-    frame = tuples(spark, source, state, part, undeclared, vouched=vouched, empty=scan.empty)
+    frame = tuples(spark, source, state, part, undeclared, vouched=vouched)
     is_busy = len(scan.empty) < len(part.files)
     markers = None if part.format.exact else len(scan.markers)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
@@ -157,16 +138,14 @@ def tuples(
     undeclared: Sequence[str] = (),
     *,
     vouched: bool = False,
-    empty: Collection[int] = frozenset(),
 ) -> DataFrame:
     """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any; a
-    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected;
-    `empty`: the numbers of files that have no tuple.
+    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
     extra = {name: Type("string") for name in undeclared}
-    lines = part.format.rows_but_of(empty, spark, part.files, {**state.types, **extra})
+    lines = part.format.rows_but_of(part.scan.empty, spark, part.files, {**state.types, **extra})
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     counts = not part.format.exact

@@ -11,7 +11,8 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.files import Files
-from cedilla.runtime.intake import REJECT, Read, Slice
+from cedilla.runtime.intake import REJECT, Read
+from cedilla.runtime.slices import Slice
 
 REASONS = {
     "RQ302": "a required attribute is missing",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import define, evolve, field
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint import Checkpoint
@@ -95,3 +95,15 @@ class Run:
         return [
             json.loads(line) for f in sorted(folder.glob("*.jsonl")) for line in f.read_text().splitlines()
         ]
+
+
+def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:
+    """A frame as one Parquet file; files are ordered by their names, numbers."""
+    aside = path.with_name(f"_{path.name}")
+    frame.coalesce(1).write.options(**options).parquet(str(aside))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (part,) = aside.glob("part-*")
+    part.rename(path)
+    aside.rmdir()
+    os.utime(path, (int(path.stem), int(path.stem)))
+    return path

@@ -51,7 +51,7 @@ class Scan:
     """What a first look at files has found: markers in stream order, the numbers of files that have no tuple as far as
     that is known, and how many rows there are, markers too, where that is known."""
 
-    markers: tuple[MarkerLine, ...]
+    markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
     rows: int | None = None
 

@@ -199,11 +199,10 @@ def _around(parts: Sequence[Mapping[str, Range]]) -> dict[str, Range]:
 
 
 def _both(one: Range, other: Range) -> Range:
-    known = [each for each in (one, other) if each.least is not None and each.greatest is not None]
-    if len(known) < 2:  # of one that has only nulls nothing else is known either
-        return Range(one.nulls + other.nulls)
-    least, greatest = min(one.least, other.least), max(one.greatest, other.greatest)  # type: ignore[type-var]
-    return Range(one.nulls + other.nulls, least, greatest)
+    nulls = one.nulls + other.nulls
+    if one.least is None or one.greatest is None or other.least is None or other.greatest is None:
+        return Range(nulls)  # of one that has only nulls nothing else is known either
+    return Range(nulls, min(one.least, other.least), max(one.greatest, other.greatest))
 
 
 def _types(schema: Any) -> dict[str, DataType | None]:

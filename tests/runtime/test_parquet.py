@@ -25,10 +25,11 @@ from cedilla.runtime.load import load
 from cedilla.runtime.options import Options
 from cedilla.runtime.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.sinks.parquet import ParquetSink
+from cedilla.runtime.slices import Slice
 from cedilla.runtime.sources.base import Scan
 from cedilla.runtime.sources.parquet import Parquet
 from cedilla.runtime.verify import verify
-from tests.pipeline import Run
+from tests.pipeline import Run, save_parquet
 from tests.stream import Item, complaints, decode, is_tuple
 
 COLUMNS = "ts BIGINT, s INT, t DOUBLE, note STRING, `$accent` STRING, `$punctuation` STRING"
@@ -38,23 +39,11 @@ emit r to FORMAT "out";
 """
 
 
-def save(frame: DataFrame, path: Path, **options: str) -> Path:
-    """A frame as one Parquet file; files are ordered by their names, numbers."""
-    aside = path.with_name(f"_{path.name}")
-    frame.coalesce(1).write.options(**options).parquet(str(aside))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    (part,) = aside.glob("part-*")
-    part.rename(path)
-    aside.rmdir()
-    os.utime(path, (int(path.stem), int(path.stem)))
-    return path
-
-
 def put(run: Run, number: int, items: Sequence[Item], columns: str = COLUMNS, **options: str) -> Path:
     """A file of the source `r`."""
     rows = [dict(item) for item in items]
     path = run.root / "in" / "r" / f"{number}.parquet"
-    return save(run.spark.createDataFrame(rows, columns), path, **options)  # type: ignore[arg-type]
+    return save_parquet(run.spark.createDataFrame(rows, columns), path, **options)  # type: ignore[arg-type]
 
 
 def rows_of(spark: SparkSession, path: Path) -> list[Item]:
@@ -79,7 +68,7 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     """Over several row groups, and files with and without the marker columns; an Add of what was dropped cuts
     the epoch inside a file."""
     count, altered, closed = 20_000, 7_001, 12_345
-    file = save(
+    file = save_parquet(
         spark.range(count).selectExpr(
             "id AS ts",
             "CAST(id % 3 AS INT) AS s",
@@ -200,7 +189,7 @@ emit r to json "out";
 def typed(run: Run, number: int, **columns: str) -> Path:
     """A file of one row for each value, whose columns are given as SQL."""
     frame = run.spark.sql(f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in columns.items())}")
-    return save(frame, run.root / "in" / "r" / f"{number}.parquet")
+    return save_parquet(frame, run.root / "in" / "r" / f"{number}.parquet")
 
 
 def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
@@ -399,8 +388,10 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     text += 'emit select[ts >= 50](project[ts, t](r)) to json "out";'
     columns = [f"id * {n} AS c{n}" for n in range(8)]
     folder = tmp_path / "in" / "r"
-    save(spark.range(100).selectExpr("id AS ts", "CAST(id AS DOUBLE) AS t", *columns), folder / "1.parquet")
-    save(
+    save_parquet(
+        spark.range(100).selectExpr("id AS ts", "CAST(id AS DOUBLE) AS t", *columns), folder / "1.parquet"
+    )
+    save_parquet(
         spark.range(100).selectExpr("CAST(id AS INT) AS ts", "CAST(id AS DOUBLE) AS t"), folder / "2.parquet"
     )
     run = Run(spark, tmp_path, text)
@@ -409,7 +400,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     form = Parquet()
     files = form.discover(spark, source.path)
     assert form.scan(spark, files) == Scan(())
-    frame = intake.tuples(spark, source, executor.last.sources["r"], intake.Slice(form, tuple(files)))
+    frame = intake.tuples(spark, source, executor.last.sources["r"], Slice(form, tuple(files)))
     plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
     write = JsonLinesSink.write
 

@@ -1,6 +1,5 @@
 """Files that vouch for their tuples are not looked through for bad ones (theory 1.1, D0)."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from cedilla.runtime.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.sources.base import Content, MarkerLine, Range
 from cedilla.runtime.sources.marker import NEXT_FILE
 from cedilla.runtime.vouched import all_valid
-from tests.pipeline import Run
+from tests.pipeline import Run, save_parquet
 
 QUERY = """
 stream r(ts: long, s: int in [0, 9], at: timestamp, t: double, note?: string) from parquet "r" punctuated on ts;
@@ -101,15 +100,6 @@ def test_files_of_markers_have_no_tuples() -> None:
     assert all_valid(PLAN.sources[0], state_after(), [content], frozenset({0}))
 
 
-def _save(frame: DataFrame, path: Path) -> None:
-    aside = path.with_name(f"_{path.name}")
-    frame.coalesce(1).write.parquet(str(aside))
-    (part,) = aside.glob("part-*")
-    part.rename(path)
-    aside.rmdir()
-    os.utime(path, (int(path.stem), int(path.stem)))
-
-
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
     columns = {
         "ts": "id",
@@ -129,12 +119,12 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     run = Run(spark, tmp_path, QUERY)
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
-    _save(_readings(spark, 0), folder / "1.parquet")
+    save_parquet(_readings(spark, 0), folder / "1.parquet")
     marks = "CAST(NULL AS BIGINT) AS ts", "'[ts < 100]' AS `$punctuation`"
-    _save(spark.range(1).selectExpr(*marks), folder / "2.parquet")
-    _save(_readings(spark, 100), folder / "3.parquet")
+    save_parquet(spark.range(1).selectExpr(*marks), folder / "2.parquet")
+    save_parquet(_readings(spark, 100), folder / "3.parquet")
     bad = ("t = IF(id = 205, NULL, 1D)", "s = IF(id = 206, 11, 1)", "ts = IF(id = 207, 99, id)")
-    _save(_readings(spark, 200, *bad), folder / "4.parquet")
+    save_parquet(_readings(spark, 200, *bad), folder / "4.parquet")
     counted, counts = intake.counted, []
     schemas: list[str] = []
     write = JsonLinesSink.write
