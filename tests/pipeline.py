@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import define, evolve, field
 from pyspark.sql import DataFrame, SparkSession
@@ -107,3 +109,15 @@ def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:
     aside.rmdir()
     os.utime(path, (int(path.stem), int(path.stem)))
     return path
+
+
+def physical(frame: DataFrame) -> str:
+    """The physical plan."""
+    java: Any = frame._jdf
+    return str(java.queryExecution().executedPlan().toString())
+
+
+def read_columns(plan: str) -> list[str]:
+    """The columns that each scan reads; the row's index is none of the file."""
+    found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
+    return [each.replace(",_tmp_metadata_row_index:bigint", "") for each in found]

@@ -1,7 +1,8 @@
 """The control plane alone: how long n accents or punctuations take from their text to the commit record.
 
 `python tests/benchmarks/regions.py` prints microseconds of processor time per marker; they stay the same where
-the cost is linear (design, section 3). `--most N` sets the largest number, `--json FILE` writes the figures, too.
+the cost is linear (design, section 3). `--least N` and `--most N` set the smallest and the largest number, `--only
+KIND` one kind of marker, or `trees`; `--json FILE` writes the figures, too.
 Nothing here starts Spark.
 
 Per kind of marker, all at points `s = k`: the epoch in which they come, step by step, and the epoch after it,
@@ -10,7 +11,7 @@ which brings one punctuation and whose cost should not depend on n. Then the tre
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
@@ -152,6 +153,7 @@ def feeders(n: int) -> None:
         fold_closed(facts, over)
 
 
+ALONE = "trees"
 TREES = (covered_domain, unbounded_domain, presence_of_boxes, histories, feeders)
 
 
@@ -161,29 +163,34 @@ def seconds(work: Callable[[int], None], n: int) -> float:
     return process_time() - start
 
 
-def measured(most: int) -> Iterator[tuple[str, str, int, float]]:
+def measured(sizes: Sequence[int], kinds: Collection[str]) -> Iterator[tuple[str, str, int, float]]:
     """What was measured, the step, n, and the seconds."""
-    sizes = [n for n in SIZES if n <= most]
     for kind in MARKERS:
         epochs(kind, 10)  # the parser is built on first use
-    for kind in MARKERS:
-        for n in sizes:
-            for step, taken in epochs(kind, n).items():
-                yield kind, step, n, taken
-    for work in TREES:
-        for n in sizes:
-            yield "trees", work.__name__.replace("_", " "), n, seconds(work, n)
+    for kind in kinds:
+        if kind != ALONE:
+            for n in sizes:
+                for step, taken in epochs(kind, n).items():
+                    yield kind, step, n, taken
+    if ALONE in kinds:
+        for work in TREES:
+            for n in sizes:
+                yield ALONE, work.__name__.replace("_", " "), n, seconds(work, n)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    kinds = [*MARKERS, ALONE]
+    parser.add_argument("--least", type=int, default=SIZES[0], help="the smallest number of markers")
     parser.add_argument("--most", type=int, default=100_000, help="the largest number of markers")
+    parser.add_argument("--only", choices=kinds, action="append", help="may be repeated")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     given = parser.parse_args()
+    sizes = [n for n in SIZES if given.least <= n <= given.most]
     found: list[dict[str, object]] = []
-    for what, step, n, taken in measured(given.most):
+    for what, step, n, taken in measured(sizes, given.only or kinds):
         found.append({"markers": what, "step": step, "n": n, "seconds": taken})
         print(f"{what:22}{step:20}{n:>10,}{taken:10.3f} s{taken / n * 1e6:10.2f} us each", flush=True)
     if given.json:

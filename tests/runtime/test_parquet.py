@@ -29,7 +29,7 @@ from cedilla.runtime.slices import Slice
 from cedilla.runtime.sources.base import Scan
 from cedilla.runtime.sources.parquet import Parquet
 from cedilla.runtime.verify import verify
-from tests.pipeline import Run, save_parquet
+from tests.pipeline import Run, physical, read_columns, save_parquet
 from tests.stream import Item, complaints, decode, is_tuple
 
 COLUMNS = "ts BIGINT, s INT, t DOUBLE, note STRING, `$accent` STRING, `$punctuation` STRING"
@@ -445,18 +445,6 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     plan = physical(frame)
     assert read_columns(plan) == ["$accent:string,$punctuation:string"]
     assert [Path(file).name for file in frame.inputFiles()] == ["3.parquet"]
-
-
-def physical(frame: DataFrame) -> str:
-    """The physical plan."""
-    java: Any = frame._jdf
-    return str(java.queryExecution().executedPlan().toString())
-
-
-def read_columns(plan: str) -> list[str]:
-    """The columns that each scan reads; the row's index is none of the file."""
-    found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
-    return [each.replace(",_tmp_metadata_row_index:bigint", "") for each in found]
 
 
 def _jobs(spark: SparkSession) -> int:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 
 from cedilla.compiler import regions, sql
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import LONG, Type
 from cedilla.runtime.jobs import Jobs, settle
+from cedilla.runtime.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.sources.jsonl import JsonLines
 from cedilla.runtime.tuning import MEDIUM, SMALL, Tuning
-from tests.pipeline import Run
+from tests.pipeline import Run, physical, read_columns
 from tests.stream import decode
 
 
@@ -151,6 +153,28 @@ def test_moments_keep_their_microseconds(spark: SparkSession, tmp_path: Path) ->
     assert row == {"at": "2013-01-31T00:00:00.123456Z"}
     (file,) = (tmp_path / "out" / "p").glob("epoch=*/1-tuples-*")
     assert "<at>2013-01-31T00:00:00.123456Z</at>" in file.read_text()
+
+
+def test_attributes_that_may_be_missing_and_nobody_uses_are_not_parsed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "stream r(k: int, a: string, b?: string, c?: long) from json 'r' punctuated on k; "
+    run = Run(spark, tmp_path, f"{text} q := project[k](r); emit q to json 'q';")
+    plans: list[str] = []
+    write = JsonLinesSink.write
+
+    def watched(sink: JsonLinesSink, tuples: DataFrame, folder: str) -> None:
+        plans.append(physical(tuples))
+        write(sink, tuples, folder)
+
+    monkeypatch.setattr(JsonLinesSink, "write", watched)
+    accent = {"$accent": "[[k > 1, alter(c, y -> y * 2)]]"}
+    run.write("r", [{"k": 1, "a": "x", "b": "y", "c": "z"}, accent, {"k": 2, "a": "x"}])
+    run.process()
+    assert decode(run.output("q")) == [{"k": 1}, {"k": 2}]
+    (read,) = map(read_columns, plans)
+    names = {name for columns in read for name in re.findall(r"([$\w]+):", columns)}
+    assert names == {"k", "a", "$accent", "$punctuation", "$corrupt"}
 
 
 def test_other_constants_need_no_other_code(spark: SparkSession) -> None:

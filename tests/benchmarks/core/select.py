@@ -37,7 +37,7 @@ QUERY = Query(
     name="select",
     streams={"bids": BIDS},
     cedilla="""
-stream bids(id: long, ts: long, auction: long, price: double, channel: string, note: string)
+stream bids(id: long, ts: long, auction: long, price: double, channel: string, note?: string)
   from {format} "bids" punctuated on ts;
 some := select[price > 2500 and auction % 3 != 0](bids);
 result := project[id, auction, price * 0.908 as euro, upper(channel) as channel](some);
