@@ -36,7 +36,7 @@ from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
 from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
-from cedilla.runtime.slices import Chosen, Looks, Slice
+from cedilla.runtime.slices import Looks, Slice
 from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.state import StateStore
@@ -119,7 +119,7 @@ class Executor:
             self._tidy()
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
-        self.looks = Looks(self.spark, self.plan, self.jobs)
+        self.looks = Looks(self.spark, self.jobs)
         self.tuning = Tuning(self.spark, self.conf)
 
     def _check_sinks(self) -> None:
@@ -212,10 +212,9 @@ class Executor:
     def _launch(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
-        chosen = self._next(files)
-        length = sum(part.length for part in self.looks.slices(chosen).values())
-        self.tuning.choose(length + PACKED * self.state.length)
-        whole = {name: self._undone(name, part) for name, part in self.looks.at(chosen).items()}
+        slices = self._next(files)
+        self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
+        whole = {name: self._undone(name, part) for name, part in self.looks.at(slices).items()}
         found = {name: part.scan.markers for name, part in whole.items()}
         advanced = advance(self.plan, self._base.sources, found)
         if advanced.stops and self._in_flight:
@@ -226,7 +225,7 @@ class Executor:
             for n, part in whole.items()
         }
         if not advanced.stops:
-            self.looks.ahead(self._next(files, chosen))
+            self.looks.ahead(self._next(files, slices))
         stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
         if all(name in ends and ends[name] == self._progress(name) for name in parts):
             self._refuse(stopped)
@@ -247,15 +246,16 @@ class Executor:
         read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
         return {**self._base.progress, **read}
 
-    def _next(self, files: Listed, taken: Chosen | None = None) -> Chosen:
-        """The files of the next epoch, or if some are taken, of the one after it."""
-        chosen: dict[str, tuple[InputFile, ...]] = {}
+    def _next(self, files: Listed, taken: Mapping[str, Slice] | None = None) -> dict[str, Slice]:
+        """The slices of the next epoch, or if some are taken, of the one after it."""
+        slices: dict[str, Slice] = {}
         for name, listed in files.items():
-            done = self._progress(name).files + len((taken or {}).get(name, ()))
-            limit = None if self.plan.source_of[name].table else self.files_per_epoch
+            source = self.plan.source_of[name]
+            done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
+            limit = None if source.table else self.files_per_epoch
             if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
-                chosen[name] = part
-        return chosen
+                slices[name] = Slice(FORMATS[source.format], part)
+        return slices
 
     def _undone(self, name: str, part: Slice) -> Slice:
         """A slice without what is done of its first file."""

@@ -9,13 +9,8 @@ from functools import partial
 from attrs import define, evolve, field, frozen
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.plan import Plan
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.sources.base import PACKED, Format, InputFile, Scan
-from cedilla.runtime.sources.formats import FORMATS
-
-Chosen = Mapping[str, tuple[InputFile, ...]]
-"""The files of an epoch in stream order, by source."""
 
 
 @frozen
@@ -55,38 +50,32 @@ class Looks:
     """First looks at files: at those of an epoch, and, while it runs, at those of the next."""
 
     spark: SparkSession
-    plan: Plan
     jobs: Jobs
     careful: bool = False
     """Whether markers are looked for with all care, as one was overlooked."""
-    _ahead: tuple[Chosen, Future[dict[str, Scan]]] | None = field(init=False, default=None)
+    _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
-    def slices(self, chosen: Chosen) -> dict[str, Slice]:
-        """The files of an epoch, not looked at."""
-        return {name: Slice(self._format(name), files) for name, files in chosen.items()}
+    def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
+        """The slices of an epoch by source, with what there is to know of them."""
+        return self._ahead[1].result() if self._ahead and self._ahead[0] == slices else self._look(slices)
 
-    def at(self, chosen: Chosen) -> dict[str, Slice]:
-        """The same, looked at."""
-        known = self._ahead[1].result() if self._ahead and self._ahead[0] == chosen else self._look(chosen)
-        return {name: evolve(part, scan=known[name]) for name, part in self.slices(chosen).items()}
-
-    def ahead(self, chosen: Chosen) -> None:
-        """Begin to look at files, if there are any, before somebody asks."""
-        self._ahead = (chosen, self.jobs.ahead(partial(self._look, chosen))) if chosen else None
+    def ahead(self, slices: Mapping[str, Slice]) -> None:
+        """Begin to look, if there is anything, before somebody asks."""
+        self._ahead = (slices, self.jobs.ahead(partial(self._look, slices))) if slices else None
 
     def forget(self) -> None:
         """Look anew when asked next."""
         self._ahead = None
 
-    def _look(self, chosen: Chosen) -> dict[str, Scan]:
+    def _look(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
         """All sources of a format together: a job that has hardly any work costs as much as one that has."""
         if self.careful:
-            return {n: Scan(tuple(self._format(n).markers(self.spark, part))) for n, part in chosen.items()}
+            return {
+                name: evolve(part, scan=Scan(tuple(part.format.markers(self.spark, part.files))))
+                for name, part in slices.items()
+            }
         found: dict[str, Scan] = {}
-        for format_ in {self._format(name) for name in chosen}:
-            names = [name for name in chosen if self._format(name) is format_]
-            found.update(zip(names, format_.scans(self.spark, [chosen[name] for name in names]), strict=True))
-        return found
-
-    def _format(self, name: str) -> Format:
-        return FORMATS[self.plan.source_of[name].format]
+        for format_ in {part.format for part in slices.values()}:
+            files = {name: part.files for name, part in slices.items() if part.format is format_}
+            found.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
+        return {name: evolve(part, scan=found[name]) for name, part in slices.items()}
