@@ -12,7 +12,7 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import patterns, regions
 from cedilla.compiler.evolution import LATENT, PRESENT, Facts
-from cedilla.compiler.operators import Operator, Reaction
+from cedilla.compiler.operators import Operator, Reaction, User
 from cedilla.compiler.operators.base import Held, Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.types import Type
@@ -130,6 +130,18 @@ class Plan:
         """The operators whose output is used more than once."""
         used = Counter([name for o in self.operators for name in o.inputs] + [e.relation for e in self.emits])
         return frozenset(operator.name for operator in self.operators if used[operator.name] > 1)
+
+    @cached_property
+    def streamed(self) -> frozenset[str]:
+        """The sources of which every job of an epoch reads all tuples, and none from memory: nothing that is computed
+        from them is kept or shared, nor given to a user's operator."""
+        stopped = {
+            o.name for o in self.operators if o.stateful or o.name in self.shared or isinstance(o, User)
+        }
+        for operator in reversed(self.operators):
+            if operator.name in stopped:
+                stopped.update(operator.inputs)
+        return frozenset(source.name for source in self.sources if source.name not in stopped)
 
     @cached_property
     def graph(self) -> MultiDiGraph[str]:

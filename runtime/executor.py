@@ -119,7 +119,10 @@ class Executor:
             self._tidy()
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
-        self.looks = Looks(self.spark, self.jobs)
+        # A user's function may read part of its tuples only.
+        counted = frozenset[str]() if self.on_epoch else self.plan.streamed
+        beating = {source.name for source in self.plan.sources if source.heartbeat}
+        self.looks = Looks(self.spark, self.jobs, self.files, counted | beating)
         self.tuning = Tuning(self.spark, self.conf)
 
     def _check_sinks(self) -> None:
@@ -147,8 +150,8 @@ class Executor:
             while self._in_flight or self._is_left(files):
                 try:
                     self._step(files)
-                except Miscounted:  # markers were overlooked: from now on they are looked for with all care
-                    self.looks.careful = True
+                except Miscounted:
+                    self.looks.doubt()
                     self._give_up()
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException:
@@ -214,11 +217,11 @@ class Executor:
         started = time.monotonic()
         slices = self._next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
-        whole = {name: self._undone(name, part) for name, part in self.looks.at(slices).items()}
-        found = {name: part.scan.markers for name, part in whole.items()}
-        advanced = advance(self.plan, self._base.sources, found)
+        whole, advanced = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
         if advanced.stops and self._in_flight:
             return
+        if advanced.stops and any(part.scan.is_glance for part in whole.values()):
+            whole, advanced = self._looked(slices, exactly=True)
         ends = self._ends(whole, advanced.stops)
         parts = {
             n: part.ending(advanced.stops[n].marker.position) if n in advanced.stops else part
@@ -233,6 +236,13 @@ class Executor:
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
             self._in_flight.append(self._launched(parts, advanced, progress, stopped, started, cached))
+
+    def _looked(self, slices: Mapping[str, Slice], *, exactly: bool) -> tuple[dict[str, Slice], Advanced]:
+        """What is left of an epoch's slices, and what their markers do."""
+        looked = self.looks.at(slices, exactly=exactly)
+        whole = {name: self._undone(name, part) for name, part in looked.items()}
+        found = {name: part.scan.markers for name, part in whole.items()}
+        return whole, advance(self.plan, self._base.sources, found)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""

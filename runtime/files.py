@@ -75,6 +75,18 @@ class Files:
         finally:
             stream.close()
 
+    def edges(self, path: str, length: int, size: int) -> tuple[bytes, bytes | None]:
+        """So many bytes from the beginning of a file and from its end; all of it and `None` where that is less."""
+        stream = self._system(path).open(self._path(path))
+        try:
+            if length <= 2 * size:
+                return bytes(stream.readNBytes(length)), None
+            first = bytes(stream.readNBytes(size))
+            stream.seek(length - size)
+            return first, bytes(stream.readNBytes(size))
+        finally:
+            stream.close()
+
     def write(self, path: str, text: str) -> None:
         """Write a file in one step: aside, then renamed over what was there."""
         aside = self._path(f"{path}.writing")

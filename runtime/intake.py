@@ -80,14 +80,16 @@ def _observed(seen: Observation, scan: Scan) -> Tally | None:
     """What an observation has found, if it is of all rows and leaves out the known markers only.
 
     `None` too where no job has read all the rows, so that `get` would wait for ever. Of rows that several jobs read
-    from memory, an observation has what was counted when the first of them was done, which may be too little.
+    from memory, an observation has what was counted when the first of them was done, which may be too little: there
+    the number of rows has to be known from elsewhere (`Plan.streamed`).
     """
     java: Any = seen._jo  # type: ignore[attr-defined]
     if not java.future().isCompleted() or not java.getRow().length():
         return None
     rows, left_out = seen.get["counts"]
     markers = len(scan.markers)
-    return Tally(rows - markers, {}, markers) if (rows, left_out) == (scan.rows, markers) else None
+    is_all = scan.is_glance or rows == scan.rows
+    return Tally(rows - markers, {}, markers) if is_all and left_out == markers else None
 
 
 def read(
@@ -100,8 +102,8 @@ def read(
     jobs: Jobs,
 ) -> Read:
     """A slice's tuples. Nobody counts them where the files vouch for them. Else they are counted by the jobs of the
-    epoch itself where the number of rows is known, so that it can be told whether all were counted; or by a Spark job:
-    at once for a heartbeat, and beside the others elsewhere.
+    epoch itself where it can be told whether all were counted; or by a Spark job: at once for a heartbeat, and beside
+    the others elsewhere.
     """
     scan = part.scan
     contents = None if undeclared or part.is_cut else part.format.contents(spark, part.files, state.types)
@@ -121,7 +123,7 @@ def read(
     if contents is not None and vouched:
         tally = Tally(sum(content.rows for content in contents) - len(scan.markers), {})
         return Read(frame, part, True, markers, lambda: tally)
-    if scan.rows is None:
+    if scan.rows is None and not scan.is_glance:
         return Read(frame, part, True, markers, jobs.start(partial(counted, frame)).result)
     seen = Observation()
     counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out) AS counts"

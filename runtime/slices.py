@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from functools import partial
 
 from attrs import define, evolve, field, frozen
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.files import Files
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.sources.base import PACKED, Format, InputFile, Scan
 
@@ -51,31 +52,44 @@ class Looks:
 
     spark: SparkSession
     jobs: Jobs
-    careful: bool = False
-    """Whether markers are looked for with all care, as one was overlooked."""
+    files: Files
+    glances: frozenset[str] = frozenset()
+    """The sources for whose files a glance will do: all their rows are counted by whoever reads them."""
+    _careful: bool = field(init=False, default=False)
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
-    def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
-        """The slices of an epoch by source, with what there is to know of them."""
-        return self._ahead[1].result() if self._ahead and self._ahead[0] == slices else self._look(slices)
+    def at(self, slices: Mapping[str, Slice], *, exactly: bool = False) -> dict[str, Slice]:
+        """The slices of an epoch by source, with what there is to know of them; `exactly`: with the places of rows."""
+        if self._ahead and self._ahead[0] == slices and not exactly:
+            return self._ahead[1].result()
+        return self._look(slices, frozenset() if exactly else self.glances)
 
     def ahead(self, slices: Mapping[str, Slice]) -> None:
         """Begin to look, if there is anything, before somebody asks."""
-        self._ahead = (slices, self.jobs.ahead(partial(self._look, slices))) if slices else None
+        self._ahead = (slices, self.jobs.ahead(partial(self._look, slices, self.glances))) if slices else None
 
     def forget(self) -> None:
         """Look anew when asked next."""
         self._ahead = None
 
-    def _look(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
+    def doubt(self) -> None:
+        """Look with more care from now on: a marker was overlooked."""
+        self._careful = not self.glances
+        self.glances = frozenset()
+
+    def _look(self, slices: Mapping[str, Slice], glances: Collection[str]) -> dict[str, Slice]:
         """All sources of a format together: a job that has hardly any work costs as much as one that has."""
-        if self.careful:
+        if self._careful:
             return {
                 name: evolve(part, scan=Scan(tuple(part.format.markers(self.spark, part.files))))
                 for name, part in slices.items()
             }
-        found: dict[str, Scan] = {}
-        for format_ in {part.format for part in slices.values()}:
-            files = {name: part.files for name, part in slices.items() if part.format is format_}
+        glanced = {
+            n: part.format.glance(self.files, part.files) for n, part in slices.items() if n in glances
+        }
+        found = {name: scan for name, scan in glanced.items() if scan is not None}
+        left = {name: part for name, part in slices.items() if name not in found}
+        for format_ in {part.format for part in left.values()}:
+            files = {name: part.files for name, part in left.items() if part.format is format_}
             found.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
         return {name: evolve(part, scan=found[name]) for name, part in slices.items()}

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.types import quote
+from cedilla.runtime.files import Files
 from cedilla.runtime.sources.marker import MarkerLine, Types
 
 POSITION = "$position"
@@ -49,11 +50,15 @@ class InputFile:
 @frozen
 class Scan:
     """What a first look at files has found: markers in stream order, the numbers of files that have no tuple as far as
-    that is known, and how many rows there are, markers too, where that is known."""
+    that is known, and how many rows there are, markers too, where that is known.
+
+    `is_glance`: only the edges of the files were seen, and places are before or behind all tuples of a file.
+    """
 
     markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
     rows: int | None = None
+    is_glance: bool = False
 
 
 @frozen
@@ -124,6 +129,10 @@ class Format(ABC):
     def scans(self, spark: SparkSession, slices: Sequence[Sequence[InputFile]]) -> list[Scan]:
         """The same of the files of several sources."""
         return [self.scan(spark, files) for files in slices]
+
+    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+        """The markers that a few bytes of each file tell of, without Spark; `None` where they do not tell."""
+        return None
 
     @abstractmethod
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:

@@ -13,6 +13,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cedilla.runtime.files import Files
 from cedilla.runtime.sources.base import (
     CORRUPT,
     POSITION,
@@ -23,6 +24,7 @@ from cedilla.runtime.sources.base import (
     Types,
     placed,
 )
+from cedilla.runtime.sources.glance import glance
 
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 # A line that `rows` has no row for is blank.
@@ -91,6 +93,9 @@ class JsonLines(Format):
             else super(JsonLines, self).scan(spark, files)
             for files, rows, count in zip(slices, found, seen.get["rows"], strict=True)
         ]
+
+    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+        return glance(files, listed)
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         found = self.rows(spark, files, {}).where(self.is_marker)
