@@ -2,7 +2,7 @@
 
 All give the same for the same arguments, whenever they are computed, and never end a query: where a function has no
 value it is undefined. Numbers mean the same as whole numbers and as doubles, since an Alter turns one into the
-other. `runtime/evaluate.py` says in plain Python what each computes.
+other. `runtime/scalars/` says in plain Python what each computes.
 """
 
 from __future__ import annotations

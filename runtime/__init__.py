@@ -8,7 +8,8 @@
 | edges    | `intake`, `quarantine`, `encode`                  | decode once, encode once, reject            |
 | control  | `control`, `advance`, `announce`, `held`          | move markers through the plan without Spark |
 | recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
-| without  | `reference`, `naive`, `evaluate`, `decoder`       | a query in plain Python, to compare with    |
+| without  | `reference`, `naive`, `decoder`                   | a query in plain Python, to compare with    |
+| values   | `evaluate`, `scalars`, `naive_aggregates`         | the same of its expressions and functions   |
 | streams  | `follow`, `validate`, `canonize`, `status`        | tools for one stream, without Spark         |
 """
 

@@ -1,4 +1,4 @@
-"""Every scalar function on real Spark: its type, and its values against plain Python (`runtime/evaluate.py`)."""
+"""Every scalar function on real Spark: its type, and its values against plain Python (`runtime/scalars/`)."""
 
 from __future__ import annotations
 
