@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import psutil
-from attrs import define
+from attrs import define, field
 
 from tests.benchmarks.contest import ROOT
 
@@ -31,6 +31,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     answers: BinaryIO
     log: Path
+    _family_before: set[psutil.Process] = field(init=False, factory=set[psutil.Process])
 
     @staticmethod
     def start(command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Worker:
@@ -75,7 +76,7 @@ class Worker:
             self.process.stdin.flush()
         except BrokenPipeError:
             raise CallFailed(self._last_words()) from None
-        until, most = time.monotonic() + limit, 0.0
+        until, most = time.monotonic() + limit, self._memory()
         while not select.select([self.answers], [], [], _SAMPLE_SECONDS)[0]:
             most = max(most, self._memory())
             if time.monotonic() > until:
@@ -97,8 +98,11 @@ class Worker:
             return []
 
     def _memory(self) -> float:
-        total = 0
-        for each in self._family():
+        """Of processes that were there when last asked: a JVM forks to run a small program, and until that runs, the
+        fork seems to hold all that the JVM holds."""
+        total, family = 0, self._family()
+        before, self._family_before = self._family_before, set(family)
+        for each in before.intersection(family):
             try:
                 total += each.memory_info().rss
             except psutil.NoSuchProcess:
