@@ -70,7 +70,8 @@ def _edges(first: bytes, last: bytes | None) -> tuple[list[_Marker], list[_Marke
 
 
 def _lines(text: bytes) -> list[str]:
-    return [line for line in text.decode().split("\n") if line.strip()]
+    # Of bytes, `strip` takes the same for blank as Spark does; a line of other spaces is a tuple, if a bad one.
+    return [line.decode() for line in text.split(b"\n") if line.strip()]
 
 
 def _leading(lines: Iterable[str]) -> list[_Marker]:
@@ -80,7 +81,7 @@ def _leading(lines: Iterable[str]) -> list[_Marker]:
 
 def _marker(line: str) -> _Marker | None:
     """What a line says that is a marker and plainly written; `None`: look at it with more care, if at all."""
-    if not line.startswith('{"$'):
+    if not line.startswith('{"$') or "\\u" in line:
         return None
     try:
         item = json.loads(line)

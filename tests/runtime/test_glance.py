@@ -91,6 +91,8 @@ def test_a_file_of_markers_only_has_no_tuples(spark: SparkSession, tmp_path: Pat
         f'{TUPLE}\n {{"$punctuation": "[k < 2]"}}\n',
         f'{TUPLE}\n{{"$punctuation": "[k < 2]", "k": 3}}\n',
         f'{TUPLE}\n{{"$punctuation": 7}}\n',
+        f'{TUPLE}\n{{"$punctuation": "[k < \\u0032]"}}\n',
+        f"{CLOSE}\n\u00a0\n",
         f"{TUPLE}\r{CLOSE}\r",
         f"\ufeff{CLOSE}\n{TUPLE}\n",
         f"[{TUPLE}]\n",
