@@ -13,6 +13,9 @@ from cedilla.runtime.files import Files
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.sources.base import PACKED, Format, InputFile, Scan
 
+_FEW = 8
+"""More files than that, of all sources, are quicker looked through by one Spark job than glanced at."""
+
 
 @frozen
 class Slice:
@@ -84,9 +87,10 @@ class Looks:
                 name: evolve(part, scan=Scan(tuple(part.format.markers(self.spark, part.files))))
                 for name, part in slices.items()
             }
-        glanced = {
-            n: part.format.glance(self.files, part.files) for n, part in slices.items() if n in glances
-        }
+        edged = {name: part for name, part in slices.items() if name in glances}
+        if sum(len(part.files) for part in edged.values()) > _FEW:
+            edged = {}
+        glanced = {name: part.format.glance(self.files, part.files) for name, part in edged.items()}
         found = {name: scan for name, scan in glanced.items() if scan is not None}
         left = {name: part for name, part in slices.items() if name not in found}
         for format_ in {part.format for part in left.values()}:

@@ -18,16 +18,11 @@ from cedilla.runtime.sources.marker import NEXT_FILE, MarkerLine
 EDGE = 1 << 14
 """Bytes that are read at either end of a file."""
 
-_FEW = 8
-"""More files than that are quicker looked through by a Spark job."""
-
 _KINDS = {"$accent": "accent", "$punctuation": "punctuation"}
 
 
 def glance(files: Files, listed: Sequence[InputFile]) -> Scan | None:
     """The markers at both ends of files; `None` where these have more to them than markers before and behind tuples."""
-    if len(listed) > _FEW:
-        return None
     markers: list[MarkerLine] = []
     empty: set[int] = set()
     for number, file in enumerate(listed):

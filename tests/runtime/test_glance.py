@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.files import Files
 from cedilla.runtime.load import load
+from cedilla.runtime.slices import Looks, Slice
 from cedilla.runtime.sources import glance
 from cedilla.runtime.sources.base import InputFile, Scan
 from cedilla.runtime.sources.jsonl import JsonLines
@@ -201,6 +203,18 @@ def test_no_job_looks_for_markers_at_the_ends(
     run.write("r", [ALTER, {"k": 3, "t": 1.0}, CLOSE])
     run.process()
     assert decode(run.output("q")) == [{"k": 3, "t": 0.5}]
+
+
+def test_many_files_are_looked_through_by_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many sources they are of: a glance costs some messages for each file."""
+    monkeypatch.setattr(JsonLines, "glance", lambda *_: Scan(is_glance=True))
+    monkeypatch.setattr(JsonLines, "scans", lambda _, __, listed: [Scan(rows=1) for _ in listed])
+    nothing: Any = None
+    looks = Looks(nothing, nothing, nothing, frozenset("ab"))
+    for files, is_glance in ((4, True), (5, False)):
+        part = Slice(JsonLines(), (InputFile("x", "file:/x", 1),) * files)
+        looked = looks.at({"a": part, "b": part, "c": part})
+        assert [each.scan.is_glance for each in looked.values()] == [is_glance, is_glance, False]
 
 
 @pytest.mark.parametrize("lines", [[TUPLE, "", TUPLE], []])
