@@ -60,12 +60,10 @@ def test_markers_at_both_ends_are_seen(
     read = JsonLines().rows(spark, files, {}).where("`$accent` IS NULL AND `$punctuation` IS NULL")
     places = [row[0] for row in read.select("$position").orderBy("$position").collect()]
     expected = [
-        *[
-            (file, text, is_behind)
-            for file in (0, 1)
-            for is_behind in (0, 1)
-            for text in (before, behind)[is_behind]
-        ]
+        (file, text, is_behind)
+        for file in (0, 1)
+        for is_behind in (0, 1)
+        for text in (before, behind)[is_behind]
     ]
     assert [
         (m.file, json.dumps({f"${m.kind}": m.text}), int(m.position > places[m.file * 20 + 19]))
