@@ -21,8 +21,7 @@ demo: .venv/demo.stamp
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
 
-# Two processes, each with one Spark session; a file stays with one of them. (Only the JVM's quick compiler,
-# -XX:TieredStopAtLevel=1, helps a few files by themselves, but not the whole.)
+# Two processes, each with one Spark session; a file stays with one of them.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile
