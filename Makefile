@@ -29,13 +29,13 @@ test: .venv/dev.stamp
 # The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(BIN)/python tests/benchmarks/regions.py
+	$(BIN)/python tests/benchmarks/regions.py --most 10000
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --short $(if $(RUN),--run $(RUN))
 
 # All suites at all sizes: many hours. Flink is installed into build/bench/flink (this needs `mvn`).
 bench-full: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(BIN)/python tests/benchmarks/regions.py
+	$(BIN)/python tests/benchmarks/regions.py --most 1000000
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
 soak: .venv/dev.stamp

@@ -10,7 +10,7 @@ from tests.benchmarks.options import Wanted
 
 _RUNS = "tests.benchmarks.evolution.runs"
 ACCENTS = (0, 1, 20, 300, 10_000, 100_000)
-SHORT_ACCENTS = (0, 300, 100_000)
+SHORT_ACCENTS = (0, 300, 10_000)
 STATES = (1_000, 1_000_000)
 HISTORIES = (20, 100)
 
