@@ -1,6 +1,8 @@
 """The shape of the repository: what is packaged, and which way imports point."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,19 +42,32 @@ def test_every_folder_with_python_is_a_listed_package() -> None:
         for folder in FOLDERS
         for file in source_files(folder)
     }
-    assert set(SETUPTOOLS["packages"]) == on_disk
+    assert set(SETUPTOOLS["packages"]) == {"cedilla", *on_disk}
 
 
 def test_every_package_has_an_init_and_every_folder_is_typed() -> None:
-    for package in SETUPTOOLS["packages"]:
+    for package in SETUPTOOLS["packages"][1:]:
         assert (ROOT.joinpath(*package.split(".")[1:]) / "__init__.py").is_file(), package
     for folder in FOLDERS:
         assert (ROOT / folder / "py.typed").is_file(), folder
 
 
-def test_cedilla_is_a_namespace_package() -> None:
+def test_the_package_itself_has_its_home_beside_the_links() -> None:
     assert not (ROOT / "__init__.py").exists()
-    assert not (ROOT / ".links" / "cedilla" / "__init__.py").exists()
+    assert SETUPTOOLS["packages"][0] == "cedilla"
+    assert (ROOT / SETUPTOOLS["package-dir"]["cedilla"] / "__init__.py").is_file()
+
+
+def test_public_names_come_without_pyspark_until_one_needs_it() -> None:
+    program = (
+        "import sys, cedilla\n"
+        "from cedilla import Options, compile_query, simulate\n"
+        "assert cedilla.__version__\n"
+        "assert set(cedilla.__all__) <= set(dir(cedilla))\n"
+        "assert not any(name.partition('.')[0] == 'pyspark' for name in sys.modules)\n"
+        "assert all(getattr(cedilla, name) for name in cedilla.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -1,0 +1,46 @@
+"""Cedilla: standing queries over data streams that survive a change of schema or of meaning.
+
+`compile_query` and `simulate` need no Java; `run` starts Spark. Nothing is imported before it is used: pyspark alone
+takes a second. The sources are the folders `grammar`, `compiler` and `runtime` of the repository's root; the links
+beside this file let type checkers and editable installs see them as one package.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cedilla.compiler.compile import compile_query
+    from cedilla.grammar.diagnostics import DiagnosticError
+    from cedilla.runtime.options import Options
+    from cedilla.runtime.program import run
+    from cedilla.runtime.simulation import simulate
+
+    __version__: str
+
+__all__ = ["DiagnosticError", "Options", "__version__", "compile_query", "run", "simulate"]
+
+_HOMES = {
+    "DiagnosticError": "cedilla.grammar.diagnostics",
+    "Options": "cedilla.runtime.options",
+    "compile_query": "cedilla.compiler.compile",
+    "run": "cedilla.runtime.program",
+    "simulate": "cedilla.runtime.simulation",
+}
+"""Public name -> the module that defines it."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name on its first use."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("cedilla")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
