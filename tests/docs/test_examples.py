@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "queries").rglob("README.md")])
-PRELUDE = """
+PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
 table names(s: int, name: string) from json "names";
 """
@@ -86,12 +86,18 @@ def source_of(operator: type) -> str:
 @pytest.mark.parametrize("block", [b for page in PAGES for b in blocks(page, "rq")], ids=str)
 def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
     tag = block.info.removeprefix("rq").strip()
-    assert tag in ("", "fragment", "error")
+    assert tag in ("", "fragment", "error", "declarations")
     if tag == "error":
         with pytest.raises(DiagnosticError):
             compile_query(block.text)
         return
-    compile_query(PRELUDE + block.text if tag == "fragment" else block.text)
+    compile_query(declarations(block.page) + block.text if tag == "fragment" else block.text)
+
+
+def declarations(page: Path) -> str:
+    """What the fragments of a page are about: its block `rq declarations` without the emit, or `PRELUDE`."""
+    own = [block.text for block in blocks(page, "rq") if block.info == "rq declarations"]
+    return own[0].partition("emit ")[0] if own else PRELUDE
 
 
 def commands() -> Iterator[Any]:
