@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from attrs import asdict, evolve, frozen
 
-from cedilla.compiler import operators, patterns, regions
+from cedilla.compiler import patterns, regions
 from cedilla.compiler.evolution import ABSENT, NO_FEEDER, PRESENT, Facts, History
 from cedilla.compiler.markers import Alter
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.planner import plan_query
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.parser import parse_query
 from cedilla.runtime.announce import simple_boxes
 from cedilla.runtime.canonical import possible
-from cedilla.runtime.checkpoint import Commit, StoredTrees, load_commit
+from cedilla.runtime.checkpoint import Commit
+from cedilla.runtime.checkpoint_folder import local_path, read_checkpoint
 from cedilla.runtime.control import leaves
 
 _SHOWN = 8
@@ -75,32 +71,15 @@ def read_status(path: str) -> Status:
     Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ412 where the path is
     not local.
     """
-    root = _local(path)
-    if root is None:
-        raise _failed(
-            "RQ412", f"{path} is not a local path", "`status` reads local folders only; copy it first"
-        )
-    try:
-        described: list[str] = json.loads((root / "plan.json").read_text("utf-8"))["plan"]
-        records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
-        trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
-        commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
-    except OSError:
-        raise _failed(
-            "RQ411",
-            f"{path} holds no checkpoint",
-            "the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME",
-        ) from None
-    except (ValueError, KeyError, TypeError) as problem:
-        hint = "another version of Cedilla may have written it"
-        raise _failed("RQ411", f"the checkpoint {path} cannot be read: {problem}", hint) from None
+    folder = read_checkpoint(path, "status")
+    plan, commit = folder.stored.plan, folder.commit
+    described = tuple(plan.describe())
     if commit is None:
-        return Status(path, tuple(described), quarantine=_quarantined(root))
-    plan = plan_of(described)
+        return Status(path, described, quarantine=_quarantined(folder.root))
     facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.held)
     return Status(
         path=path,
-        query=tuple(described),
+        query=described,
         epoch=commit.epoch,
         batch=commit.batch,
         files={name: progress.files for name, progress in commit.progress.items()},
@@ -109,7 +88,7 @@ def read_status(path: str) -> Status:
         waiting=(*_held(commit, facts), *_waiting(plan, facts)),
         state=tuple(_stored(commit)),
         counters=dict(commit.counters),
-        quarantine=_quarantined(root),
+        quarantine=_quarantined(folder.root),
     )
 
 
@@ -150,47 +129,6 @@ def _told(stream: Stream) -> list[str]:
 
 def _block(title: str, lines: Any) -> list[str]:
     return [title, *(f"  {line}" for line in lines)] if lines else []
-
-
-# --- the plan --------------------------------------------------------------------------------------------
-
-
-def plan_of(described: list[str]) -> Plan:
-    """The plan from the lines that describe it in a checkpoint (`Plan.describe`), without paths."""
-    sources: list[Source] = []
-    built: list[Operator] = []
-    emits: list[Emit] = []
-    for line in described:
-        word = line.split(" ", 1)[0]
-        if word in ("stream", "table"):
-            name = line.split(" ", 1)[1].split("(", 1)[0]
-            query = f'{line} "-"; emit {name} to json "-";'
-            sources.append(plan_query(parse_query(query)).plan.sources[0])
-        elif word == "emit":
-            relation = line.split(" ")[1]
-            taken = {emit.name for emit in emits}
-            chosen = next(n for n in _names(relation) if n not in taken)
-            emits.append(Emit(name=chosen, relation=relation, format=line.split(" ")[-1], path=chosen))
-        else:
-            built.append(_operator(line))
-    return Plan(name="query", sources=sources, operators=built, emits=emits)
-
-
-def _names(relation: str) -> Iterator[str]:
-    """An output's name as the planner gives it: that of its relation, then with a number."""
-    yield relation
-    number = 2
-    while True:
-        yield f"{relation}_{number}"
-        number += 1
-
-
-def _operator(line: str) -> Operator:
-    call = ast.parse(line, mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"no operator: {line}")
-    kind: Any = getattr(operators, call.func.id)
-    return kind(**{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
 
 
 # --- streams ---------------------------------------------------------------------------------------------
@@ -366,17 +304,9 @@ def _waiting_drops(
 # --- files -----------------------------------------------------------------------------------------------
 
 
-def _local(path: str) -> Path | None:
-    """A path of this machine's file system, also where Spark wrote it as a URI."""
-    parts = urlsplit(path)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    return None if len(parts.scheme) > 1 else Path(path)
-
-
 def _stored(commit: Commit) -> Iterator[Stored]:
     for name, segments in commit.segments.items():
-        folders = [_local(segment.path) for segment in segments]
+        folders = [local_path(segment.path) for segment in segments]
         size = sum(
             file.stat().st_size for f in folders if f is not None for file in f.rglob("*") if file.is_file()
         )
@@ -394,7 +324,3 @@ def _quarantined(root: Path) -> dict[str, dict[str, int]]:
         if counts:
             found[folder.name] = dict(counts)
     return found
-
-
-def _failed(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, help=hint)])

@@ -18,7 +18,8 @@ from cedilla.runtime.checkpoint import Commit, Progress, dump_commit
 from cedilla.runtime.cli import main
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.state import Segment
-from cedilla.runtime.status import plan_of, read_status
+from cedilla.runtime.status import read_status
+from cedilla.runtime.stored_plan import plan_of
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
