@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import field, frozen, mutable
 
+from cedilla.compiler.conditions import doubts_of_domain
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import (
     Aggregate,
@@ -128,6 +129,9 @@ class _Planner:
             seen.add(attribute.name)
         attributes = tuple(_attribute(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
+        for declared in node.attributes:
+            if declared.domain is not None:
+                self.warnings += doubts_of_domain(declared.name, types[declared.name], declared.domain)
         for scheme in node.punctuated:
             for name in scheme:
                 if name not in types:

@@ -153,6 +153,8 @@ class TermBuilder(Transformer[Token, Any]):
     def set(self, meta: Meta, *values: syntax.Literal) -> syntax.SetPattern:
         return syntax.SetPattern(values, span=self._span(meta))
 
+    list = set
+
     def range(
         self,
         meta: Meta,
@@ -182,7 +184,9 @@ class TermBuilder(Transformer[Token, Any]):
                     "RQ006",
                     f"the range starts at `{low.text}`, above its end `{high.text}`",
                     pattern.span,
-                    "the lower bound is written first",
+                    "the lower bound is written first"
+                    if pattern.low_closed or pattern.high_closed
+                    else f"the lower bound is written first; a list is `{{{low.text}, {high.text}}}`",
                 )
             elif low.value == high.value and not (pattern.low_closed and pattern.high_closed):
                 self._report(

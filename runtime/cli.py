@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
     from cedilla.runtime.schema import Schema
 
+_STRICT = ("RQ106", "RQ125", "RQ126", "RQ130")
+"""Warnings that `check --strict` fails on."""
+
 _query = click.argument("query", metavar="QUERY")
 _format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 _output = click.option(
@@ -113,7 +116,7 @@ def explain(query: str, form: str, evolution: bool, trace: bool, spark: bool) ->
 @main.command()
 @_query
 @_format
-@click.option("--strict", is_flag=True, help="Exit status 1 also where state can grow without bound (RQ130).")
+@click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
 def check(query: str, form: str, strict: bool) -> None:
     """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
     console = Console()
@@ -122,7 +125,7 @@ def check(query: str, form: str, strict: bool) -> None:
         console.out(_json({"version": 1, "diagnostics": [to_json(each) for each in found]}))
     else:
         console.out(render(found, texts) or f"{query}: nothing to complain about")
-    sys.exit(any(each.severity == "error" or (strict and each.code == "RQ130") for each in found))
+    sys.exit(any(each.severity == "error" or (strict and each.code in _STRICT) for each in found))
 
 
 @main.command("trace")

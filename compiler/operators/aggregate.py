@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import expressions, regions
 from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.conditions import doubts
 from cedilla.compiler.evolution import (
     ABSENT,
     LEAST,
@@ -93,6 +94,11 @@ class Call:
         return next((a for a in found if isinstance(a, Literal)), None)
 
     @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The arguments and the condition."""
+        return self.arguments if self.where is None else (*self.arguments, self.where)
+
+    @property
     def computed_from(self) -> frozenset[str]:
         """The attributes that the arguments read."""
         return frozenset[str]().union(*(expressions.attributes(a) for a in self.arguments))
@@ -152,6 +158,7 @@ class Aggregate(Operator):
             self._check_call(call, source)
         return [
             *(warning for call in self.calls.values() for warning in self._doubtful(call, source)),
+            *(each for call in self.calls.values() for part in call.parts for each in doubts(part, source)),
             *(
                 Diagnostic(
                     "RQ110",

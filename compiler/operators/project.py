@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import expressions, regions
 from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.conditions import doubts
 from cedilla.compiler.evolution import (
     ABSENT,
     COMMON,
@@ -59,7 +60,7 @@ class Project(Operator):
         if not any(expressions.attributes(e) <= source.types.keys() for e in self.items.values()):
             raise fail("RQ102", "no attribute of the projection exists in its input", self.span)
         missing = [n for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()]
-        return [
+        return [each for n, e in self.items.items() if n not in missing for each in doubts(e, source)] + [
             Diagnostic(
                 "RQ106",
                 "warning",

@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import expressions, regions
+from cedilla.compiler.conditions import doubts
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
 from cedilla.compiler.types import BOOLEAN
@@ -33,7 +34,7 @@ class Select(Operator):
         found = expressions.type_of(self.predicate, source.types)
         if found != BOOLEAN:
             raise fail("RQ103", f"select requires a condition, found {found}", self.predicate.span)
-        return []
+        return doubts(self.predicate, source)
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs

@@ -43,6 +43,15 @@ def test_check_warns_of_state_without_bound_and_strict_fails(call: Call) -> None
     assert "= help: `punctuated on k` of `a` would bound it" in lenient.stdout
 
 
+def test_strict_fails_on_lists_that_are_ranges_and_on_what_is_never_true(call: Call) -> None:
+    for condition, code in (('p in ("paid", "shipped")', "RQ125"), ("a in (1, 2)", "RQ126")):
+        text = f'stream r(a: int, p: string) from json "r"; emit select[{condition}](r) to json "o";'
+        lenient, strict = call("check", "-", text=text), call("check", "-", "--strict", text=text)
+        assert (lenient.exit_code, strict.exit_code) == (0, 1)
+        assert lenient.stdout.startswith(f"warning[{code}]")
+        assert "= help: did you mean" in lenient.stdout
+
+
 @pytest.mark.parametrize("path", ["queries/sensors.rq", "queries/weather.rq"])
 def test_strict_has_nothing_to_say_of_the_queries(call: Call, path: str) -> None:
     assert call("check", "--strict", path).stdout == f"{path}: nothing to complain about\n"
