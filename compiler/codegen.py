@@ -10,7 +10,7 @@ from cedilla.compiler.layout import lay_out
 from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source
 
 _RESERVED = {
-    *("e", "F", "PLAN", "FUNCTIONS", "main", "Epoch", "DataFrame"),
+    *("e", "PLAN", "FUNCTIONS", "main", "Epoch", "DataFrame"),
     *("I", "O", "l"),  # ruff E741: too like 1 and 0
 }
 
@@ -35,7 +35,7 @@ def generate(plan: Plan, path: str) -> str:
             lay_out("FUNCTIONS = ", f"{{{table}}}") + _GUARD,
         ]
     )
-    return f"{_docstring(shown)}\n{_imports(plan, any('F.expr(' in text for text in body))}\n{code}"
+    return f"{_docstring(shown)}\n{_imports(plan)}\n{code}"
 
 
 def variables(names: Iterable[str]) -> dict[str, str]:
@@ -61,12 +61,11 @@ def _docstring(path: str) -> str:
     )
 
 
-def _imports(plan: Plan, with_functions: bool) -> str:
+def _imports(plan: Plan) -> str:
     operators = sorted({type(operator).__name__ for operator in plan.operators})
     heartbeat = ["Heartbeat"] if any(source.heartbeat for source in plan.sources) else []
     lines = [
         "from pyspark.sql import DataFrame",
-        *(["from pyspark.sql import functions as F"] if with_functions else []),
         "",
         *([f"from cedilla.compiler.operators import {', '.join(operators)}"] if operators else []),
         f"from cedilla.compiler.plan import {', '.join(['Attribute', 'Emit', *heartbeat, 'Plan', 'Source'])}",

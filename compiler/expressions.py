@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 from cedilla.compiler import patterns, regions, scalars
-from cedilla.compiler.affine import Affine
+from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.rounding import quotient_sql, rounded_sql
 from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, column, quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.syntax import (
@@ -290,18 +291,18 @@ def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
     if of.is_integral:
         text = _sql(argument, types)
         return text if of == LONG else f"CAST({text} AS BIGINT)"
-    form = single(argument)
-    if form is None:
-        text, small = _sql(argument, types), False
-    else:
-        atom, function = form
-        text = function.sql(_operand(atom, types))
-        small = type_of(atom, types).is_integral and abs(function.slope) <= 1 and abs(function.shift) < 2**62
-    if small:
-        return f"{name}({text})"
-    return (
-        f"{name}(CASE WHEN {text} BETWEEN -9.223372036854774E18D AND 9.223372036854774E18D THEN {text} END)"
-    )
+    part, function = single(argument) or (argument, IDENTITY)
+    match part:
+        case Attribute(name=attribute):  # decimals are not read as doubles here
+            return rounded_sql(name, column(attribute), types[attribute], function)
+        case Binary("/", left, right) if function.is_identity and _are_whole((left, right), types):
+            return quotient_sql(name, _operand(left, types), _operand(right, types))
+        case _:
+            return rounded_sql(name, _operand(part, types), type_of(part, types), function)
+
+
+def _are_whole(expressions: Iterable[Expression], types: Types) -> bool:
+    return all(type_of(each, types).is_integral for each in expressions)
 
 
 def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:

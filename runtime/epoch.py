@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from fractions import Fraction
 
 from attrs import define, evolve, field
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, regions, sql
+from cedilla.compiler.affine import Affine
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.rounding import rounded_sql, window_numbers_sql
 from cedilla.compiler.types import column
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.frames import ORDER, types_of
@@ -71,6 +75,24 @@ class Epoch:
             ),
             *(column(name) for name in frame.columns if name == ORDER),
         )
+
+    def window(
+        self,
+        frame: DataFrame,
+        on: str,
+        alias: str,
+        length: int | str,
+        step: int | str | None = None,
+    ) -> DataFrame:
+        """The rows, a copy for each window that they lie in, with the window's number, null where it has none."""
+        type_ = types_of(frame)[on]
+        axis = f"unix_micros({column(on)})" if type_.name == "timestamp" else column(on)
+        if step is None:
+            return frame.withColumn(
+                alias, F.expr(rounded_sql("floor", axis, type_, Affine(1 / Fraction(length), 0)))
+            )
+        windows = window_numbers_sql(axis, type_, Fraction(length), Fraction(step))
+        return frame.withColumn(alias, F.explode_outer(F.expr(windows)))
 
     def rename(self, frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
         """The same rows with other names for some attributes."""

@@ -13,10 +13,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cmp_to_key
-from math import floor
+from math import floor, isfinite
 from typing import Any
 
 from cedilla.compiler import expressions, operators, patterns, regions
+from cedilla.compiler.affine import Affine
 from cedilla.compiler.evolution import Facts, fold_closed
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.limit import OPEN
@@ -25,6 +26,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.evaluate import evaluate
 from cedilla.runtime.naive_aggregates import result
+from cedilla.runtime.scalars.arithmetic import affine
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -121,11 +123,24 @@ class Window(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         return [
-            {**row, o.alias: window}
+            _defined({**row, o.alias: window})
             for row in new[0]
-            for value in [Fraction(control(row[o.on]))]
-            for window in range(floor((value - o.length) / o.step) + 1, floor(value / o.step) + 1)
+            for window in _window_numbers(control(row[o.on]), o.length, o.step)
         ]
+
+
+def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
+    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none. Of a double,
+    as computed in doubles."""
+    if not isinstance(value, float):
+        first, last = floor((value - length) / step) + 1, floor(value / step)
+    elif not isfinite(value):
+        return [None]
+    elif length == step:
+        first = last = floor(affine(Affine(1 / step, Fraction(0)), value))
+    else:
+        first, last = floor((value - float(length)) / float(step)) + 1, floor(value / float(step))
+    return range(max(first, -(2**63)), min(last, 2**63 - 1) + 1) or [None]
 
 
 def _defined(row: Row) -> Row:

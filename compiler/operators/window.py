@@ -25,7 +25,7 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.schemes import Memory, Schemes
 from cedilla.compiler.steps import Extents
-from cedilla.compiler.types import LONG, Type, column
+from cedilla.compiler.types import LONG, Type
 from cedilla.grammar.diagnostics import Diagnostic
 
 
@@ -147,14 +147,6 @@ class Window(Operator):
         return str(value) if self.on_type.name != "timestamp" else f"{value / 1_000_000} seconds"
 
     def code(self, inputs: tuple[str, ...]) -> str:
-        value = column(self.on)
-        axis = f"unix_micros({value})" if self.on_type.name == "timestamp" else value
-        length, step = self._number(self.length), self._number(self.step)
-        if self.length == self.step:
-            return f"{inputs[0]}.withColumn({self.alias!r}, F.expr('floor({axis} / {step})'))"
-        windows = f"sequence(floor(({axis} - {length}) / {step}) + 1, floor({axis} / {step}))"
-        return f"{inputs[0]}.withColumn({self.alias!r}, F.explode(F.expr('{windows}')))"
-
-    @staticmethod
-    def _number(value: Fraction) -> str:
-        return str(value) if value.denominator == 1 else f"{float(value)!r}D"
+        lengths = [self.length] if self.length == self.step else [self.length, self.step]
+        written = (str(v) if v.denominator == 1 else repr(str(v)) for v in lengths)
+        return f"e.window({inputs[0]}, {self.on!r}, {self.alias!r}, {', '.join(written)})"

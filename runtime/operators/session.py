@@ -77,7 +77,9 @@ def _sessions(operator: Session, source: Facts, rows: DataFrame) -> DataFrame:
     keys = [column(name) for name in operator.per]
     in_order = Window.partitionBy(*keys).orderBy(column(_TIME))
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    begins = F.expr(f"IF(`$before` IS NULL OR `{_TIME}` >= `$before` + {gap}, {column(operator.on)}, NULL)")
+    # A sum of more than 64 bits is null, and later than every time.
+    late = f"`{_TIME}` >= try_add(`$before`, {gap})"
+    begins = F.expr(f"IF(`$before` IS NULL OR {late}, {column(operator.on)}, NULL)")
     begun = (
         rows.withColumn(_TIME, F.expr(_axis(operator.on, type_)))
         .withColumn("$before", F.lag(column(_TIME)).over(in_order))
@@ -108,8 +110,8 @@ def _is_closed(operator: Session, source: Facts) -> str:
 
     def within(run: Span) -> str:
         low, high = run
-        tests = [] if low is None else [f"`{_FIRST}` >= {number.sql(low[0] - below)} + {gap}"]
-        tests += [] if high is None else [f"`{_LAST}` + {gap} <= {number.sql(high[0])}"]
+        tests = [] if low is None else [f"`{_FIRST}` >= try_add({number.sql(low[0] - below)}, {gap})"]
+        tests += [] if high is None else [f"try_add(`{_LAST}`, {gap}) <= {number.sql(high[0])}"]
         return f"({' AND '.join(tests) or 'true'})"
 
     return sql.expression(operator.closed_times(source), source.types, inside)
