@@ -71,10 +71,11 @@ class Punctuation:
     text: str
 
 
-def read_accent(text: str, types: Types, source: str = "<accent>") -> Accent:
+def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bool = False) -> Accent:
     """An accent from its text.
 
-    `types` are the attributes that exist or existed where the accent stands.
+    `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
+    alone may have arrays.
     Raises `DiagnosticError`: RQ0xx (syntax), RQ201 to RQ204, RQ207, RQ208 as the error pages say.
     """
     node = parse_accent(text, source)
@@ -91,7 +92,7 @@ def read_accent(text: str, types: Types, source: str = "<accent>") -> Accent:
         description = patterns.region_of(node.description, types)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
-    return Accent(description, mentions, _read_primitive(primitive, types), text)
+    return Accent(description, mentions, _read_primitive(primitive, types, arrays), text)
 
 
 def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> Punctuation:
@@ -103,9 +104,11 @@ def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> 
         raise _as_marker_error(error) from None
 
 
-def _read_primitive(node: AddAttribute | DropAttribute | AlterAttribute, types: Types) -> Primitive:
+def _read_primitive(
+    node: AddAttribute | DropAttribute | AlterAttribute, types: Types, arrays: bool
+) -> Primitive:
     if isinstance(node, AddAttribute):
-        if node.type.element is not None:
+        if node.type.element is not None and not arrays:
             hint = "the aggregate that made the arrays can be part of this query"
             raise _wrong("RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint)
         return Add(node.name, Type.of(node.type))
@@ -122,7 +125,7 @@ def _read_primitive(node: AddAttribute | DropAttribute | AlterAttribute, types: 
         )
     if isinstance(node, DropAttribute):
         return Drop(node.name)
-    if not types[node.name].is_numeric:
+    if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise _wrong(
             "RQ208",
             f"`{node.name}` is of type {types[node.name]}; only numbers can be altered",

@@ -11,6 +11,8 @@
 | without  | `reference`, `naive`, `decoder`                   | a query in plain Python, to compare with    |
 | values   | `evaluate`, `scalars`, `naive_aggregates`         | the same of its expressions and functions   |
 | streams  | `follow`, `validate`, `canonize`, `status`        | tools for one stream, without Spark         |
+| readers  | `reading`, `units`, `items`, `columns`            | an output decoded: rows, pandas, Arrow      |
+| on Spark | `spark_reading`                                   | the same as a Spark DataFrame               |
 """
 
 from __future__ import annotations
@@ -19,17 +21,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cedilla.runtime.program import run
+    from cedilla.runtime.reading import read
     from cedilla.runtime.simulation import simulate
 
-__all__ = ["run", "simulate"]
+__all__ = ["read", "run", "simulate"]
 
 
 def __getattr__(name: str) -> Any:
-    """`run` and `simulate` on first use: it takes a second to import pyspark, and most commands need none."""
+    """`run`, `simulate` and `read` on first use: it takes a second to import pyspark, and most commands need none."""
     if name == "run":
         from cedilla.runtime import program
 
         return program.run
+    if name == "read":
+        from cedilla.runtime import reading
+
+        return reading.read
     if name == "simulate":
         from cedilla.runtime import simulation
 

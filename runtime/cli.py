@@ -17,6 +17,7 @@ from cedilla.runtime.options import Options, run_options
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
+    from cedilla.runtime.reading import InUnits
     from cedilla.runtime.schema import Schema
 
 _STRICT = ("RQ106", "RQ125", "RQ126", "RQ130")
@@ -303,6 +304,45 @@ def canonize_command(
         console.diagnostics(canonize(lines, known, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):
         console.note(f"{name.replace('_', ' ')}: {count:,}")
+
+
+@main.command("read")
+@click.argument("folder", metavar="FOLDER")
+@click.option(
+    "--units",
+    type=click.Choice(["canonical", "original", "latest"]),
+    default="canonical",
+    show_default=True,
+    help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
+)
+@click.option("--follow", is_flag=True, help="Wait for new epochs, until Ctrl-C.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True)
+@_schema
+@click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
+def read_command(
+    folder: str, units: InUnits, follow: bool, form: str, schema: str | None, query: str | None
+) -> None:
+    """Print the tuples of an output, each attribute in one unit, for whoever knows no accents. Starts no Spark.
+
+    FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet (with pyarrow).
+    """
+    from cedilla.runtime.reading import read
+    from cedilla.runtime.rowtext import json_line, tables
+
+    console = Console()
+    texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
+    with _reported(console, texts):
+        reading = read(
+            folder, units, query=None if query is None else _compile(query, console)[2], schema=schema
+        )
+        rows = reading.follow() if follow else reading.rows()
+        try:
+            for text in (
+                tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
+            ):
+                console.out(text)
+        except KeyboardInterrupt:
+            sys.exit(130)
 
 
 @main.command("status")

@@ -34,8 +34,8 @@ def encoded(
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
             scale,
-            lambda f, v=value, k=kind: v if f.is_identity else _applied(f.sql, v, k),
-            lambda p, q, r, v=value, k=kind: _applied(lambda e: sql_over(e, p, q, r), v, k),
+            lambda f, v=value, k=kind: v if f.is_identity else element_wise(f.sql, v, k),
+            lambda p, q, r, v=value, k=kind: element_wise(lambda e: sql_over(e, p, q, r), v, k),
         )
         if during is not None:
             told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
@@ -46,8 +46,8 @@ def encoded(
     return lookups.joined(frame).selectExpr(*columns)
 
 
-def _applied(function: Callable[[str], str], value: str, kind: DataType) -> str:
-    """A function of a value, as SQL; of an array, element by element (theory 2.8)."""
+def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:
+    """A function of a column, as SQL; of an array, element by element (theory 2.8)."""
     if not isinstance(kind, ArrayType):
         return function(value)
-    return f"transform({value}, e -> {_applied(function, 'e', kind.elementType)})"
+    return f"transform({value}, e -> {element_wise(function, 'e', kind.elementType)})"

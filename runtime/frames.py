@@ -27,12 +27,13 @@ _TYPES = {
 
 def types_of(frame: DataFrame) -> dict[str, Type]:
     """The language's types of a DataFrame's columns."""
-    return {f.name: _type_of(f.dataType.simpleString()) for f in frame.schema.fields if "$" not in f.name}
+    return {f.name: type_named(f.dataType.simpleString()) for f in frame.schema.fields if "$" not in f.name}
 
 
-def _type_of(name: str) -> Type:
+def type_named(name: str) -> Type:
+    """The language's type by Spark's short name of it."""
     if name.startswith("array<"):
-        return array_of(_type_of(name[len("array<") : -1]))
+        return array_of(type_named(name[len("array<") : -1]))
     return Type(_TYPES[name]) if name in _TYPES else Type.parse(name)
 
 

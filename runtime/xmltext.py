@@ -18,6 +18,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _OUTER = re.compile(r"\s*<[^>]*>(.*)</[^>]*>\s*", re.DOTALL)
 _REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_BLANKS = " \t\r\n"
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*?)\s*(,|$)')
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -54,6 +55,13 @@ def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
         (found[1], unescaped(found[2] or "").strip()) for found in _ELEMENT.finditer(_inside(element))
     ]
     return f"[{', '.join(_condition(name, text, types.get(name)) for name, text in patterns)}]"
+
+
+def leaves(element: str) -> dict[str, str]:
+    """The texts of a tuple's attributes, without blanks around them that are not written as references."""
+    return {
+        found[1]: unescaped((found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
+    }
 
 
 def _inside(element: str) -> str:

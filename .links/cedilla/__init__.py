@@ -1,8 +1,8 @@
 """Cedilla: standing queries over data streams that survive a change of schema or of meaning.
 
-`compile_query` and `simulate` need no Java; `run` starts Spark. Nothing is imported before it is used: pyspark alone
-takes a second. The sources are the folders `grammar`, `compiler` and `runtime` of the repository's root; the links
-beside this file let type checkers and editable installs see them as one package.
+`compile_query`, `simulate` and `read` need no Java; `run` starts Spark. Nothing is imported before it is used: pyspark
+alone takes a second. The sources are the folders `grammar`, `compiler` and `runtime` of the repository's root; the
+links beside this file let type checkers and editable installs see them as one package.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from cedilla.grammar.diagnostics import DiagnosticError
     from cedilla.runtime.options import Options
     from cedilla.runtime.program import run
+    from cedilla.runtime.reading import read
     from cedilla.runtime.simulation import simulate
 
     __version__: str
 
-__all__ = ["DiagnosticError", "Options", "__version__", "compile_query", "run", "simulate"]
+__all__ = ["DiagnosticError", "Options", "__version__", "compile_query", "read", "run", "simulate"]
 
 _HOMES = {
     "DiagnosticError": "cedilla.grammar.diagnostics",
     "Options": "cedilla.runtime.options",
     "compile_query": "cedilla.compiler.compile",
+    "read": "cedilla.runtime.reading",
     "run": "cedilla.runtime.program",
     "simulate": "cedilla.runtime.simulation",
 }

