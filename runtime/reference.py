@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,9 @@ from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
 from cedilla.runtime.naive import Node, Row, Rows, control, inside, node_of
+from cedilla.runtime.scalars.arithmetic import double
 from cedilla.runtime.sources.marker import MarkerLine
+from cedilla.runtime.values import json_text, rounded_decimal
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -239,23 +241,22 @@ def _applied(function: Affine, value: Any) -> Any:
 
 def read_value(type_: Type, value: Any) -> Any:
     """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     match type_.name:
         case "int" | "long":
             bits = 31 if type_.name == "int" else 63
             if isinstance(value, int) and number and -(2**bits) <= value < 2**bits:
                 return value
         case "double" if number:
-            return value
+            return double(value)
         case "decimal" if number or isinstance(value, str):
-            precision, scale = type_.parameters
-            exactly = Decimal(str(value))
-            if abs(exactly) < Decimal(10) ** (precision - scale):
-                return exactly.quantize(Decimal(1).scaleb(-scale))
+            decimal = rounded_decimal(type_, Decimal(str(value)) if _is_number(value) else Decimal("NaN"))
+            if decimal is not None:
+                return decimal
         case "boolean" if isinstance(value, bool):
             return value
         case "string":
-            return value if isinstance(value, str) else str(value)
+            return value if isinstance(value, str) else json_text(value)
         case "timestamp" if isinstance(value, str):
             moment = datetime.fromisoformat(value)
             return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -266,11 +267,19 @@ def read_value(type_: Type, value: Any) -> Any:
     raise ValueError(f"{value!r} is no {type_}")
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return True
+
+
 def write_value(type_: Type, value: Any) -> Any:
     """A value for a JSON line, as Spark's JSON writer gives it."""
     match value:
         case list():
-            return [write_value(type_, each) for each in value]
+            return [write_value(type_.element or type_, each) for each in value]
         case bool() | str():
             return value
         case datetime():
@@ -280,9 +289,17 @@ def write_value(type_: Type, value: Any) -> Any:
             return text.replace("+00:00", "Z")
         case date():
             return value.isoformat()
-        case Fraction() | float() | Decimal():
-            return int(value) if type_.is_integral else float(value)
+        case _ if type_.name == "decimal":
+            return _decimal(value, type_.parameters[1])
+        case Fraction() | float():
+            return int(value) if type_.is_integral else double(value)
         case int() if type_.name == "double":
-            return float(value)
+            return double(value)
         case _:
             return value
+
+
+def _decimal(value: Fraction | int, scale: int) -> Decimal:
+    """A number that has so many decimal places."""
+    sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
+    return Decimal((sign, tuple(map(int, digits)), -scale))

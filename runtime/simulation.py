@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.lines import Line, files_of, lines_of
 from cedilla.runtime.options import Options, apply
 from cedilla.runtime.reference import Item, Output, Reference
+from cedilla.runtime.values import json_text
 
 _NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
 
@@ -128,7 +130,7 @@ def _inputs(plan: Plan) -> Iterator[Input]:
 
 def _parsed(source: Source, line: Line) -> Input:
     try:
-        item: Any = json.loads(line.text)
+        item: Any = json.loads(line.text, parse_float=Decimal)
     except ValueError:
         item = None
     if not isinstance(item, dict):
@@ -162,7 +164,7 @@ class Writer:
         if any(self._parts[first + 1 :]):
             self.flush()
         for mine, part in zip(self._parts, parts, strict=True):
-            mine += [json.dumps(item, ensure_ascii=False) for item in part]
+            mine.extend(map(json_text, part))
 
     def flush(self) -> None:
         """Write what has been gathered."""

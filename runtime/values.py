@@ -6,6 +6,7 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from math import floor
 from typing import Any, NoReturn
 
 from cedilla.compiler.affine import Affine, exact
@@ -17,6 +18,8 @@ from cedilla.grammar.syntax import Literal
 _NOWHERE = Span("", 0, 0, 1, 1, 1, 1)
 _DIGITS = 60
 """A decimal of a greater exponent is none that any column holds."""
+_SMALLEST = 1_000_000
+"""The engine takes a number of a smaller exponent for none."""
 
 
 def parse_line(text: str) -> dict[str, Any]:
@@ -50,10 +53,8 @@ def value_of_json(type_: Type, value: Any) -> Value:
                 return value
             if math.isfinite(float(value)):
                 return exact(Fraction(repr(float(value))))
-        case "decimal" if number:
-            precision, scale = type_.parameters
-            if abs(Decimal(value).adjusted()) < _DIGITS and abs(value) < 10 ** (precision - scale):
-                return exact(Fraction(round(Fraction(value) * 10**scale), 10**scale))
+        case "decimal" if number and (decimal := rounded_decimal(type_, value)) is not None:
+            return exact(decimal)
         case "boolean" if isinstance(value, bool):
             return value
         case "string":
@@ -66,6 +67,31 @@ def value_of_json(type_: Type, value: Any) -> Value:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)
     raise ValueError(f"{shown} is no {type_}")
+
+
+def rounded_decimal(type_: Type, value: Any) -> Fraction | None:
+    """A number as a decimal of a type, halves away from zero as the engine rounds them; `None` where it has too many
+    digits."""
+    precision, scale = type_.parameters
+    if isinstance(value, Decimal) and not (value.is_finite() and abs(value.adjusted()) < _DIGITS):
+        return Fraction(0) if value.is_finite() and -_SMALLEST < value.adjusted() < 0 else None
+    scaled = Fraction(value) * 10**scale
+    whole = floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled > 0 else -1)
+    return Fraction(whole, 10**scale) if abs(whole) < 10**precision else None
+
+
+def json_text(value: Any) -> str:
+    """A JSON value as text, decimals with all their digits."""
+    match value:
+        case Decimal():
+            return f"{value:f}"
+        case dict():
+            fields = value.items()  # type: ignore[reportUnknownVariableType]
+            return f"{{{', '.join(f'{json_text(str(n))}: {json_text(v)}' for n, v in fields)}}}"  # type: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+        case list():
+            return f"[{', '.join(map(json_text, value))}]"  # type: ignore[reportUnknownArgumentType]
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def applied(function: Affine, value: Value) -> Value:

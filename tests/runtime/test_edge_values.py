@@ -13,6 +13,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.runtime import simulate
+from cedilla.runtime.options import Options
 from cedilla.runtime.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
@@ -97,3 +99,48 @@ def test_whole_numbers_are_divided_as_whole_numbers(spark: SparkSession, tmp_pat
     assert all(minutes[ts] == ts // MINUTE for ts in TIMES)
     assert {row["w"]: row["n"] for row in outputs["counted"]} == Counter(ts // MINUTE for ts in TIMES)
     assert {row["ts"]: row["a"] for row in outputs["rounded"]} == {ts: ts // MINUTE for ts in TIMES}
+
+
+def simulate_text(folder: Path, query: str, *lines: str) -> list[str]:
+    """The lines of tuples that `simulate` writes for the lines of source `r`."""
+    (folder / "in").mkdir()
+    (folder / "in" / "1.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    options = Options(sources={"r": str(folder / "in")}, sinks={"out": str(folder / "out")})
+    simulate(query, options)
+    files = sorted((folder / "out").glob("epoch=*/1-tuples*"))
+    return [line for file in files for line in file.read_text().splitlines()]
+
+
+def test_decimals_have_all_their_digits_in_the_reference(tmp_path: Path) -> None:
+    query = """
+    stream r(s: int, m: decimal(38,10), t: decimal(5,2)) from json "in" punctuated on s;
+    out := aggregate[sum(m) as m, max(m) as most, sum(t) as t by s](r);
+    emit out to json "out";
+    """
+    digits = "1234567890123456789012345678.0123456789"
+    found = simulate_text(
+        tmp_path,
+        query,
+        f'{{"s": 1, "m": {digits}, "t": 1.005}}',
+        '{"s": 1, "m": 0.0000000001, "t": 999.994}',
+        '{"$punctuation": "[s = 1]"}',
+    )
+    total = digits[:-4] + "6790"
+    assert found == [f'{{"s": 1, "m": {total}, "most": {digits}, "t": 1001.00}}']
+
+
+def test_a_decimal_that_was_altered_is_summed(tmp_path: Path) -> None:
+    query = """
+    stream r(s: int, t: decimal(5,2)) from json "in" punctuated on s;
+    out := aggregate[sum(t) as t, avg(t) as mean, median(t) as middle, product(t) as p, var(t) as v by s](r);
+    emit out to json "out";
+    """
+    found = simulate_text(
+        tmp_path,
+        query,
+        '{"s": 1, "t": 1.25}',
+        '{"$accent": "[[alter(t, y -> y * 3)]]"}',
+        '{"s": 1, "t": 5.25}',
+        '{"$punctuation": "[s = 1]"}',
+    )
+    assert found == ['{"s": 1, "t": 9.0, "mean": 4.5, "middle": 4.5, "p": 2.1875, "v": 1.125}']
