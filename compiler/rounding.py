@@ -75,6 +75,19 @@ def _of_double(name: str, value: str) -> str:
     return f"CASE WHEN {value} >= {_LEAST}D AND {value} < {_BEYOND}D THEN {name}({value}) END"
 
 
+def bound_sql(number: str, type_: Type, bound: Affine) -> str:
+    """A bound of a window, of a type, from the column of its number; undefined beyond that type."""
+    step, shift, _ = bound.integers()
+    if type_.first is None or type_.last is None:
+        if not type_.is_integral:
+            return bound.sql(f"CAST({number} AS DOUBLE)")
+        product = f"try_multiply({number}, {step}L)"
+        return f"try_add({product}, {shift}L)" if shift else product
+    first, last = -((shift - type_.first) // step), (type_.last - shift) // step
+    moved = f" + {shift}" if shift else ""
+    return f"timestamp_micros(IF({number} BETWEEN {first} AND {last}, {number} * {step}{moved}, NULL))"
+
+
 def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction) -> str:
     """The numbers of the windows that a value lies in, as an array: the k with `k * step <= value < k * step + length`.
 

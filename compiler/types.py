@@ -31,6 +31,10 @@ _VALUES = {"null", "true", "false", "not", "current_path"}
 _LARGEST = Fraction(sys.float_info.max)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = {
+    "timestamp": (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
+    "date": (date.min - _EPOCH.date()).days,
+}
 _LAST = {
     "timestamp": (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
     "date": (date.max - _EPOCH.date()).days,
@@ -86,6 +90,11 @@ class Type:
     def is_integral(self) -> bool:
         """Whether control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
         return self.name in ("int", "long", "timestamp", "date")
+
+    @property
+    def first(self) -> int | None:
+        """The first value that has a text, where there is one."""
+        return _FIRST.get(self.name)
 
     @property
     def last(self) -> int | None:

@@ -284,10 +284,14 @@ class Builder(TermBuilder):
         length: syntax.Measure,
         every: syntax.Measure | None,
         on: Token,
-        alias: Token,
+        alias: Token | tuple[str, str],
         input: Relation,
     ) -> syntax.Window:
-        return syntax.Window(length, every, str(on), str(alias), input, span=self._span(meta))
+        names = alias if isinstance(alias, tuple) else str(alias)
+        return syntax.Window(length, every, str(on), names, input, span=self._span(meta))
+
+    def bounds(self, _meta: Meta, begin: Token, end: Token) -> tuple[str, str]:
+        return str(begin), str(end)
 
     def aggregate(
         self,

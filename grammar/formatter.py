@@ -306,7 +306,8 @@ def _operator(relation: syntax.OneInput) -> str:
             return f"project[{', '.join(_item(item) for item in items)}]"
         case syntax.Window(length, every, on, alias):
             slide = "" if every is None else f" every {_measure(every)}"
-            return f"window[{_measure(length)}{slide} on {on} as {alias}]"
+            names = alias if isinstance(alias, str) else f"[{', '.join(alias)}]"
+            return f"window[{_measure(length)}{slide} on {on} as {names}]"
         case syntax.Rename(pairs):
             return f"rename[{', '.join(f'{pair.name} as {pair.alias}' for pair in pairs)}]"
         case syntax.Distinct(on):

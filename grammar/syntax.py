@@ -435,12 +435,15 @@ class Applied(Node):
 
 @frozen
 class Window(Node):
-    """`window[length every every on on as alias](input)`; tumbling without `every`."""
+    """`window[length every every on on as alias](input)`; tumbling without `every`.
+
+    Two names, `as [begin, end]`, are those of the window's bounds; one is that of its number.
+    """
 
     length: Measure
     every: Measure | None
     on: str
-    alias: str
+    alias: str | tuple[str, str]
     input: Relation
 
 

@@ -14,10 +14,11 @@ from cedilla.compiler import expressions, regions, sql
 from cedilla.compiler.affine import Affine
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.window import bounds_of
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.rounding import rounded_sql, window_numbers_sql
-from cedilla.compiler.types import column
+from cedilla.compiler.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.types import Type, column
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.frames import ORDER, types_of
 from cedilla.runtime.operators import DATAFLOWS, Kept
@@ -80,11 +81,18 @@ class Epoch:
         self,
         frame: DataFrame,
         on: str,
-        alias: str,
+        alias: str | tuple[str, str],
         length: int | str,
         step: int | str | None = None,
+        bounds: str | None = None,
     ) -> DataFrame:
-        """The rows, a copy for each window that they lie in, with the window's number, null where it has none."""
+        """The rows, a copy for each window that they lie in, with the window's number, null where it has none; with
+        its bounds, where two names and their type are given."""
+        if not isinstance(alias, str):
+            numbered = self.window(frame, on, alias[0], length, step)
+            named = bounds_of(alias, Fraction(length), Fraction(length if step is None else step))
+            number, type_ = column(alias[0]), Type.parse(bounds or "long")
+            return numbered.withColumns({n: F.expr(bound_sql(number, type_, b)) for n, b in named.items()})
         type_ = types_of(frame)[on]
         axis = f"unix_micros({column(on)})" if type_.name == "timestamp" else column(on)
         if step is None:

@@ -26,7 +26,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.evaluate import evaluate
 from cedilla.runtime.naive_aggregates import result
-from cedilla.runtime.scalars.arithmetic import affine
+from cedilla.runtime.scalars.arithmetic import affine, in_range
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -123,7 +123,7 @@ class Window(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         return [
-            _defined({**row, o.alias: window})
+            _defined({**row, **_named(o, window)})
             for row in new[0]
             for window in _window_numbers(control(row[o.on]), o.length, o.step)
         ]
@@ -141,6 +141,28 @@ def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[in
     else:
         first, last = floor((value - float(length)) / float(step)) + 1, floor(value / float(step))
     return range(max(first, -(2**63)), min(last, 2**63 - 1) + 1) or [None]
+
+
+def _named(o: Any, window: int | None) -> Row:
+    """The number of a window by its name, or its bounds by theirs."""
+    return {name: _bound(o.gives.name, bound, window) for name, bound in o.bounds.items()} or {
+        o.alias: window
+    }
+
+
+def _bound(type_: str, bound: Affine, window: int | None) -> Any:
+    if window is None:
+        return None
+    match type_:
+        case "double":
+            return affine(bound, float(window))
+        case "timestamp":
+            try:
+                return _START + timedelta(microseconds=int(bound(window)))
+            except OverflowError:
+                return None  # before the year 1 or after 9999
+        case _:
+            return in_range(bound(window))
 
 
 def _defined(row: Row) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from attrs import field, frozen
@@ -140,8 +140,8 @@ def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
         raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, f"known attributes: {known}")
 
 
-def require_axis(attribute: str, alias: str, facts: Facts, span: Span | None, of: str) -> None:
-    """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `alias` (RQ104)."""
+def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span | None, of: str) -> None:
+    """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `names` (RQ104)."""
     require(attribute, facts, span, of)
     found = facts.types[attribute]
     if not found.is_numeric and found.name != "timestamp":
@@ -153,8 +153,9 @@ def require_axis(attribute: str, alias: str, facts: Facts, span: Span | None, of
             span,
             always(attribute, facts),
         )
-    if alias in facts.types:
-        raise fail("RQ104", f"the {of}'s name `{alias}` is an attribute already", span)
+    for name in names:
+        if name in facts.types:
+            raise fail("RQ104", f"the {of}'s name `{name}` is an attribute already", span)
 
 
 def always(attribute: str, facts: Facts) -> str:
@@ -170,10 +171,10 @@ def listed(names: object) -> str:
     return "{" + ", ".join(written) + "}" if written else "∅"
 
 
-def taken(alias: str, inputs: tuple[Facts, ...]) -> str | None:
-    """The name that an operator gives, where its input has come to have an attribute of that name."""
+def taken(names: Iterable[str], inputs: tuple[Facts, ...]) -> str | None:
+    """A name that an operator gives, where its input has come to have an attribute of that name."""
     (source,) = inputs
-    return alias if source.may_have(alias) is not False else None
+    return next((name for name in names if source.may_have(name) is not False), None)
 
 
 def windowed(
@@ -181,19 +182,19 @@ def windowed(
     attribute: str,
     mentions: frozenset[str],
     on: str,
-    alias: str,
+    names: Sequence[str],
     per: Sequence[str],
     mentioned: str,
 ) -> Reaction:
     """What a window on an attribute, per keys, does with an accent (W1 to W5); `mentioned`: the rule for those
-    described by the attribute."""
+    described by the attribute, which are described by the first of the window's names from here on."""
     if kind == "drop" and attribute in (*per, on):
         return Reaction("aborts", "W2")
     if kind == "alter" and attribute == on:
         return Reaction("absorbed", "W3")
-    if kind == "add" and attribute == alias:
+    if kind == "add" and attribute in names:
         return Reaction("aborts", "J2")
     if on in mentions:
-        return Reaction("propagates", mentioned, (attribute,), mentions - {on} | {alias})
+        return Reaction("propagates", mentioned, (attribute,), mentions - {on} | {names[0]})
     rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
     return Reaction("propagates", rule, (attribute,), mentions)

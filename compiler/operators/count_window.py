@@ -61,7 +61,7 @@ class CountWindow(Operator):
         )
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        return taken(self.alias, inputs)
+        return taken((self.alias,), inputs)
 
     def purge(self, inputs: tuple[Facts, ...]) -> Tree:
         """The region of keys that no later tuple has."""

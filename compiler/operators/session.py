@@ -52,7 +52,7 @@ class Session(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        require_axis(self.on, self.alias, source, self.span, "session")
+        require_axis(self.on, (self.alias,), source, self.span, "session")
         for name in self.per:
             require(name, source, self.span, "`per`")
         if self.on in self.per:
@@ -155,7 +155,7 @@ class Session(Operator):
     # --- what it says of itself ---
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        return taken(self.alias, inputs)
+        return taken((self.alias,), inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(*self.per, self.on))
@@ -163,7 +163,7 @@ class Session(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
-        return windowed(kind, attribute, mentions, self.on, self.alias, self.per, "G29")
+        return windowed(kind, attribute, mentions, self.on, (self.alias,), self.per, "G29")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = "".join(f"{name}, " for name in self.per)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import inf
 from typing import ClassVar
 
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.affine import Affine
 from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
 from cedilla.compiler.operators.base import (
     Held,
@@ -25,8 +27,14 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.schemes import Memory, Schemes
 from cedilla.compiler.steps import Extents
-from cedilla.compiler.types import LONG, Type
+from cedilla.compiler.types import DOUBLE, LONG, Type
 from cedilla.grammar.diagnostics import Diagnostic
+
+
+def bounds_of(names: tuple[str, str], length: Fraction, step: Fraction) -> dict[str, Affine]:
+    """The names of the bounds of window k, each with the bound as a function of k."""
+    begin, end = names
+    return {begin: Affine(step, 0), end: Affine(step, length)}
 
 
 @frozen(kw_only=True)
@@ -34,19 +42,39 @@ class Window(Operator):
     """`window[length every step on attribute as alias](input)`.
 
     The alias is the whole number k of the window [k·step, k·step + length) on the attribute's axis, which for
-    timestamps counts microseconds since 1970-01-01 UTC. Tumbling when step = length, else a tuple gets a copy
-    per window. Length and step are in units of the axis (microseconds for timestamps).
+    timestamps counts microseconds since 1970-01-01 UTC; two aliases are for the bounds of the window. Tumbling
+    when step = length, else a tuple gets a copy per window. Length and step are in units of the axis
+    (microseconds for timestamps).
     """
 
     length: Fraction = field(converter=Fraction)
     step: Fraction = field(converter=Fraction)
     on: str
-    alias: str
+    alias: str | tuple[str, str]
     title: ClassVar[str] = "Window"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that tell windows apart; descriptions name the first."""
+        return (self.alias,) if isinstance(self.alias, str) else self.alias
+
+    @property
+    def bounds(self) -> dict[str, Affine]:
+        """The bounds by their names; none where the alias is the window's number."""
+        return {} if isinstance(self.alias, str) else bounds_of(self.alias, self.length, self.step)
+
+    @property
+    def gives(self) -> Type:
+        """The type of what tells windows apart."""
+        if isinstance(self.alias, str) or self.on_type.name == "int":
+            return LONG
+        return DOUBLE if self.on_type.name == "decimal" else self.on_type
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        require_axis(self.on, self.alias, source, self.span, "window")
+        require_axis(self.on, self.names, source, self.span, "window")
+        if len(set(self.names)) < len(self.names):
+            raise fail("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span)
         if self.step <= 0 or self.length < self.step:
             raise fail(
                 "RQ105",
@@ -54,23 +82,37 @@ class Window(Operator):
                 self.span,
                 "a step above the length would lose the tuples in between" if self.step > 0 else None,
             )
+        whole = Affine(self.step, self.length).is_whole and self.length < 2**63
+        if self.bounds and self.gives.is_integral and not whole:
+            message = (
+                f"the bounds of windows on `{self.on}`, {self.on_type}, would be no whole numbers of 64 bits"
+            )
+            hint = "a whole length and step, or the number of the window: `as name`"
+            raise fail("RQ105", message, self.span, hint)
         return []
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         whole = source.universe.get(self.on, ANYTHING).integral
-        closed = regions.complement(self._up(regions.complement(source.closed), UNION, False, whole))
+        closed, *others = (self._closed(source.closed, name, whole) for name in self.names)
         present = {name: self._presence(name, source, closed, whole) for name in source.types}
         return Facts(
-            {**source.types, self.alias: LONG},
-            {**source.universe, self.alias: Domain(regions.defined(self.alias), True)},
-            {**present, self.alias: present[self.on]},
+            {**source.types, **dict.fromkeys(self.names, self.gives)},
+            {
+                **source.universe,
+                **{name: Domain(regions.defined(name), self.gives.is_integral) for name in self.names},
+            },
+            {**present, **dict.fromkeys(self.names, present[self.on])},
             # W3: what was said of the window's own attribute ends here, it leaves in canonical values (G27).
             {n: self._units(n, source, whole) for n in source.units if n != self.on},
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
-            regions.union(source.closed, closed),
+            regions.union(source.closed, closed, *others),
             source.lacking,
         )
+
+    def _closed(self, closed: Tree, name: str, whole: bool) -> Tree:
+        """The windows of which no tuple is open, told by one of their names: the inner image."""
+        return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))
 
     def _presence(self, name: str, source: Facts, closed: Tree, whole: bool) -> Tree:
         """As in `fold_presence`: a window that is closed stays as it was last."""
@@ -90,26 +132,47 @@ class Window(Operator):
     def _tells_apart(self, tree: Tree) -> bool:
         return self.on in regions.attributes(tree)
 
-    def _up(self, tree: Tree, operation: Operation, start: Tree, whole: bool) -> Tree:
+    def _up(
+        self, tree: Tree, operation: Operation, start: Tree, whole: bool, name: str | None = None
+    ) -> Tree:
         """The outer image: what holds of some tuple in a window's extent holds of the window (G25, D1).
 
-        `whole`: the attribute takes whole numbers only.
+        `whole`: the attribute takes whole numbers only. `name`: which name of the window tells so, the first
+        by default.
         """
         if not self._tells_apart(tree):
             return tree
-        return regions.reshape(tree, lambda box: self._image(box, whole), operation, start)
+        target = name or self.names[0]
+        return regions.reshape(tree, lambda box: self._image(box, whole, target), operation, start)
 
-    def _image(self, box: dict[str, Tree], whole: bool) -> Iterator[Box]:
+    def _image(self, box: dict[str, Tree], whole: bool, name: str) -> Iterator[Box]:
         rest = {name: members for name, members in box.items() if name != self.on}
         members = box.get(self.on, True)
         if members is True:
             yield rest
         else:
-            extents = Extents(self.length, self.step)
-            yield {**rest, self.alias: extents.image(members, self.alias, whole)}
+            numbers = Extents(self.length, self.step).image(members, name, whole)
+            yield {**rest, name: self._bounded(numbers, name)}
+
+    def _bounded(self, numbers: Tree, name: str) -> Tree:
+        """Numbers of windows as values of one of the window's names.
+
+        What lies between two bounds belongs to one of them, so that neighbouring windows make one range: to the
+        `begin` before, and to the `end` after.
+        """
+        if name not in self.bounds or not isinstance(numbers, regions.Steps):
+            return numbers
+        bound, is_end = self.bounds[name], name == self.names[-1]
+        cuts = [(max(bound(number - is_end), self._least), int(is_end)) for number, _ in numbers.cuts]
+        return regions.steps(name, numbers.undefined, cuts, numbers.pieces)
+
+    @property
+    def _least(self) -> float:
+        """The least value that a marker can name."""
+        return -inf if self.gives.first is None else self.gives.first
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        return taken(self.alias, inputs)
+        return taken(self.names, inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=(self.on,))
@@ -117,16 +180,16 @@ class Window(Operator):
     def reaction(
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
-        return windowed(kind, attribute, mentions, self.on, self.alias, (), "W5")
+        return windowed(kind, attribute, mentions, self.on, self.names, (), "W5")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            "every tuple", f"{self.on}; {self.alias} once its whole extent is closed", "stateless"
+            "every tuple", f"{self.on}; {', '.join(self.names)} once its whole extent is closed", "stateless"
         )
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        windows = (scheme - {self.on} | {self.alias} for scheme in promised[0] if self.on in scheme)
-        return promised[0] | frozenset(windows)
+        closing = [scheme - {self.on} for scheme in promised[0] if self.on in scheme]
+        return promised[0] | frozenset(rest | {name} for rest in closing for name in self.names)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         what = f"accents described by {self.on}, in the windows that they divide"
@@ -134,7 +197,8 @@ class Window(Operator):
 
     def parameters(self) -> dict[str, object]:
         shape = "tumbling" if self.step == self.length else f"every {self._axis(self.step)}, sliding"
-        return {"on": self.on, "as": self.alias, "length": self._axis(self.length), "shape": shape}
+        names = self.alias if isinstance(self.alias, str) else list(self.alias)
+        return {"on": self.on, "as": names, "length": self._axis(self.length), "shape": shape}
 
     def arguments(self) -> dict[str, str]:
         given = {"length": self.length, "step": self.step}
@@ -149,4 +213,5 @@ class Window(Operator):
     def code(self, inputs: tuple[str, ...]) -> str:
         lengths = [self.length] if self.length == self.step else [self.length, self.step]
         written = (str(v) if v.denominator == 1 else repr(str(v)) for v in lengths)
-        return f"e.window({inputs[0]}, {self.on!r}, {self.alias!r}, {', '.join(written)})"
+        bounds = f", bounds={str(self.gives)!r}" if self.bounds else ""
+        return f"e.window({inputs[0]}, {self.on!r}, {self.alias!r}, {', '.join(written)}{bounds})"

@@ -128,6 +128,28 @@ def test_a_trace_of_punctuation_shows_the_groups_that_pass() -> None:
     assert groups.releases == ("open groups in [wid < 2]",)
 
 
+def test_bounds_of_windows_are_described_and_closed_as_their_numbers_are() -> None:
+    """Adds move to an earlier window, Alters to a later one; what closes a window closes both bounds (W5, G25)."""
+    query = """
+    stream r(at: timestamp, v: double) from json "r";
+    windows := window[1 minute every 30 seconds on at as [begin, end]](r);
+    emit aggregate[avg by begin, end except at](windows) to json "out";
+    """
+    time = "2013-01-01T00:01:15Z"
+    add, alter, closed = traced(
+        query,
+        ("r", f"[[at >= {time}, +(p: double)]]"),
+        ("r", f"[[at >= {time}, alter(v, y -> y * 10)]]"),
+        ("r", f"[at < {time}]"),
+    )
+    assert add.outputs[0].says.adds == ('[[begin >= "2013-01-01T00:00:30Z", +(p: double)]]',)
+    assert alter.outputs[0].says.alters == ('[[begin >= "2013-01-01T00:01:30Z", alter(v, y -> y * 10)]]',)
+    assert set(closed.outputs[0].says.punctuations) == {
+        '[begin < "2013-01-01T00:00:30Z"]',
+        '[end <= "2013-01-01T00:01:00Z"]',
+    }
+
+
 UNION = """
 stream a(k: int, v: double) from json "a";
 stream b(k: int, v: double) from json "b";

@@ -98,7 +98,7 @@ RELATIONS = st.recursive(
         | make(syntax.CountWindow, COUNTS, st.just(()) | SCHEMES, NAMES, inner)
         | make(syntax.Session, MEASURES, NAMES, st.just(()) | SCHEMES, NAMES, inner)
         | make(syntax.Applied, st.sampled_from(["smooth", "größe"]), several(inner))
-        | make(syntax.Window, MEASURES, optional(MEASURES), NAMES, NAMES, inner)
+        | make(syntax.Window, MEASURES, optional(MEASURES), NAMES, NAMES | st.tuples(NAMES, NAMES), inner)
         | make(syntax.Aggregate, *FUNCTION_FORM, inner)
         | make(syntax.Aggregate, *CALL_FORM, inner)
     ),

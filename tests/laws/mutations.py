@@ -123,8 +123,8 @@ MUTATIONS = (
     Mutation(
         "1.3 a window closes once its whole extent is",
         "compiler/operators/window.py",
-        "        closed = regions.complement(self._up(regions.complement(source.closed), UNION, False, whole))",
-        "        closed = self._up(source.closed, UNION, False, whole)",
+        "        return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))",
+        "        return self._up(closed, UNION, False, whole, name)",
     ),
     Mutation(
         "G13 a closed cell has not lost its attributes",

@@ -82,7 +82,11 @@ def _window(op: Any, rows: Rows) -> Rows:
         value = Fraction(row[op.on])
         last = floor(value / op.step)
         starts = range(last - floor(op.length / op.step) - 1, last + 1)
-        out += [{**row, op.alias: w} for w in starts if w * op.step <= value < w * op.step + op.length]
+        for w in starts:
+            begin, end = w * op.step, w * op.step + op.length
+            if begin <= value < end:
+                names = (w,) if isinstance(op.alias, str) else (begin, end)
+                out.append({**row, **dict(zip(op.names, names, strict=True))})
     return out
 
 

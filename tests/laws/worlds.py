@@ -90,7 +90,8 @@ class _Growing:
                 return f"{a} {word} {rng.choice(['d', self.pick()])} on k", False
             case "window":
                 step = rng.choice(["", " every 2"])
-                return f"window[4{step} on ts as w{len(self.lines)}]({a})", keep and not step
+                name = rng.choice(["w{0}", "[w{0}, u{0}]"]).format(len(self.lines))
+                return f"window[4{step} on ts as {name}]({a})", keep and not step
             case "session":
                 per = rng.choice(["", " per k"])
                 return f"session[3 on ts{per} as w{len(self.lines)}]({a})", False

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import statistics
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
+from cedilla.runtime.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 
@@ -186,6 +190,60 @@ def test_windows_over_timestamps_and_heartbeats(spark: SparkSession, tmp_path: P
         {"$punctuation": "[minute < 2]"},
     ]
     assert [r["code"] for r in run.quarantine("r")] == ["RQ305"]
+
+
+def test_windows_are_named_by_their_bounds(spark: SparkSession, tmp_path: Path) -> None:
+    """On every kind of axis, sliding and tumbling, with values at the ends of their types."""
+    text = """
+    stream r(at: timestamp, n: long, i: int, x: double, v: double) from json "in" punctuated on at;
+    minutes := window[1 minute on at as [begin, end]](r);
+    sliding := window[100 every 50 on n as [n_begin, n_end]](minutes);
+    out := window[0.1 on x as [low, high]](window[10 on i as [i_begin, i_end]](sliding));
+    by_minute := aggregate[sum(v) as total by begin, end](minutes);
+    by_end := aggregate[sum(v) as total by end](minutes);
+    emit out to json "o";
+    emit by_minute to json "m";
+    emit by_end to json "e";
+    """
+    first = {"at": "2013-01-01T00:00:10Z", "n": 120, "i": -(2**31), "x": 0.35, "v": 1.0}
+    items: list[Item] = [
+        first,
+        {"at": "2013-01-01T00:01:10Z", "n": -20, "i": 2**31 - 1, "x": -0.35, "v": 2.0},
+        {"$accent": "[[at >= 2013-01-01T00:01:30Z, alter(v, y -> y * 10)]]"},
+        {"at": "2013-01-01T00:01:40Z", "n": 0, "i": 9, "x": 7.7, "v": 30.0},
+        {"at": "2013-01-01T00:02:10Z", "n": 99, "i": 10, "x": 0.0, "v": 20.0},
+        {"$punctuation": "[at < 2013-01-01T00:02:20Z]"},
+        {"at": "9999-12-31T23:59:59Z", "n": 7, "i": 0, "x": 2.5, "v": 70.0},
+    ]
+    run = Run(spark, tmp_path, text)
+    run.write("r", items)
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=1)
+    reference = Reference(compile_query(text).plan)
+    steps = [reference.step([("r", item) for item in part]) for part in (items, [{"$punctuation": "[]"}])]
+    expected = {
+        name: [item for step in steps for output in step for item in output[name].items()]
+        for name in ("out", "by_minute", "by_end")
+    }
+
+    def written(items: list[Item]) -> list[str]:
+        return sorted(re.sub(r"\.0+Z", "Z", json.dumps(item)) for item in items)
+
+    for name, told in expected.items():
+        assert written(run.output(name)) == written(told), name
+    window = {"begin": "2013-01-01T00:00:00.000000Z", "end": "2013-01-01T00:01:00.000000Z"}
+    numbers = {"i_begin": -(2**31) - 2, "i_end": -(2**31) + 8, "low": 0.3, "high": 0.4}
+    bounds = {**window, "n_begin": 100, "n_end": 200, **numbers}
+    assert {**first, "at": "2013-01-01T00:00:10.000000Z", **bounds} in run.output("out")
+    assert run.output("by_minute")[:5] == [
+        {**window, "total": 1.0},
+        {"begin": "2013-01-01T00:01:00.000000Z", "end": "2013-01-01T00:02:00.000000Z", "total": 5.0},
+        {"$punctuation": '[begin < "2013-01-01T00:02:00Z"]'},
+        {"$punctuation": '[end <= "2013-01-01T00:02:00Z"]'},
+        {"$accent": "[[alter(total, y -> y * 10)]]"},
+    ]
+    last = [row for row in run.output("by_end") if "total" in row and "end" not in row]
+    assert len(last) == 1, "there is no year 10000"
 
 
 def test_join_on_attributes_of_other_names_and_self_join(spark: SparkSession, tmp_path: Path) -> None:
