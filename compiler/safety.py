@@ -95,10 +95,12 @@ def promised(source: Source) -> Schemes:
 
 def safety(plan: Plan) -> Safety:
     """What each operator keeps and whether it stays bounded, if the sources keep their promises."""
-    return _analysed(plan, {source.name: promised(source) for source in plan.sources}, plan.start)
+    return analysed(plan, {source.name: promised(source) for source in plan.sources}, plan.start)
 
 
-def _analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Facts]) -> Safety:
+def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Facts]) -> Safety:
+    """What each operator keeps and whether it stays bounded, if each source promises some schemes; `facts`: those
+    of the streams' start."""
     schemes = dict(sources)
     bounds: list[Bound] = []
     for operator in plan.operators:
@@ -249,7 +251,7 @@ def _help(plan: Plan, bound: Bound) -> str | None:
 def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:
     alike = all(a.attributes == b.attributes for a, b in zip(plan.sources, sources, strict=True))
     facts = plan.start if alike else evolve(plan, sources=sources).start
-    found = _analysed(plan, {source.name: promised(source) for source in sources}, facts)
+    found = analysed(plan, {source.name: promised(source) for source in sources}, facts)
     now = next(b for b in found.of(bound.operator.name) if b.memory.what == bound.memory.what)
     return now.verdict == "bounded" and not now.waits
 

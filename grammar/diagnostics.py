@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import asdict, frozen
 
@@ -55,6 +55,13 @@ class DiagnosticError(Exception):
 def to_json(diagnostic: Diagnostic) -> dict[str, object]:
     """The diagnostic as plain JSON values; keys are the field names."""
     return {**asdict(diagnostic), "notes": list(diagnostic.notes)}
+
+
+def from_json(data: Mapping[str, Any]) -> Diagnostic:
+    """The diagnostic that `to_json` wrote."""
+    span = None if data["span"] is None else Span(**data["span"])
+    notes = tuple(data["notes"])
+    return Diagnostic(data["code"], data["severity"], data["message"], span, notes, data["help"])
 
 
 def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,7 @@ from cedilla.compiler.evolution import History, Presence
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Domain, Steps, Tree, Value
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
 from cedilla.runtime.announce import SinkState
 from cedilla.runtime.control import MANY, SourceState
 from cedilla.runtime.files import Files
@@ -42,7 +43,11 @@ class Progress:
 
 @frozen
 class Commit:
-    """All that the next epoch builds on."""
+    """All that the next epoch builds on, and what has been counted since the first.
+
+    `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
+    `time`: when it was committed.
+    """
 
     epoch: int = -1
     batch: int = -1
@@ -52,6 +57,9 @@ class Commit:
     held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
     segments: Mapping[str, tuple[Segment, ...]] = field(factory=dict[str, tuple[Segment, ...]])
     counters: Mapping[str, int] = field(factory=dict[str, int])
+    read: Mapping[str, int] = field(factory=dict[str, int])
+    written: Mapping[str, int] = field(factory=dict[str, int])
+    time: str | None = None
 
 
 class Checkpoint:
@@ -85,6 +93,8 @@ class Checkpoint:
                     )
                 ]
             )
+        streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
+        self._files.write(f"{self.path}/paths.json", json.dumps({"streams": streams}))
         records = [self._files.read(r.path) for r in self._files.list(f"{self.path}/commits")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
@@ -108,11 +118,21 @@ class Checkpoint:
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""
-        text = json.dumps(dump_commit(record, self._trees.during(record.epoch)))
+        text = json.dumps(dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch)))
         self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
         for old in self._files.list(f"{self.path}/commits")[:-_KEPT_COMMITS]:
             self._files.delete(old.path)
         self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))
+
+    def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:
+        """Keep what ends a run after an epoch, for whoever asks for the status."""
+        told = {"time": moment(), "epoch": epoch, "diagnostics": [to_json(each) for each in diagnostics]}
+        self._files.write(f"{self.path}/error.json", json.dumps(told))
+
+
+def moment(at: datetime | None = None) -> str:
+    """A moment, by default now, for people: in UTC, to the second."""
+    return f"{at or datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 # --- to and from JSON ------------------------------------------------------------------------------------
@@ -133,6 +153,9 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "held": {n: _dump_trees(held, trees, f"held {n}") for n, held in record.held.items()},
         "segments": {key: [asdict(s) for s in segments] for key, segments in record.segments.items()},
         "counters": dict(record.counters),
+        "read": dict(record.read),
+        "written": dict(record.written),
+        "time": record.time,
     }
 
 
@@ -148,6 +171,9 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         {n: _load_trees(held, bool, trees, f"held {n}") for n, held in data["held"].items()},
         {key: tuple(Segment(**s) for s in segments) for key, segments in data["segments"].items()},
         data["counters"],
+        data.get("read", {}),
+        data.get("written", {}),
+        data.get("time"),
     )
 
 

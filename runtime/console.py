@@ -58,9 +58,10 @@ class Console:
 
 
 def epoch_line(report: EpochReport) -> str:
-    """`epoch 7 · 12,000 tuples · 48,000/s · 2 accents in force`, then what there is else to tell."""
-    rate = report.tuples / report.seconds if report.seconds > 0 else 0.0
-    parts = [f"epoch {report.number}", _count(report.tuples, "tuple"), f"{rate:,.0f}/s"]
+    """`epoch 7 · 12,000 tuples in, 40 out · 0.3 s, 48,000/s · 2 accents in force`, then what there is else to tell."""
+    parts = [f"epoch {report.number}", _flow(report), _pace(report)]
+    if report.files_left:
+        parts.append(f"{_count(report.files_left, 'file')} left")
     if report.accents:
         parts.append(f"{_count(report.accents, 'accent')} read")
     parts.append(f"{_count(report.in_force, 'accent')} in force")
@@ -71,8 +72,29 @@ def epoch_line(report: EpochReport) -> str:
         parts.append(f"{sum(report.quarantined.values()):,} quarantined ({codes})")
     if report.held:
         parts.append(f"held: {'; '.join(report.held)}")
+    parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
     parts += report.notes
     return " · ".join(parts)
+
+
+def _flow(report: EpochReport) -> str:
+    out = f", {sum(report.written.values()):,} out" if report.written else ""
+    return f"{_count(report.tuples, 'tuple')} in{out}"
+
+
+_FEW = 100
+"""Tuples in an epoch that is spent on other things than them: how many a second says nothing."""
+
+
+def _pace(report: EpochReport) -> str:
+    """How long the epoch took, and the rate: of tuples, or where they are few, of epochs."""
+    if report.seconds <= 0:
+        return "0.0 s"
+    took = f"{report.seconds:.1f} s"
+    apart = report.apart or report.seconds
+    if report.tuples >= _FEW:
+        return f"{took}, {report.tuples / apart:,.0f}/s"
+    return took if apart > 1 else f"{took}, {1 / apart:.1f} epochs/s"
 
 
 def _count(number: int, noun: str) -> str:

@@ -17,13 +17,14 @@ from cedilla.compiler.affine import exact
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
+from cedilla.compiler.releases import Release, releases
 from cedilla.compiler.types import column
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime import intake
+from cedilla.runtime import in_force, intake
 from cedilla.runtime.advance import INFERRED, Advanced, Stop, add_inferred, advance
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
-from cedilla.runtime.control import SourceState, leaves
+from cedilla.runtime.control import SourceState
 from cedilla.runtime.encode import encoded
 from cedilla.runtime.epoch import Epoch, order
 from cedilla.runtime.files import Files
@@ -41,6 +42,7 @@ from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.tuning import Tuning
+from cedilla.runtime.waiting import rows_that_wait
 
 Function = Callable[[Epoch], DataFrame]
 Listed = Mapping[str, Sequence[InputFile]]
@@ -62,7 +64,9 @@ class Launched:
     the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
 
     record: Commit
+    after: Mapping[str, Facts]
     markers: Mapping[str, Markers]
+    written: Mapping[str, Future[int | None]]
     read: Mapping[str, Read]
     jobs: tuple[Future[object], ...]
     unused: frozenset[str]
@@ -94,6 +98,8 @@ class Executor:
     tuning: Tuning = field(init=False)
     _in_flight: list[Launched] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
+    _committed: float = field(init=False, default=0.0)
+    _releases: tuple[Release, ...] = field(init=False)
     _lately: ExitStack = field(init=False, factory=ExitStack)
     """What the last epoch that was completed has in memory."""
 
@@ -124,6 +130,7 @@ class Executor:
         beating = {source.name for source in self.plan.sources if source.heartbeat}
         self.looks = Looks(self.spark, self.jobs, self.files, counted | beating)
         self.tuning = Tuning(self.spark, self.conf)
+        self._releases = releases(self.plan)
 
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
@@ -235,7 +242,9 @@ class Executor:
             return
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
-            self._in_flight.append(self._launched(parts, advanced, progress, stopped, started, cached))
+            launched = self._launched(parts, advanced, progress, stopped, started, cached)
+            left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
+            self._in_flight.append(evolve(launched, report=evolve(launched.report, files_left=left)))
 
     def _looked(self, slices: Mapping[str, Slice], *, exactly: bool) -> tuple[dict[str, Slice], Advanced]:
         """What is left of an epoch's slices, and what their markers do."""
@@ -314,9 +323,10 @@ class Executor:
             sum(part.length for part in parts.values()),
         )
         begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
+        written: dict[str, Future[int | None]] = {}
         for emit in self.plan.emits:
             output = self._output(emit, epoch, during, begun[emit.name][0])
-            self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
+            written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
         held, after = waiting_drops(epoch, during)
         announced = {
             e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
@@ -333,12 +343,14 @@ class Executor:
         )
         return Launched(
             record,
+            after,
             {name: markers for name, (_, markers) in announced.items()},
+            written,
             read,
             self.jobs.take(),
             self.state.unused(base.segments),
             stops,
-            _report(record, read, advanced, left_out(self.plan, before, after)),
+            _report(self.plan, record, read, advanced, left_out(self.plan, before, after)),
             started,
             cached.pop_all(),
         )
@@ -351,10 +363,14 @@ class Executor:
             self.sinks[name].stage_markers(number, markers)
         quarantined = self._quarantine(number, launched.read)
         segments = self.state.measured(launched.record.segments)
+        read = {name: part.tally.kept for name, part in launched.read.items()}
+        written = {name: rows for name, job in launched.written.items() if (rows := job.result()) is not None}
         record = evolve(
             launched.record,
             segments=segments,
             counters=dict(Counter(self.last.counters) + quarantined),
+            read=_summed(self.last.read, read),
+            written=_summed(self.last.written, written),
         )
         self.checkpoint.commit(record)
         self._publish(number)
@@ -364,9 +380,18 @@ class Executor:
         # The epoch after it may read what it has in memory.
         self._lately.close()
         self._lately = launched.cached
-        seconds = time.monotonic() - launched.started
-        tuples = sum(part.tally.kept for part in launched.read.values())
-        self.on_report(evolve(launched.report, tuples=tuples, seconds=seconds, quarantined=dict(quarantined)))
+        now, before = time.monotonic(), self._committed
+        self._committed = now
+        report = evolve(
+            launched.report,
+            tuples=sum(read.values()),
+            seconds=now - launched.started,
+            apart=now - max(launched.started, before),
+            quarantined=dict(quarantined),
+            written=written,
+            waiting=rows_that_wait(self._releases, segments, launched.after, number),
+        )
+        self.on_report(report)
         self._refuse(launched.stops)
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> tuple[str, ...]:
@@ -447,12 +472,17 @@ class Executor:
         return [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
 
 
+def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Counts so far by name, with those of an epoch; one of nothing is 0."""
+    return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}
+
+
 def _failed(code: str, message: str, hint: str) -> DiagnosticError:
     return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
 
 
 def _report(
-    record: Commit, read: Mapping[str, Read], advanced: Advanced, notes: tuple[str, ...]
+    plan: Plan, record: Commit, read: Mapping[str, Read], advanced: Advanced, notes: tuple[str, ...]
 ) -> EpochReport:
     """What an epoch has to tell when it is launched."""
     return EpochReport(
@@ -462,12 +492,7 @@ def _report(
         files=sum(len(part.part.files) for part in read.values()),
         accents=advanced.accents,
         punctuations=advanced.punctuations,
-        in_force=sum(
-            not function.is_identity
-            for state in record.sources.values()
-            for tree in state.original.values()
-            for function in leaves(tree)
-        ),
+        in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
         held=tuple(
             f"-({attribute}) in {node}: state still has it"
             for node, attributes in record.held.items()

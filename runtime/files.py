@@ -37,6 +37,10 @@ class Files:
     def exists(self, path: str) -> bool:
         return bool(self._system(path).exists(self._path(path)))
 
+    def absolute(self, path: str) -> str:
+        """The same place as a URI that does not depend on the current directory."""
+        return str(self._system(path).makeQualified(self._path(path)).toString())
+
     def list(self, path: str) -> list[FoundFile]:
         """The visible files of a folder (or the file itself), by name; nothing where there is none."""
         if not self.exists(path):

@@ -117,6 +117,9 @@ def start(
     )
     try:
         _drive(session, plan, executor, options)
+    except DiagnosticError as error:
+        checkpoint.note_failure(error.diagnostics, executor.last.epoch)
+        raise
     finally:
         executor.close()
 

@@ -36,13 +36,24 @@ Bounds = Mapping[str, tuple[int, int]]
 class Segment:
     """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes.
 
-    `bounds`: attribute -> the least and the greatest of its values, where that is known.
+    `bounds`: attribute -> the least and the greatest of its values, where that is known. `rows`: how many, `None` in
+    records of old.
     """
 
     path: str
     schema: str
     length: int = 0
     bounds: Bounds = field(factory=dict[str, tuple[int, int]])
+    rows: int | None = None
+
+    def is_of(self, epoch: int) -> bool:
+        """Whether an epoch wrote it."""
+        return f"/epoch={epoch:012d}-" in self.path
+
+    def lies_in(self, region: Tree) -> bool:
+        """Whether all its rows lie in a region, as far as bounds tell."""
+        is_small = isinstance(region, Steps) and len(region.points) <= _MANY_POINTS
+        return is_small and _lies_in(self.bounds, region)
 
 
 Segments = Mapping[str, tuple[Segment, ...]]
@@ -50,9 +61,10 @@ Segments = Mapping[str, tuple[Segment, ...]]
 
 @frozen
 class _Written:
-    """Of the files of a segment: their bytes, 0 where they have no rows, and bounds of all of them."""
+    """Of the files of a segment: their bytes, 0 where they have no rows, how many these are, and bounds of all."""
 
     length: int
+    rows: int
     bounds: Bounds = field(factory=dict[str, tuple[int, int]])
 
 
@@ -113,9 +125,7 @@ class StateStore:
 
     def _forget(self, key: str) -> None:
         region = self._purged.get(key, False)
-        if not isinstance(region, Steps) or len(region.points) > _MANY_POINTS:
-            return
-        left = tuple(s for s in self.segments.pop(key, ()) if not _lies_in(s.bounds, region))
+        left = tuple(s for s in self.segments.pop(key, ()) if not s.lies_in(region))
         if left:
             self.segments[key] = left
 
@@ -161,7 +171,7 @@ class StateStore:
             length = sum(file.length for file in self._files.list(path))
             counts = json.loads(seen.get["counts"])
             # Spark writes a file even if it has nothing to write.
-            return _Written(length if counts["rows"] else 0, _bounds(counts))
+            return _Written(length if counts["rows"] else 0, counts["rows"], _bounds(counts))
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
@@ -198,7 +208,7 @@ class StateStore:
             if write is None:
                 yield self._known.get(segment.path, segment)
             elif (written := write.result()).length:
-                yield evolve(segment, length=written.length, bounds=written.bounds)
+                yield evolve(segment, length=written.length, bounds=written.bounds, rows=written.rows)
 
         return {
             key: tuple(measured for segment in found for measured in measure(segment))

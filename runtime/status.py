@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, evolve, frozen
 
 from cedilla.compiler import patterns, regions
-from cedilla.compiler.evolution import ABSENT, NO_FEEDER, PRESENT, Facts, History
+from cedilla.compiler.evolution import NO_FEEDER, Facts, History
 from cedilla.compiler.markers import Alter
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.releases import releases
 from cedilla.compiler.types import Type
+from cedilla.grammar.diagnostics import render
 from cedilla.runtime.announce import simple_boxes
 from cedilla.runtime.canonical import possible
-from cedilla.runtime.checkpoint import Commit
-from cedilla.runtime.checkpoint_folder import local_path, read_checkpoint
+from cedilla.runtime.checkpoint import Commit, moment
+from cedilla.runtime.checkpoint_folder import read_checkpoint
 from cedilla.runtime.control import leaves
+from cedilla.runtime.in_force import in_force, of_source
+from cedilla.runtime.inventory import Failure, Stored, backlog, failure, quarantined, stored
+from cedilla.runtime.waiting import Waiting, rows_that_wait
 
 _SHOWN = 8
 """So many parts of a region are shown; of the rest, their number."""
@@ -40,15 +44,6 @@ class Stream:
 
 
 @frozen
-class Stored:
-    """A state of an operator."""
-
-    name: str
-    segments: int
-    bytes: int
-
-
-@frozen
 class Status:
     """A checkpoint. `epoch` is `None` before the first commit."""
 
@@ -60,9 +55,15 @@ class Status:
     sources: tuple[Stream, ...] = ()
     outputs: tuple[Stream, ...] = ()
     waiting: tuple[str, ...] = ()
+    rows_waiting: tuple[Waiting, ...] = ()
     state: tuple[Stored, ...] = ()
     counters: Mapping[str, int] = {}
     quarantine: Mapping[str, Mapping[str, int]] = {}
+    committed: str | None = None
+    read: Mapping[str, int] = {}
+    written: Mapping[str, int] = {}
+    backlog: Mapping[str, int] = {}
+    error: Failure | None = None
 
 
 def read_status(path: str) -> Status:
@@ -72,23 +73,31 @@ def read_status(path: str) -> Status:
     not local.
     """
     folder = read_checkpoint(path, "status")
-    plan, commit = folder.stored.plan, folder.commit
-    described = tuple(plan.describe())
+    root, plan, commit = folder.root, folder.stored.plan, folder.commit
+    seen = Status(
+        path,
+        tuple(plan.describe()),
+        quarantine=quarantined(root),
+        backlog=backlog(root, commit),
+        error=failure(root),
+    )
     if commit is None:
-        return Status(path, described, quarantine=_quarantined(folder.root))
+        return seen
     facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.held)
-    return Status(
-        path=path,
-        query=described,
+    return evolve(
+        seen,
         epoch=commit.epoch,
         batch=commit.batch,
         files={name: progress.files for name, progress in commit.progress.items()},
         sources=tuple(_source(source, commit) for source in plan.sources),
         outputs=tuple(_output(emit, plan, commit, facts) for emit in plan.emits),
         waiting=(*_held(commit, facts), *_waiting(plan, facts)),
-        state=tuple(_stored(commit)),
+        state=tuple(stored(commit)),
+        rows_waiting=rows_that_wait(releases(plan), commit.segments, facts, commit.epoch),
         counters=dict(commit.counters),
-        quarantine=_quarantined(folder.root),
+        committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
+        read=dict(commit.read),
+        written=dict(commit.written),
     )
 
 
@@ -100,19 +109,20 @@ def status_json(status: Status) -> dict[str, Any]:
 def status_text(status: Status) -> str:
     """The status for people."""
     if status.epoch is None:
-        return f"{status.path}: nothing is committed yet"
-    head = f"{status.path}: epoch {status.epoch}, batch {status.batch}"
-    read = ", ".join(f"{count} of {name}" for name, count in status.files.items())
-    lines = [head + (f" (files read of the batch: {read})" if read else "")]
+        head = [f"{status.path}: nothing is committed yet"]
+        return "\n".join([*head, *_block("to be read", _left(status)), *_error(status)])
+    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, committed at {status.committed}"]
+    lines += _error(status)
+    lines += _block("to be read", _left(status))
     for stream in status.sources:
-        lines += _block(f"source {stream.name}", _told(stream))
+        lines += _block(f"source {stream.name}", [*_counted(status.read, stream, "read"), *_told(stream)])
     for stream in status.outputs:
-        lines += _block(f"output {stream.name}", _told(stream))
-    lines += _block("waiting", status.waiting or ("nothing",))
-    sizes = [
-        f"{s.name}: {s.bytes:,} bytes in {s.segments} segment{'s' * (s.segments != 1)}" for s in status.state
-    ]
-    lines += _block("state", sizes or ("empty",))
+        lines += _block(
+            f"output {stream.name}", [*_counted(status.written, stream, "written"), *_told(stream)]
+        )
+    waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
+    lines += _block("waiting", waiting or ("nothing",))
+    lines += _block("state", list(map(_size, status.state)) or ("empty",))
     codes = [
         f"{source}: " + ", ".join(f"{code} {count:,}" for code, count in sorted(counts.items()))
         for source, counts in status.quarantine.items()
@@ -120,6 +130,31 @@ def status_text(status: Status) -> str:
     lines += _block("rejected", [f"{code}: {count:,}" for code, count in sorted(status.counters.items())])
     lines += _block("in quarantine", codes)
     return "\n".join(lines)
+
+
+def _left(status: Status) -> list[str]:
+    return [f"{name}: {_counts(files, 'file')}" for name, files in status.backlog.items()]
+
+
+def _error(status: Status) -> list[str]:
+    """What ended the last run that ended so; whether the query has gone on since."""
+    if status.error is None:
+        return []
+    since = "" if status.epoch is None or status.epoch <= status.error.epoch else ", and went on since"
+    return _block(f"stopped at {status.error.time}{since}", render(status.error.diagnostics, {}).splitlines())
+
+
+def _counted(counts: Mapping[str, int], stream: Stream, verb: str) -> list[str]:
+    return [f"{_counts(counts[stream.name], 'tuple')} {verb}"] if stream.name in counts else []
+
+
+def _size(state: Stored) -> str:
+    rows = "" if state.rows is None else f"{_counts(state.rows, 'row')}, "
+    return f"{state.name}: {rows}{state.bytes:,} bytes in {_counts(state.segments, 'segment')}"
+
+
+def _counts(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _told(stream: Stream) -> list[str]:
@@ -136,46 +171,22 @@ def _block(title: str, lines: Any) -> list[str]:
 
 def _source(source: Source, commit: Commit) -> Stream:
     state = commit.sources[source.name]
-    facts = state.facts()
-    scale = {n: regions.map_leaves(tree, lambda history: history[-1]) for n, tree in state.units.items()}
-    start = source.facts(frozenset()).present
-    return Stream(
-        source.name, tuple(_accents(facts, start, facts.present, scale)), _closed(state.closed, facts)
-    )
+    facts, accents = of_source(source, state)
+    return Stream(source.name, tuple(_accents(accents, facts)), _closed(state.closed, facts))
 
 
 def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:
     sink = commit.sinks[emit.name]
     now = evolve(facts[emit.relation], closed=sink.closed)
-    start = plan.start[emit.relation].present
-    return Stream(emit.name, tuple(_accents(now, start, sink.present, sink.scale)), _closed(sink.closed, now))
+    accents = in_force(now, plan.start[emit.relation].present, sink.present, sink.scale)
+    return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now))
 
 
-def _accents(
-    facts: Facts, start: Mapping[str, Tree], present: Mapping[str, Tree], scale: Mapping[str, Tree]
-) -> Iterator[str]:
-    """What is in force, where tuples may still come: attributes that came and went, and units."""
-    for name, tree in present.items():
-        before = start.get(name, ABSENT)
-        came = regions.difference(_there(tree, PRESENT), regions.map_leaves(before, _may_have))
-        if (where := _where(came, facts)) is not None:
-            yield f"+({name}: {facts.types[name]}) {where}"
-        gone = regions.difference(regions.map_leaves(before, _may_have), regions.map_leaves(tree, _may_have))
-        if (where := _where(gone, facts)) is not None:
-            yield f"-({name}) {where}"
-    for name, tree in scale.items():
-        for function in leaves(tree):
-            cell = regions.map_leaves(tree, lambda leaf, f=function: leaf == f)
-            if not function.is_identity and (where := _where(cell, facts)) is not None:
-                yield f"{Alter(name, function)} {where}"
-
-
-def _there(tree: Tree, wanted: object) -> Tree:
-    return regions.map_leaves(tree, lambda leaf: leaf is wanted)
-
-
-def _may_have(leaf: object) -> bool:
-    return leaf is not ABSENT
+def _accents(found: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
+    """What is in force, where tuples may still come."""
+    for change, region in found:
+        if (where := _where(region, facts)) is not None:
+            yield f"{change} {where}"
 
 
 def _where(region: Tree, facts: Facts) -> str | None:
@@ -301,26 +312,5 @@ def _waiting_drops(
         yield f"-({attribute}) of {name} at {operator.name}, {told}: waits for {' and '.join(lagging)}"
 
 
-# --- files -----------------------------------------------------------------------------------------------
-
-
-def _stored(commit: Commit) -> Iterator[Stored]:
-    for name, segments in commit.segments.items():
-        folders = [local_path(segment.path) for segment in segments]
-        size = sum(
-            file.stat().st_size for f in folders if f is not None for file in f.rglob("*") if file.is_file()
-        )
-        yield Stored(name, len(segments), size)
-
-
-def _quarantined(root: Path) -> dict[str, dict[str, int]]:
-    """Source -> code -> lines set aside."""
-    found: dict[str, dict[str, int]] = {}
-    for folder in sorted((root / "quarantine").glob("*")):
-        counts: Counter[str] = Counter()
-        for file in folder.glob("*.jsonl"):
-            with file.open(encoding="utf-8") as lines:
-                counts.update(json.loads(line)["code"] for line in lines)
-        if counts:
-            found[folder.name] = dict(counts)
-    return found
+def _modified(path: Path) -> str:
+    return moment(datetime.fromtimestamp(path.stat().st_mtime, UTC))

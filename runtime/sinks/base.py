@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
 
 from cedilla.runtime.announce import Markers
 from cedilla.runtime.files import Files, FoundFile, name_of
@@ -25,8 +26,11 @@ class Sink(ABC):
     """Takes the epochs of an emit: the tuples first, then the markers, then word that the epoch is committed."""
 
     @abstractmethod
-    def stage(self, number: int, tuples: DataFrame | None) -> None:
-        """Take an epoch's tuples, `None` if there are none. An epoch that did not commit comes again."""
+    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+        """Take an epoch's tuples, `None` if there are none; how many they are, where that is known.
+
+        An epoch that did not commit comes again.
+        """
 
     @abstractmethod
     def stage_markers(self, number: int, markers: Markers) -> None:
@@ -71,18 +75,20 @@ class FolderSink(Sink):
     def _staged(self, number: int) -> str:
         return f"{self._path}/{_STAGING}/{epoch_name(number)}"
 
-    def stage(self, number: int, tuples: DataFrame | None) -> None:
-        """Write an epoch's tuples aside, over the leftovers of a run that did not commit."""
+    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+        """Write an epoch's tuples aside, over the leftovers of a run that did not commit; the job counts them."""
         staged = self._staged(number)
         self._files.delete(staged)
         if tuples is None:
-            return
+            return 0
         aside = f"{staged}/_tuples"
-        self.write(tuples, aside)
+        seen = Observation()
+        self.write(tuples.observe(seen, F.count(F.lit(1)).alias("rows")), aside)
         written = [file for file in self._files.list(aside) if self.holds_rows(file)]
         for index, file in enumerate(written):
             self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
         self._files.delete(aside if written else staged)
+        return int(seen.get["rows"])
 
     def stage_markers(self, number: int, markers: Markers) -> None:
         """Write an epoch's markers aside, beside its tuples."""

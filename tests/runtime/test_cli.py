@@ -261,7 +261,14 @@ def test_output_survives_a_terminal_without_unicode() -> None:
 
 def test_line_of_an_epoch() -> None:
     quiet = EpochReport(number=1, tuples=1, seconds=0.5)
-    assert epoch_line(quiet) == "epoch 1 · 1 tuple · 2/s · 0 accents in force"
+    assert epoch_line(quiet) == "epoch 1 · 1 tuple in · 0.5 s, 2.0 epochs/s · 0 accents in force"
+    # Two in flight: each takes half a second, and one is done every quarter.
+    quick = EpochReport(number=2, tuples=0, seconds=0.5, apart=0.25, written={"a": 0, "b": 2}, files_left=3)
+    assert epoch_line(quick) == (
+        "epoch 2 · 0 tuples in, 2 out · 0.5 s, 4.0 epochs/s · 3 files left · 0 accents in force"
+    )
+    slow = EpochReport(number=3, tuples=9, seconds=12.0)
+    assert epoch_line(slow) == "epoch 3 · 9 tuples in · 12.0 s · 0 accents in force"
     report = EpochReport(
         number=12,
         tuples=26115,
@@ -273,7 +280,7 @@ def test_line_of_an_epoch() -> None:
         held=("-(gust) at daily: state has it", "alter(t) at average: s = 3"),
     )
     assert epoch_line(report) == (
-        "epoch 12 · 26,115 tuples · 52,230/s · 1 accent read · 2 accents in force · 3 punctuations · "
+        "epoch 12 · 26,115 tuples in · 0.5 s, 52,230/s · 1 accent read · 2 accents in force · 3 punctuations · "
         "1,002 quarantined (RQ301: 1,000, RQ305: 2) · "
         "held: -(gust) at daily: state has it; alter(t) at average: s = 3"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 from cedilla.compiler import Plan, compile_query, regions
 from cedilla.compiler.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
+from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.announce import SinkState, announce
 from cedilla.runtime.checkpoint import Commit, Progress, dump_commit
 from cedilla.runtime.cli import main
@@ -82,7 +84,11 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         tmp_path / "ck",
         compile_query(QUERY).plan,
         {"sensors": markers},
-        segments={"average": (Segment(state.as_uri(), ""), Segment(str(tmp_path / "gone"), ""))},
+        segments={
+            "average": (Segment(state.as_uri(), "", rows=4), Segment(str(tmp_path / "gone"), "", rows=1))
+        },
+        read={"sensors": 1200},
+        written={"average": 1},
         counters={"RQ301": 2, "RQ305": 1},
         held={"average": {"t": regions.interval("wid", None, (9, 0)), "$open": True}},
     )
@@ -91,19 +97,22 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
     assert (
         result.stdout
         == f"""\
-{path}: epoch 7, batch 2 (files read of the batch: 3 of sensors)
+{path}: epoch 7, batch 2, committed at {_modified(path)}
 source sensors
+  1,200 tuples read
   +(p: double) where s = 1
   alter(t, y -> y * 2) where s in {{1, 2}}
   closed: ts < 20
 output average
+  1 tuple written
   +(p: double) everywhere
   closed: wid < 2
 waiting
+  up to 5 groups of `average` wait for a punctuation on `wid`
   -(t) at average, where wid < 9: its state still has the attribute
   alter(t, y -> y * 2) at average, where s in {{1, 2}}: waits for windows where s = 3
 state
-  average: 5 bytes in 2 segments
+  average: 5 rows, 5 bytes in 2 segments
 rejected
   RQ301: 2
   RQ305: 1
@@ -111,6 +120,74 @@ in quarantine
   sensors: RQ301 2, RQ305 1
 """
     )
+
+
+def _modified(checkpoint: Path) -> str:
+    """When the last record was written, which had no time in it of old."""
+    changed = (checkpoint / "commits" / "000000000007.json").stat().st_mtime
+    return f"{datetime.fromtimestamp(changed, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def test_a_record_of_old_says_what_it_can(tmp_path: Path) -> None:
+    """Before rows were counted: no counts, no time, no folders of the sources."""
+    path = write(
+        tmp_path / "ck", compile_query(QUERY).plan, {}, segments={"average": (Segment("gone", "", 9),)}
+    )
+    last = path / "commits" / "000000000007.json"
+    record = json.loads(last.read_text())
+    del record["read"], record["written"], record["segments"]["average"][0]["rows"]
+    last.write_text(json.dumps(record))
+    assert (
+        call(str(path)).stdout
+        == f"""\
+{path}: epoch 7, batch 2, committed at {_modified(path)}
+source sensors
+  as at its start
+output average
+  as at its start
+waiting
+  groups of `average` wait for a punctuation on `wid`; none has come on `ts` of `sensors`
+state
+  average: 0 bytes in 1 segment
+"""
+    )
+
+
+def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
+    """Of six files one was read, one waits in the batch that a marker ended, and three are new; `_` is hidden."""
+    folder = tmp_path / "in put"
+    folder.mkdir()
+    for name in ("1", "2", "3", "4", "5", "_6"):
+        (folder / name).write_text("{}")
+    uris = [(folder / name).as_uri() for name in ("1", "2")]
+    path = write(
+        tmp_path / "ck", compile_query(QUERY).plan, {}, batch=2, progress={"sensors": Progress(1, 3)}
+    )
+    (path / "paths.json").write_text(
+        json.dumps({"streams": {"sensors": folder.as_uri(), "far": "s3a://x/y"}})
+    )
+    batch = {"batch": 2, "files": {"sensors": [[uri, uri, 2] for uri in uris]}}
+    (path / "batch.json").write_text(json.dumps(batch))
+    (path / "spark" / "sources" / "0").mkdir(parents=True)
+    for number, uri in enumerate(uris):
+        entry = json.dumps({"path": uri, "timestamp": 1, "batchId": number})
+        (path / "spark" / "sources" / "0" / str(number)).write_text(f"v1\n{entry}")
+    found = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
+    error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(found)]}
+    (path / "error.json").write_text(json.dumps(error))
+    lines = call(str(path)).stdout.splitlines()
+    assert lines[1:6] == [
+        "stopped at 2026-01-01 00:00:00 UTC",
+        "  error[RQ203]: the function does not increase",
+        "   = note: 2:4: [[alter(...)]]",
+        "to be read",
+        "  sensors: 4 files",
+    ]
+    (path / "error.json").write_text(json.dumps({**error, "epoch": 5}))
+    assert call(str(path)).stdout.splitlines()[1] == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
+    answer = json.loads(call(str(path), "--format", "json").stdout)
+    assert answer["backlog"] == {"sensors": 4}
+    assert answer["error"]["diagnostics"] == [to_json(found)]
 
 
 def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> None:
