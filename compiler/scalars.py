@@ -282,7 +282,9 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
     for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
         if not _fits(kind, argument, type_, node):
             found = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
-            raise _wrong("RQ103", f"{function.name} requires {_WORDS[kind]}, found {found}", argument.span)
+            message = f"{function.name} requires {_WORDS[kind]}, found {found}"
+            help = "`string(x)` is the text of a value" if function.name == "concat" else None
+            raise _wrong("RQ103", message, argument.span, help)
     chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
     same = common(chosen, function.name) if chosen else None
     match function.gives:

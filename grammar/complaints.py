@@ -49,10 +49,10 @@ _GROUPS = (
     ("a constant", {"NAME", "MOMENT", *_CONSTANT}),
     ("a constant", _CONSTANT),
     ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "EMIT"}),
-    ("a comparison", {"EQUAL", "COMPARATOR", "IN", "NOT"}),
+    ("a comparison", {"EQUAL", "COMPARATOR", "IN", "BETWEEN", "IS", "NOT"}),
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
-    ("an operator", {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
-    ("an operator", {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}),
+    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
+    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
     ("a condition", {"NAME", "ALTER"}),
 )
 """Sets of tokens that have one name for people, the larger before those they contain."""
@@ -83,7 +83,7 @@ _CHARACTERS = {
     "”": "strings are written in straight quotes",
     "`": "strings are written in double or single quotes",
     "&": "conjunction is written `and`",
-    "|": "disjunction is written `or`; `concat(a, b)` joins strings",
+    "|": "disjunction is written `or`; `a || b` joins strings",
     "!": "negation is written `not`",
 }
 

@@ -35,8 +35,6 @@ _CLAUSES = {
 """What other languages write behind a relation."""
 
 _TESTS = {
-    "is": "`isnull(x)` and `isnotnull(x)` tell whether a value is undefined",
-    "between": "a range is written `x in [1, 10]`",
     "like": "`like(x, 'a%')` compares with a pattern",
     "rlike": "`rlike(x, '[a-z]+')` compares with a regular expression",
     "div": "`floor(a / b)` divides whole numbers",
@@ -297,9 +295,11 @@ def foreign_spelling(slip: Slip) -> Diagnostic | None:
 
 
 def chained_comparison(slip: Slip) -> Diagnostic | None:
-    """`a < b < c`."""
+    """`a < b < c`, `a < b || c < d`."""
     if slip.found.type not in ("EQUAL", "COMPARATOR") or not {"AND", "OR"} <= slip.accepts:
         return None
+    if any(token.type == "CONCAT" for token in slip.before):
+        return slip.unexpected("`||` joins strings; disjunction is written `or`")
     return slip.unexpected("comparisons are joined by `and`: `1 < t and t < 5`")
 
 

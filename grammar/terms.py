@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from attrs import evolve
 from lark import Token, Transformer
 from lark.tree import Meta
 
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+
+
+def _constant(expression: Expression) -> syntax.Literal | None:
+    """A constant with its sign."""
+    match expression:
+        case syntax.Literal():
+            return expression
+        case syntax.Unary("-", syntax.Literal(int() | Fraction() as value, text)) if not isinstance(
+            value, bool
+        ):
+            return syntax.Literal(-value, f"-{text}", span=expression.span)
+        case _:
+            return None
 
 
 @per_rule
@@ -95,6 +109,37 @@ class TermBuilder(Transformer[Token, Any]):
         self, meta: Meta, operand: Expression, domain: syntax.SetPattern | syntax.RangePattern
     ) -> syntax.InSet | syntax.InRange:
         return self.inside(meta, operand, domain, negated=True)
+
+    def between(
+        self, meta: Meta, operand: Expression, low: Expression, high: Expression
+    ) -> syntax.InRange | syntax.Binary:
+        """`x in [low, high]`, or two comparisons where a bound is computed."""
+        bounds = _constant(low), _constant(high)
+        if bounds[0] is not None and bounds[1] is not None:
+            pattern = syntax.RangePattern(*bounds, True, True, span=self._span(meta))
+            self._check_bounds(pattern, bounds[0], bounds[1])
+            return syntax.InRange(operand, pattern, span=self._span(meta))
+        above = syntax.Binary(">=", operand, low, span=self._span(meta))
+        below = syntax.Binary("<=", operand, high, span=self._span(meta))
+        return syntax.Binary("and", above, below, span=self._span(meta))
+
+    def not_between(self, meta: Meta, operand: Expression, low: Expression, high: Expression) -> Expression:
+        inside = self.between(meta, operand, low, high)
+        if isinstance(inside, syntax.InRange):
+            return evolve(inside, negated=True)
+        return syntax.Unary("not", inside, span=self._span(meta))
+
+    def undefined(self, meta: Meta, operand: Expression) -> syntax.Scalar:
+        return syntax.Scalar("isnull", (operand,), span=self._span(meta))
+
+    def is_defined(self, meta: Meta, operand: Expression) -> syntax.Scalar:
+        return syntax.Scalar("isnotnull", (operand,), span=self._span(meta))
+
+    def concatenation(self, meta: Meta, left: Expression, sign: Token, right: Expression) -> syntax.Scalar:
+        """`a || b || c` as one `concat(a, b, c)`."""
+        # What is written `concat(a, b) || c` is the same.
+        first = left.arguments if isinstance(left, syntax.Scalar) and left.name == "concat" else (left,)
+        return syntax.Scalar("concat", (*first, right), span=self._span(meta))
 
     def attribute(self, meta: Meta, first: Token, second: Token | None) -> syntax.Attribute:
         if second is None:
