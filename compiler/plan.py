@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import patterns, regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import LATENT, PRESENT, Facts
 from cedilla.compiler.operators import Operator, Reaction, User
 from cedilla.compiler.operators.base import Held, Kind
@@ -121,9 +122,31 @@ class Plan:
         return {operator.name: operator for operator in self.operators}
 
     @cached_property
-    def ordered(self) -> bool:
-        """Whether some operator depends on the order in which tuples arrive."""
-        return any(operator.reads_order for operator in self.operators)
+    def arrivals(self) -> dict[str, Arrival]:
+        """The order of every source and operator."""
+        found = {source.name: Arrival(Order.ARRIVAL, source.table) for source in self.sources}
+        for operator in self.operators:
+            inputs = tuple(found[name] for name in operator.inputs)
+            found[operator.name] = Arrival.of(operator.order(inputs), inputs)
+        return found
+
+    @cached_property
+    def placed(self) -> frozenset[str]:
+        """The relations whose tuples have places that some operator looks at."""
+        read: set[str] = set()
+        for operator in reversed(self.operators):
+            if operator.reads_order or operator.name in read:
+                read.update(name for side, name in enumerate(operator.inputs) if self._leads(operator, side))
+        return frozenset(read)
+
+    def _leads(self, operator: Operator, side: int) -> bool:
+        inputs = tuple(self.arrivals[name] for name in operator.inputs)
+        return side == operator.leading(inputs) and inputs[side].order is not Order.NONE
+
+    def takes_places(self, operator: Operator, side: int) -> bool:
+        """Whether an operator looks at the places of an input's tuples, or passes them on to one that does."""
+        read = operator.reads_order or operator.name in self.placed
+        return read and self._leads(operator, side)
 
     @cached_property
     def shared(self) -> frozenset[str]:

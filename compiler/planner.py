@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import field, frozen, mutable
 
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.conditions import doubts_of_domain
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import (
@@ -72,6 +73,7 @@ class _Planner:
     declared: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
     nodes: dict[str, str] = field(factory=dict[str, str])  # a name in the query -> its node
     facts: dict[str, Facts] = field(factory=dict[str, Facts])
+    arrivals: dict[str, Arrival] = field(factory=dict[str, Arrival])
     sources: list[Source] = field(factory=list[Source])
     operators: list[Operator] = field(factory=list[Operator])
     emits: list[Emit] = field(factory=list[Emit])
@@ -150,6 +152,7 @@ class _Planner:
         )
         self.sources.append(source)
         self.facts[source.name] = source.facts(frozenset())
+        self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
         self.nodes[node.name] = node.name
         self.broken.discard(node.name)
 
@@ -226,7 +229,9 @@ class _Planner:
                 return lambda n, i: Distinct(**n, inputs=i, on=on)
             case syntax.Sort(keys):
                 ordered = _keys(keys, node.span)
-                return lambda n, i: Sort(**n, inputs=i, keys=ordered)
+                return lambda n, i: Sort(
+                    **n, inputs=i, keys=ordered, settled=self.arrivals[i[0]].order is not Order.ARRIVAL
+                )
             case syntax.Top(count, keys, per):
                 _once(per, "per", node.span)
                 ordered = _keys(keys, node.span)
@@ -293,8 +298,19 @@ class _Planner:
         facts = tuple(self.facts[i] for i in inputs)
         self.warnings += operator.check(facts)
         self.facts[name] = operator.facts(facts)
+        self.arrivals[name] = self._arrival(operator)
         self.operators.append(operator)
         return name
+
+    def _arrival(self, operator: Operator) -> Arrival:
+        """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""
+        arrivals = tuple(self.arrivals[i] for i in operator.inputs)
+        if all(each.order >= operator.requires_order for each in arrivals):
+            return Arrival.of(operator.order(arrivals), arrivals)
+        (source,) = operator.inputs
+        has = "come out of order" if arrivals[0].order is Order.PLACED else "have no order"
+        message = f"{operator.title.lower()} goes by the order of arrival, and the tuples of `{source}` {has}"
+        raise fail("RQ123", message, operator.span, operator.instead)
 
     def _fresh(self, kind: str) -> str:
         taken = {*self.nodes, *self.broken, *self.facts}

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from fractions import Fraction
 
 from attrs import define, evolve, field
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, regions, sql
@@ -124,11 +124,17 @@ class Epoch:
         """The output of a stateful operator over its inputs' tuples of this epoch; `given`: its parameters."""
         if name not in self._done:
             operator = evolve(self.plan.operator_of[name], **given)
-            frame = DATAFLOWS[type(operator)].run(self, operator, *frames)  # type: ignore[arg-type]
-            if self.plan.ordered and ORDER not in frame.columns:
-                frame = frame.selectExpr("*", f"{order(self.number)} AS {column(ORDER)}")
-            self._done[name] = frame
+            needed = (
+                frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
+                for side, frame in enumerate(frames)
+            )
+            self._done[name] = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
         return self._done[name]
+
+    def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
+        """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""
+        places = [ORDER] if self.plan.takes_places(operator, 0) else []
+        return [F.col(column(name)) for name in (*places, *sorted(types_of(frame)))]
 
     aggregate = distinct = intersect = minus = sort = top = limit = stateful
     join = left_join = semi_join = anti_join = session = count_window = user = stateful
@@ -261,8 +267,3 @@ def _inside(region: Tree, rows: DataFrame) -> str:
     """Whether a row lies in a region, as SQL; rows lack attributes that came after them."""
     missing = regions.attributes(region) - set(rows.columns)
     return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))
-
-
-def order(epoch: int, source: int = -1, place: str = "0L") -> str:
-    """The order of arrival of rows as SQL: epoch, source, place in its slice."""
-    return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"

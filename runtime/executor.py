@@ -26,9 +26,9 @@ from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.encode import encoded
-from cedilla.runtime.epoch import Epoch, order
+from cedilla.runtime.epoch import Epoch
 from cedilla.runtime.files import Files
-from cedilla.runtime.frames import ORDER
+from cedilla.runtime.frames import ORDER, order
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Miscounted, Read
 from cedilla.runtime.jobs import Jobs, settle
@@ -424,7 +424,7 @@ class Executor:
             frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
         else:
             frame = read.frame.where(f"{column(REJECT)} IS NULL")
-        if not self.plan.ordered:
+        if source.name not in self.plan.placed:
             return frame.selectExpr(*names)
         arrived = order(number, self.plan.sources.index(source), column(POSITION))
         return frame.selectExpr(*names, f"{arrived} AS {column(ORDER)}")

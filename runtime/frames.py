@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.types import Type, array_of, column
 
 ORDER = "$order"
-"""The order of arrival, a struct of epoch, source and place; only in plans with an operator that reads it."""
+"""The place of a tuple, a struct of epoch, source and place; only where an operator looks at it (`Plan.placed`)."""
 
 _TYPES = {
     "int": "int",
@@ -23,6 +23,11 @@ _TYPES = {
     "timestamp": "timestamp",
     "date": "date",
 }
+
+
+def order(epoch: int, source: int = -1, place: str = "0L") -> str:
+    """The order of arrival of rows as SQL: epoch, source, place in its slice."""
+    return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"
 
 
 def types_of(frame: DataFrame) -> dict[str, Type]:

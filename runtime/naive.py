@@ -1,7 +1,7 @@
 """Every operator in plain Python, tuple by tuple: what the Spark code must agree with (theory 1.3).
 
-Rows are dictionaries of canonical values without what is undefined; lists of rows are in order of arrival. A
-node gets new rows and the closed regions of its inputs, and gives the rows that pass now. It is slow and
+Rows are dictionaries of canonical values without what is undefined; `$order` is a row's place, where an operator
+looks at it. A node gets new rows and the closed regions of its inputs, and gives the rows that pass now. It is slow and
 keeps to the words of the theory; what regions are, it takes from `Facts`.
 """
 
@@ -25,7 +25,7 @@ from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive_aggregates import result
+from cedilla.runtime.naive_aggregates import ORDER, comparable, rank, result
 from cedilla.runtime.scalars.arithmetic import affine, in_range
 
 Row = dict[str, Any]
@@ -44,6 +44,8 @@ def control(value: Any) -> Any:
             return (value - _START.date()).days
         case Decimal():
             return Fraction(value)
+        case list():
+            return tuple(value)
         case _:
             return value
 
@@ -55,13 +57,24 @@ def inside(region: Tree, row: Mapping[str, Any]) -> bool:
 
 
 def key_of(row: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
-    """The values of some attributes, `None` where undefined."""
-    return tuple(row.get(name) for name in names)
+    """The values of some attributes as one comparable value, `None` where undefined."""
+    return tuple(comparable(row.get(name)) for name in names)
 
 
 def whole(row: Row) -> frozenset[tuple[str, Any]]:
     """A row as one comparable value: equal iff defined on the same attributes with equal values (G36)."""
-    return frozenset((name, tuple(v) if isinstance(v, list) else v) for name, v in row.items())
+    return frozenset((name, comparable(value)) for name, value in row.items() if name != ORDER)
+
+
+def without_places(rows: Rows) -> Rows:
+    """The rows without their places."""
+    return [{n: v for n, v in row.items() if n != ORDER} for row in rows]
+
+
+def arrived(rows: Rows) -> Rows:
+    """Rows in the order of their places; those of one place by their values, attribute by attribute, ⊥ first."""
+    names = sorted(frozenset[str]().union(*(row.keys() for row in rows)) - {ORDER})
+    return sorted(rows, key=lambda row: (row.get(ORDER, 0), [rank(row.get(name)) for name in names]))
 
 
 class Node:
@@ -105,7 +118,10 @@ class Project(Node):
             for n, e in self.operator.items.items()
             if expressions.attributes(e) <= inputs[0].types.keys()
         }
-        return [_defined({n: evaluate(e, row) for n, e in items.items()}) for row in new[0]]
+        return [
+            _defined({**{n: evaluate(e, row) for n, e in items.items()}, ORDER: row.get(ORDER)})
+            for row in new[0]
+        ]
 
 
 class Rename(Node):
@@ -180,7 +196,7 @@ class Distinct(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         passed: Rows = []
         on = self.operator.on
-        for row in new[0]:
+        for row in arrived(new[0]):
             key = key_of(row, on) if on else whole(row)
             if key not in self.seen:
                 self.seen[key] = row
@@ -354,8 +370,8 @@ class LeftJoin(Node):
 # --- order ---
 
 
-def by_keys(keys: Sequence[tuple[str, bool]], *, undefined_last: bool) -> Callable[[Row], Any]:
-    """A sort key of rows: attributes, each descending or not."""
+def by_keys(keys: Sequence[tuple[str, bool]]) -> Callable[[Row], Any]:
+    """A sort key of rows: attributes, each descending or not; ⊥ comes last."""
 
     def compare(a: Row, b: Row) -> int:
         for name, descending in keys:
@@ -363,7 +379,7 @@ def by_keys(keys: Sequence[tuple[str, bool]], *, undefined_last: bool) -> Callab
             if x == y:
                 continue
             if x is None or y is None:
-                return (1 if x is None else -1) * (1 if undefined_last else -1)
+                return 1 if x is None else -1
             return (1 if x > y else -1) * (-1 if descending else 1)
         return 0
 
@@ -374,24 +390,31 @@ class Sort(Node):
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.pending: Rows = []
+        self.written = 0
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         keys = self.operator.keys
-        rows = sorted([*self.pending, *new[0]], key=by_keys(keys, undefined_last=False))
+        rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys(keys))
         closed = fold_closed(inputs[0], frozenset(inputs[0].types) - {name for name, _ in keys})
         passed = [row for row in rows if self._all_before_closed(row, closed, inputs[0])]
         self.pending = [row for row in rows if not any(row is other for other in passed)]
-        return passed
+        self.written += len(passed)
+        return [{**row, ORDER: place} for place, row in enumerate(passed, self.written - len(passed))]
 
     def _all_before_closed(self, row: Row, closed: Tree, facts: Facts) -> bool:
-        """∀ t' <_A t: t' ∈ C (E4)."""
+        """∀ t' <_A t: t' ∈ C (E4); where ties wait for each other, t ∈ C too."""
+        if self.operator.settled and not inside(closed, row):
+            return False
         before: Tree = False
         equal: Tree = True
         for name, descending in self.operator.keys:
-            value = control(row[name])
-            here = patterns.compare(name, facts.types[name], ">" if descending else "<", value)
+            value = row.get(name)
+            here = regions.defined(name)  # ⊥ comes last
+            if value is not None:
+                sign = ">" if descending else "<"
+                here = patterns.compare(name, facts.types[name], sign, control(value))
             before = regions.union(before, regions.intersection(equal, here))
-            equal = regions.intersection(equal, regions.values(name, [value]))
+            equal = regions.intersection(equal, _exactly(name, value))
         return regions.is_empty(regions.difference(before, closed), facts.universe)
 
     def stored(self) -> Iterable[Row]:
@@ -409,8 +432,8 @@ class Top(Node):
             self.groups.setdefault(key_of(row, o.per), []).append(row)
         closed = fold_closed(inputs[0], frozenset(inputs[0].types) - frozenset(o.per))
         done = [key for key, rows in self.groups.items() if inside(closed, rows[0])]
-        best = by_keys(o.keys, undefined_last=True)
-        return [row for key in done for row in sorted(self.groups.pop(key), key=best)[: o.count]]
+        best = by_keys(o.keys)
+        return [row for key in done for row in sorted(arrived(self.groups.pop(key)), key=best)[: o.count]]
 
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.groups.values() for row in rows)
@@ -422,7 +445,7 @@ class Limit(Node):
         self.left: int = operator.count
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        passed = new[0][: self.left]
+        passed = arrived(new[0])[: self.left]
         self.left -= len(passed)
         return passed
 
@@ -497,7 +520,7 @@ class CountWindow(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         out: Rows = []
-        for row in new[0]:
+        for row in arrived(new[0]):
             key = key_of(row, o.per)
             count = self.counts[key][0] if key in self.counts else 0
             out.append({**row, o.alias: count // o.size})
@@ -530,7 +553,7 @@ class Aggregate(Node):
         out: Rows = []
         for key in done:
             rows = self.groups.pop(key)
-            group = dict(zip(o.by, key, strict=True))
+            group = {name: rows[0].get(name) for name in o.by}
             out.append(_defined({**group, **{name: result(call, rows) for name, call in results.items()}}))
         return out
 

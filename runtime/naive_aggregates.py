@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import floor, prod, sqrt
+from math import floor, isnan, prod, sqrt
 from typing import Any
 
+from cedilla.compiler.functions import FUNCTIONS
 from cedilla.compiler.operators import Call
 from cedilla.runtime.evaluate import Row, evaluate
+
+ORDER = "$order"
+"""A row's place: numbers that compare as tuples have arrived, or as a sort has put them (`Plan.placed`)."""
+
+
+def comparable(value: Any) -> Any:
+    """A value as a key of a dictionary."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def rank(value: Any) -> Any:
+    """A value to order by, as Spark orders: ⊥ first, NaN last."""
+    if value is None:
+        return (0, 0)
+    return (2, 0) if isinstance(value, float) and isnan(value) else (1, value)
 
 
 def result(call: Call, rows: Sequence[Row]) -> Any:
@@ -17,10 +33,12 @@ def result(call: Call, rows: Sequence[Row]) -> Any:
         rows = [row for row in rows if evaluate(call.where, row) is True]
     if not call.arguments:
         return len(rows)
+    if FUNCTIONS[call.function].ordered:  # values of one place are told apart by themselves
+        rows = sorted(rows, key=lambda r: (r.get(ORDER, 0), rank(evaluate(call.arguments[0], r))))
     values = [[evaluate(argument, row) for argument in call.arguments] for row in rows]
     pairs = [v for v in values if all(x is not None for x in v)]
     if call.distinct:
-        pairs = list({tuple(v): v for v in pairs}.values())
+        pairs = list({tuple(map(comparable, v)): v for v in pairs}.values())
     return _FUNCTIONS[call.function](*zip(*pairs, strict=True)) if pairs else _NOTHING.get(call.function)
 
 

@@ -25,7 +25,7 @@ from cedilla.runtime.advance import advance
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
-from cedilla.runtime.naive import Node, Row, Rows, control, inside, node_of
+from cedilla.runtime.naive import ORDER, Node, Row, Rows, control, inside, node_of, without_places
 from cedilla.runtime.scalars.arithmetic import double
 from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.values import json_text, rounded_decimal
@@ -70,6 +70,7 @@ class Reference:
     rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
     after: Mapping[str, Facts] = field(init=False)
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
+    _arrived: int = 0
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
 
     def __attrs_post_init__(self) -> None:
@@ -104,6 +105,9 @@ class Reference:
                 return [*self.step(items[:place]), *self.step(items[place:])]
             row, code = self._tuple(states[source], source, item)
             if code is None:
+                if source in self.plan.placed:
+                    self._arrived += 1
+                    row[ORDER] = self._arrived
                 arrived.setdefault(source, []).append(row)
             elif not (code == "RQ305" and self.plan.settings["late"] == "ignore"):
                 rejected.append((source, code, item))
@@ -160,7 +164,11 @@ class Reference:
         for operator in self.plan.operators:
             name = operator.name
             inputs = self._inputs[name] = tuple(facts[i] for i in operator.inputs)
-            rows[name] = self.nodes[name].step([rows[i] for i in operator.inputs], inputs)
+            given = [
+                rows[i] if self.plan.takes_places(operator, side) else without_places(rows[i])
+                for side, i in enumerate(operator.inputs)
+            ]
+            rows[name] = self.nodes[name].step(given, inputs)
             if said := self.nodes[name].knows():
                 opened[name] = said
             quiet = quiet and said == self.opened.get(name, {})
@@ -190,6 +198,7 @@ class Reference:
         if during is not None:
             sink, adds = begin(sink, during)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
+        rows = without_places(rows)
         encoded = tuple(self._encoded(row, sink, blank, after) for row in rows)
         markers = Markers()
         if during is not None:

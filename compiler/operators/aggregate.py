@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import expressions, regions
 from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.conditions import doubts
 from cedilla.compiler.evolution import (
     ABSENT,
@@ -136,13 +137,21 @@ class Aggregate(Operator):
     complete: int | None = None
     title: ClassVar[str] = "Aggregate"
     method: ClassVar[str] = "aggregate"
+    instead: ClassVar[str] = (
+        "first, last and collect are of a stream's order: `sort[a](R)` gives one, `top[1 by a desc per k](R)` is the"
+        " last by its values"
+    )
     stateful: ClassVar[bool] = True
 
     @property
-    def reads_order(self) -> bool:  # type: ignore[override]
-        """Whether the result depends on the order in which tuples arrive."""
+    def requires_order(self) -> Order:  # type: ignore[override]
+        """Groups are complete when they pass, so places are enough."""
         used = [self.function] if self.function else [call.function for call in self.calls.values()]
-        return any(FUNCTIONS[name].ordered for name in used)
+        ordered = any(FUNCTIONS[name].ordered for name in used)
+        return Order.PLACED if ordered else Order.NONE
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return Order.NONE
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.schemes import Memory, Schemes
@@ -64,8 +65,24 @@ class Operator(ABC):
     method: ClassVar[str]
     """What the epoch calls the operator, in generated programs."""
     stateful: ClassVar[bool] = False
-    reads_order: ClassVar[bool] = False
-    """Whether the result depends on the order in which tuples arrive."""
+    requires_order: ClassVar[Order] = Order.NONE
+    """The order that the result depends on; an input with less is refused (RQ123)."""
+
+    instead: ClassVar[str] = "a sort by some attributes before it gives an order: `sort[a, b](R)`"
+    """A hint what helps where the input has too little order."""
+
+    @property
+    def reads_order(self) -> bool:
+        """Whether the operator looks at the places of its input's tuples, where they have any."""
+        return self.requires_order is not Order.NONE
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """The order of the output over the order of the inputs."""
+        return inputs[0].order
+
+    def leading(self, inputs: tuple[Arrival, ...]) -> int:
+        """The input whose places the output's tuples have."""
+        return 0
 
     @abstractmethod
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

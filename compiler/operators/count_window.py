@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Order
 from cedilla.compiler.evolution import PRESENT, Facts, fold_closed
 from cedilla.compiler.operators.base import (
     Held,
@@ -40,7 +41,7 @@ class CountWindow(Operator):
     title: ClassVar[str] = "Count window"
     method: ClassVar[str] = "count_window"
     stateful: ClassVar[bool] = True
-    reads_order: ClassVar[bool] = True
+    requires_order: ClassVar[Order] = Order.ARRIVAL
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts, fold_closed
 from cedilla.compiler.operators.base import (
     Held,
@@ -33,11 +34,18 @@ class Distinct(Operator):
     title: ClassVar[str] = "Distinct"
     method: ClassVar[str] = "distinct"
     stateful: ClassVar[bool] = True
+    instead: ClassVar[str] = (
+        "`top[1 by a per k](R)` chooses the tuple of each key by its values, `distinct(project[k](R))` passes keys only"
+    )
 
     @property
-    def reads_order(self) -> bool:  # type: ignore[override]
+    def requires_order(self) -> Order:  # type: ignore[override]
         """Of tuples with equal keys the first counts; of equal tuples any will do."""
-        return bool(self.on)
+        return Order.ARRIVAL if self.on else Order.NONE
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """Which of equal tuples comes first is known only where they come in order."""
+        return Order.ARRIVAL if inputs[0].order is Order.ARRIVAL else Order.NONE
 
     def keys(self, source: Facts) -> tuple[str, ...]:
         """The attributes that are compared, over an input as evolved so far."""

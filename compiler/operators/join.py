@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import ABSENT, COMMON, LEAST, MOST, Facts, fold_closed, fold_live_units, hold
 from cedilla.compiler.operators.base import (
     Held,
@@ -136,6 +137,15 @@ class Join(Matching):
     title: ClassVar[str] = "Join"
     method: ClassVar[str] = "join"
 
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """With a table it is the stream's; of two streams neither's tuples come first."""
+        if not any(each.bounded for each in inputs):
+            return Order.NONE
+        return inputs[self.leading(inputs)].order
+
+    def leading(self, inputs: tuple[Arrival, ...]) -> int:
+        return 0 if inputs[1].bounded else 1
+
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         warnings = super().check(inputs)
         for name in self._twice(inputs):
@@ -241,6 +251,11 @@ class Filtering(Matching):
     Nothing of the right reaches the output: its accents matter only where they would change a key, and keys
     are compared canonically.
     """
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """Left tuples wait for the right, unless all of it is there."""
+        left, right = inputs
+        return left.order if right.bounded else min(left.order, Order.PLACED)
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         left, _ = inputs

@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators.base import Held, Invariants
 from cedilla.compiler.operators.join import Join
@@ -23,6 +24,14 @@ class LeftJoin(Join):
 
     title: ClassVar[str] = "Left join"
     method: ClassVar[str] = "left_join"
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """Left tuples that stay alone have no place among the pairs of a right stream."""
+        left, right = inputs
+        return left.order if right.bounded else Order.NONE
+
+    def leading(self, inputs: tuple[Arrival, ...]) -> int:
+        return 0
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         left, right = inputs

@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Order
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.regions import Tree
@@ -24,7 +25,7 @@ class Limit(Operator):
     title: ClassVar[str] = "Limit"
     method: ClassVar[str] = "limit"
     stateful: ClassVar[bool] = True
-    reads_order: ClassVar[bool] = True
+    requires_order: ClassVar[Order] = Order.ARRIVAL
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         return []

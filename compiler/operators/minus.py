@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts, hold
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
@@ -27,6 +28,9 @@ class Minus(Operator):
     title: ClassVar[str] = "Minus"
     method: ClassVar[str] = "minus"
     stateful: ClassVar[bool] = True
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return Order.NONE
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs

@@ -9,6 +9,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
     Held,
@@ -49,6 +50,9 @@ class Session(Operator):
     title: ClassVar[str] = "Session"
     method: ClassVar[str] = "session"
     stateful: ClassVar[bool] = True
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return min(inputs[0].order, Order.PLACED)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
     Held,
@@ -35,14 +36,24 @@ Key = tuple[str, bool]
 class Sort(Operator):
     """`sort[a, b desc](input)`. `keys`: pairs (attribute, descending); ties in order of arrival.
 
+    `settled`: the input's tuples do not come in order, so that ties wait for each other, and are then told apart by
+    their places, if they have any, and by their values. The planner sets it.
+
     State: the tuples before which another may still come, in canonical values, by which they are compared.
     """
 
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
+    settled: bool = False
     title: ClassVar[str] = "Sort"
     method: ClassVar[str] = "sort"
     stateful: ClassVar[bool] = True
-    reads_order: ClassVar[bool] = True
+
+    @property
+    def reads_order(self) -> bool:
+        return True
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return Order.ARRIVAL
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -62,10 +73,11 @@ class Sort(Operator):
         return []
 
     def passable(self, source: Facts) -> Tree:
-        """The keys of the tuples that may be written: all that comes strictly before them is closed (E4)."""
-        return prefix(
-            fold_closed(source, frozenset(source.types).difference(self._names)), self.keys, source.universe
-        )
+        """The keys of the tuples that may be written: all that comes strictly before them is closed (E4), and where
+        ties have to wait, all that ties with them too (E2)."""
+        closed = fold_closed(source, frozenset(source.types).difference(self._names))
+        passable = prefix(closed, self.keys, source.universe)
+        return regions.intersection(passable, closed) if self.settled else passable
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
@@ -96,7 +108,7 @@ class Sort(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self._names)
         return Invariants(
-            f"tuples once all before them on {keys} is closed, in order",
+            f"tuples once all before them {'or equal ' if self.settled else ''}on {keys} is closed, in order",
             "what is closed up to there, and closed regions in which no tuple waits",
             "tuples that have passed",
         )
@@ -105,7 +117,7 @@ class Sort(Operator):
         return {"keys": written(self.keys)}
 
     def arguments(self) -> dict[str, str]:
-        return {"keys": repr(self.keys)}
+        return {"keys": repr(self.keys), **({"settled": "True"} if self.settled else {})}
 
 
 def written(keys: Sequence[Key]) -> list[str]:

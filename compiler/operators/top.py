@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import Facts, fold_closed, hold
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.operators.sort import Key, written
@@ -25,7 +26,13 @@ class Top(Operator):
     title: ClassVar[str] = "Top"
     method: ClassVar[str] = "top"
     stateful: ClassVar[bool] = True
-    reads_order: ClassVar[bool] = True
+
+    @property
+    def reads_order(self) -> bool:
+        return True
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return min(inputs[0].order, Order.PLACED)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

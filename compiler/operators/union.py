@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
@@ -18,6 +19,9 @@ from cedilla.grammar.diagnostics import Diagnostic
 @frozen(kw_only=True)
 class Coordinated(Operator):
     """Both inputs feed every output cell, so each accent is coordinated between them: signature (∅, all, ∅)."""
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return Order.NONE
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         return merged(inputs)

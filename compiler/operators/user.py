@@ -9,6 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.arrival import Arrival, Order
 from cedilla.compiler.evolution import (
     ABSENT,
     PRESENT,
@@ -73,6 +74,10 @@ class User(Operator):
     @property
     def stateful(self) -> bool:  # type: ignore[override]
         return self.waits
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        """The function keeps the places that it is given, tuple by tuple."""
+        return inputs[0].order if len(inputs) == 1 and not self.waits else Order.NONE
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         if len(inputs) > 2:

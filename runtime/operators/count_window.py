@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cedilla.compiler.operators import CountWindow, Operator
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class CountWindowDataflow(Dataflow):
             frame = e.reused(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
         e.keep(name, new, purged, partial(_added_up, per=operator.per))
-        return _numbered(operator, frame, before)
+        return _numbered(operator, frame, before, e.arrived(operator, frame))
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         return e.is_busy(operator.inputs[0])
@@ -46,11 +45,11 @@ def _added_up(rows: DataFrame, per: Sequence[str]) -> DataFrame:
     return rows.groupBy(*(column(name) for name in per)).agg(F.sum(_COUNT).alias(_COUNT))
 
 
-def _numbered(operator: CountWindow, frame: DataFrame, before: DataFrame | None) -> DataFrame:
-    """The tuples with their windows; `before`: how many of each key came earlier."""
-    # Ties in the order of arrival are broken by the values, so that numbers are the same each time.
-    others = [column(name) for name in frame.columns if name != ORDER]
-    window = Window.partitionBy(*(column(name) for name in operator.per)).orderBy(column(ORDER), *others)
+def _numbered(
+    operator: CountWindow, frame: DataFrame, before: DataFrame | None, arrived: Sequence[Column]
+) -> DataFrame:
+    """The tuples with their windows; `before`: how many of each key came earlier, `arrived`: their order."""
+    window = Window.partitionBy(*(column(name) for name in operator.per)).orderBy(*arrived)
     number = F.row_number().over(window) - 1
     numbered = frame.withColumn(_COUNT, number)
     if before is not None:

@@ -21,7 +21,7 @@ from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
-from cedilla.runtime.frames import ORDER, where_among
+from cedilla.runtime.frames import where_among
 from cedilla.runtime.operators.base import Dataflow
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 SIDES = ("$left", "$right")
 COUNTS = (*SIDES, "$passed")
-FIRST = ("$first_left", "$first_right")
-"""When a tuple first came on either side; only in plans that read the order of arrival."""
 
 SURPLUS = "(`$left` > `$right` AND NOT {right}) OR (`$right` > `$left` AND NOT {left})"
 """Keep of bags: a surplus of one side matters as long as the other side is open; equal counts cancel."""
@@ -54,10 +52,6 @@ class CountingDataflow(Dataflow):
     @abstractmethod
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         """The attributes of the output."""
-
-    @abstractmethod
-    def arrival(self) -> str:
-        """SQL: when a tuple that passes arrived."""
 
     def run(self, e: Epoch, operator: Any, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -108,7 +102,6 @@ class CountingDataflow(Dataflow):
                 *(column(n) for n in types),
                 *(F.col(f"$new{side}").alias(side) for side in SIDES),
                 F.col("$due").alias("$passed"),
-                *_present(changed, FIRST),
             )
             e.state.append(name, changes, e.number)
         e.state.compact(name, e.number, lambda rows: _added(_changes(rows, types), types).where(needed))
@@ -118,8 +111,7 @@ class CountingDataflow(Dataflow):
         if operator.all:
             passed = passed.withColumn("$copy", F.expr("explode(sequence(1L, `$due`))"))
         attributes = (F.expr(_cast(n, type_)) for n, type_ in self.result(inputs).items())
-        arrived = [F.expr(self.arrival()).alias(ORDER)] if FIRST[0] in counted.columns else []
-        return passed.select(*attributes, *arrived)
+        return passed.select(*attributes)
 
 
 def _closed(inputs: Sequence[Facts], types: Mapping[str, Type]) -> dict[str, str]:
@@ -138,13 +130,12 @@ def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[
 def _came(frame: DataFrame, types: Mapping[str, Type], side: int) -> DataFrame:
     """The tuples of one side as changes."""
     counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
-    arrived = [F.col(ORDER).alias(FIRST[side])] if ORDER in frame.columns else []
-    return frame.select(*_attributes(frame, types), *counts, *arrived, F.lit(False).alias("$old"))
+    return frame.select(*_attributes(frame, types), *counts, F.lit(False).alias("$old"))
 
 
 def _changes(rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
     """State over the attributes and types of today."""
-    return rows.select(*_attributes(rows, types), *COUNTS, *_present(rows, FIRST))
+    return rows.select(*_attributes(rows, types), *COUNTS)
 
 
 def _attributes(frame: DataFrame, types: Mapping[str, Type]) -> list[Column]:
@@ -159,10 +150,6 @@ def _cast(name: str, type_: Type) -> str:
     return f"CAST({column(name)} AS {type_.spark}) AS {column(name)}"
 
 
-def _present(frame: DataFrame, names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in frame.columns]
-
-
 def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
     return first.unionByName(second, allowMissingColumns=True)
 
@@ -170,7 +157,6 @@ def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
 def _added(rows: DataFrame, types: Mapping[str, Type], *, news: bool = False) -> DataFrame:
     """One row for equal tuples; with `news`, also what is new of the counts and whether state has the tuple."""
     sums = [F.sum(name).alias(name) for name in COUNTS]
-    sums += [F.min(name).alias(name) for name in _present(rows, FIRST)]
     if news:
         sums += [F.sum(F.expr(f"IF(`$old`, 0L, `{side}`)")).alias(f"$new{side}") for side in SIDES]
         sums += [F.bool_or("$old").alias("$old"), F.bool_or(F.expr("NOT `$old`")).alias("$came")]

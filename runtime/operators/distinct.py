@@ -29,7 +29,7 @@ class DistinctDataflow(Dataflow):
         if old is not None and e.is_few(name):
             first = _looked_up(e, operator, frame, old)
         else:
-            first = _first(operator, frame, old)
+            first = _first(e, operator, frame, old)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
@@ -49,13 +49,13 @@ class DistinctDataflow(Dataflow):
 
 def _looked_up(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
     """The same as `_first` of few tuples, without moving what is old."""
-    new = e.reused(_first(operator, frame, None))
+    new = e.reused(_first(e, operator, frame, None))
     keys = operator.on or list(types_of(stacked(new, old)))
     met = where_among(old, "semi", new, keys)
     return where_among(new, "anti", met, keys)
 
 
-def _first(operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
+def _first(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
     """The first tuple of each key, without those whose key is old."""
     attributes = list(types_of(frame))
     rows = frame.withColumn("$old", F.lit(False))
@@ -65,9 +65,15 @@ def _first(operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataF
     keys = operator.on or attributes
     chosen = [F.bool_or("$old").alias("$old")]
     if operator.on:
-        whole = F.struct(*(column(n) for n in (*attributes, ORDER)))
-        chosen.append(F.min_by(whole, F.col(ORDER)).alias("$first"))
+        others = sorted(set(attributes).difference(keys))
+        chosen.append(F.min(F.struct(*(column(n) for n in (ORDER, *others)))).alias("$first"))
     elif ORDER in frame.columns:
         chosen.append(F.min(ORDER).alias(ORDER))
     new = rows.groupBy(*(column(n) for n in keys)).agg(*chosen).where("NOT `$old`")
-    return new.select("`$first`.*") if operator.on else new.drop("$old")
+    if not operator.on:
+        return new.drop("$old")
+    return new.select("*", "`$first`.*").select(*map(column, attributes), *_places(e, operator))
+
+
+def _places(e: Epoch, operator: Distinct) -> list[str]:
+    return [column(ORDER)] if operator.name in e.plan.placed else []

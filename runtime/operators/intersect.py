@@ -11,7 +11,7 @@ from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
 from cedilla.runtime.operators.base import Kept
-from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
+from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.epoch import Epoch
@@ -36,9 +36,6 @@ class IntersectDataflow(CountingDataflow):
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return common_types(inputs)
-
-    def arrival(self) -> str:
-        return f"greatest(`{FIRST[0]}`, `{FIRST[1]}`)"
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         return any(e.is_busy(name) for name in operator.inputs)

@@ -16,7 +16,7 @@ from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, stacked, types_of, where_among
+from cedilla.runtime.frames import stacked, types_of, where_among
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -86,10 +86,8 @@ def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> 
     condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in on)
     pairs = left.join(right, F.expr(condition))
     for name in moved:
-        mine, theirs = column(name), column(_theirs(name))
-        # A pair arrives with its later tuple; an attribute that one input dropped before the other added it
-        # comes from the one that has it.
-        both = f"greatest({mine}, {theirs})" if name == ORDER else f"coalesce({mine}, {theirs})"
+        # An attribute that one input dropped before the other added it comes from the one that has it.
+        both = f"coalesce({column(name)}, {column(_theirs(name))})"
         pairs = pairs.withColumn(name, F.expr(both))
     return pairs.drop(*(_theirs(name) for name in (*shared, *moved)))
 

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.operators import Limit, Operator
 from cedilla.compiler.operators.limit import OPEN
-from cedilla.runtime.frames import ORDER
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class LimitDataflow(Dataflow):
         old = e.state.read(name)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])
-        passed = e.reused(frame.orderBy(ORDER).limit(missing))
+        passed = e.reused(frame.orderBy(*e.arrived(operator, frame)).limit(missing))
         count = passed.count()
         if count == missing:
             e.keep_open(name, {OPEN: False})

@@ -10,7 +10,7 @@ from cedilla.compiler.operators import Minus, Operator
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
 from cedilla.runtime.operators.base import Kept
-from cedilla.runtime.operators.counting import FIRST, SURPLUS, CountingDataflow
+from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.epoch import Epoch
@@ -36,9 +36,6 @@ class MinusDataflow(CountingDataflow):
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return inputs[0].types
-
-    def arrival(self) -> str:
-        return f"`{FIRST[0]}`"
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         left, right = operator.inputs

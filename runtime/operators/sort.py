@@ -15,7 +15,7 @@ from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import CLEAR, Key
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.frames import ORDER, order, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ class SortDataflow(Dataflow):
         self._say_clear(e, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
         e.keep(name, new, passable)
         ready = reduce(stacked, parts) if parts else frame
-        return ready.orderBy(*ordering(operator.keys), F.col(column(ORDER)))
+        in_order = ready.orderBy(*ordering(operator.keys), *e.arrived(operator, ready)).drop(ORDER)
+        if name not in e.plan.placed:
+            return in_order
+        # Behind a sort tuples arrive as they are sorted.
+        return in_order.withColumn(ORDER, F.expr(order(e.number, place="monotonically_increasing_id()")))
 
     def _say_clear(self, e: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
         """Closed regions behind the prefix in which no tuple waits: they are closed in the output too (E5).

@@ -13,7 +13,7 @@ from cedilla.compiler import sql
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, types_of
+from cedilla.runtime.frames import types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
@@ -31,13 +31,13 @@ class TopDataflow(Dataflow):
         name, old = operator.name, e.state.read(operator.name)
         closed = e.after[name].closed
         stays = e.may_stay(operator.inputs[0], closed)
-        new = e.reused(_best(operator, frame), 1 + stays) if e.is_busy(operator.inputs[0]) else None
-        e.keep(name, new if stays else None, closed, partial(_best, operator), at_hand=e.is_near(name))
+        new = e.reused(_best(operator, e, frame), 1 + stays) if e.is_busy(operator.inputs[0]) else None
+        e.keep(name, new if stays else None, closed, partial(_best, operator, e), at_hand=e.is_near(name))
         rows = together(old, new)
         if rows is None:
             return frame.limit(0)
         passed = rows.where(sql.predicate(e.newly_closed(name), types_of(rows)))
-        return _best(operator, passed)
+        return _best(operator, e, passed)
 
     def busy(self, e: Epoch, operator: Operator) -> bool:
         return e.newly_closed(operator.name) is not False
@@ -49,10 +49,8 @@ class TopDataflow(Dataflow):
         yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
 
 
-def _best(operator: Top, rows: DataFrame) -> DataFrame:
-    # Tuples that arrived at once, such as copies in several windows, are told apart by all they have.
-    others = sorted(name for name in rows.columns if name != ORDER)
-    order = [*ordering(operator.keys), *(F.col(column(name)) for name in (ORDER, *others))]
+def _best(operator: Top, e: Epoch, rows: DataFrame) -> DataFrame:
+    order = [*ordering(operator.keys), *e.arrived(operator, rows)]
     if not operator.per:
         return rows.orderBy(*order).limit(operator.count)
     ranks = F.row_number().over(Window.partitionBy(*map(column, operator.per)).orderBy(*order))

@@ -108,7 +108,7 @@ def _checked(e: Epoch, operator: User, result: DataFrame) -> DataFrame:
     if missing := [name for name in start if name not in there]:
         hint = "it returns the attributes of its inputs, or those that `returns (...)` declares"
         raise _wrong(operator, f"without {_quoted(missing)}", hint)
-    ordered = e.plan.ordered and not operator.waits
+    ordered = operator.name in e.plan.placed
     if ordered and ORDER not in there:
         hint = "another operator needs the order of arrival, so the function has to keep this column"
         raise _wrong(operator, f"without `{ORDER}`", hint)

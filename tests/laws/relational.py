@@ -1,4 +1,8 @@
-"""What a query means on complete relations: the shortest code that says it. The right side of Figure 3."""
+"""What a query means on complete relations: the shortest code that says it. The right side of Figure 3.
+
+A row has its place in its stream, or behind a sort, as `$order`, where the relation has an order. Rows of one place
+are told apart by their values.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ from math import floor
 from typing import Any
 
 from cedilla.compiler import operators as o
+from cedilla.compiler.arrival import Order
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive import result
+from cedilla.runtime.naive_aggregates import ORDER, rank, result
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -20,18 +25,39 @@ Rows = list[Row]
 
 def evaluate_plan(plan: Plan, sources: Mapping[str, Rows]) -> dict[str, Rows]:
     """The relation of every source and operator. Attributes that no tuple has do not exist."""
-    relations = dict(sources)
+    relations = {
+        name: [{**row, ORDER: place} for place, row in enumerate(rows)] for name, rows in sources.items()
+    }
     for operator in plan.operators:
-        inputs = [relations[name] for name in operator.inputs]
+        leading = operator.leading(tuple(plan.arrivals[name] for name in operator.inputs))
+        inputs = [
+            relations[name] if side == leading else [_bare(row) for row in relations[name]]
+            for side, name in enumerate(operator.inputs)
+        ]
         if isinstance(operator, o.Aggregate):
-            relations[operator.name] = _aggregate(operator, inputs[0], plan.start[operator.inputs[0]])
+            rows = _aggregate(operator, inputs[0], plan.start[operator.inputs[0]])
         else:
-            relations[operator.name] = _MEANINGS[type(operator)](operator, *inputs)
-    return relations
+            rows = _MEANINGS[type(operator)](operator, *inputs)
+        has_order = plan.arrivals[operator.name].order is not Order.NONE
+        relations[operator.name] = rows if has_order else [_bare(row) for row in rows]
+    return {name: [_bare(row) for row in rows] for name, rows in relations.items()}
+
+
+def _bare(row: Row) -> Row:
+    return {n: v for n, v in row.items() if n != ORDER}
+
+
+def _in_order(rows: Rows) -> Rows:
+    names = sorted({n for row in rows for n in row} - {ORDER})
+    return sorted(rows, key=lambda row: (row.get(ORDER, 0), [rank(row.get(n)) for n in names]))
 
 
 def same(row: Row) -> Any:
-    return frozenset((n, tuple(v) if isinstance(v, list) else v) for n, v in row.items())
+    return frozenset((n, _plain(v)) for n, v in _bare(row).items())
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _clean(row: Row) -> Row:
@@ -39,11 +65,13 @@ def _clean(row: Row) -> Row:
 
 
 def _project(op: Any, rows: Rows) -> Rows:
-    return [_clean({n: evaluate(e, row) for n, e in op.items.items()}) for row in rows]
+    return [
+        _clean({**{n: evaluate(e, row) for n, e in op.items.items()}, ORDER: row.get(ORDER)}) for row in rows
+    ]
 
 
 def _unique(rows: Rows) -> Rows:
-    return list({same(row): row for row in reversed(rows)}.values())[::-1]
+    return list({same(row): row for row in reversed(_in_order(rows))}.values())[::-1]
 
 
 def _bag(op: Any, left: Rows, right: Rows, keep: Callable[[int, int], int]) -> Rows:
@@ -93,7 +121,7 @@ def _window(op: Any, rows: Rows) -> Rows:
 def _groups(rows: Rows, names: tuple[str, ...]) -> dict[tuple[Any, ...], Rows]:
     groups: dict[tuple[Any, ...], Rows] = {}
     for row in rows:
-        groups.setdefault(tuple(row.get(n) for n in names), []).append(row)
+        groups.setdefault(tuple(_plain(row.get(n)) for n in names), []).append(row)
     return groups
 
 
@@ -112,32 +140,38 @@ def _session(op: Any, rows: Rows) -> Rows:
 def _count_window(op: Any, rows: Rows) -> Rows:
     seen: Counter[Any] = Counter()
     out: Rows = []
-    for row in rows:
-        key = tuple(row.get(n) for n in op.per)
+    for row in _in_order(rows):
+        key = tuple(_plain(row.get(n)) for n in op.per)
         out.append({**row, op.alias: seen[key] // op.size})
         seen[key] += 1
     return out
 
 
+def _sorted(op: Any, rows: Rows) -> Rows:
+    rows = _in_order(rows)
+    for name, descending in reversed(op.keys):  # the last key first: Python's sort is stable
+        known = sorted((r for r in rows if name in r), key=lambda r, n=name: r[n], reverse=descending)
+        rows = known + [r for r in rows if name not in r]
+    return rows
+
+
+def _sort(op: Any, rows: Rows) -> Rows:
+    return [{**row, ORDER: place} for place, row in enumerate(_sorted(op, rows))]
+
+
 def _top(op: Any, rows: Rows) -> Rows:
-    out: Rows = []
-    for group in _groups(rows, op.per).values():
-        for name, descending in reversed(op.keys):  # the last key first: Python's sort is stable
-            known = sorted((r for r in group if name in r), key=lambda r, n=name: r[n], reverse=descending)
-            group = known + [r for r in group if name not in r]  # noqa: PLW2901
-        out += group[: op.count]
-    return out
+    return [row for group in _groups(rows, op.per).values() for row in _sorted(op, group)[: op.count]]
 
 
 def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
     out: Rows = []
     calls = dict(op.results(facts))
     if op.function is not None:
-        added = {name for row in rows for name in row} - facts.types.keys()
+        added = {name for row in rows for name in row} - facts.types.keys() - {ORDER}
         calls |= {n: o.Call.parse(f"{op.function}({n})") for n in added}
-    for key, group in _groups(rows, op.by).items():
+    for group in _groups(rows, op.by).values():
         values = {n: result(call, group) for n, call in calls.items()}
-        out.append(_clean({**dict(zip(op.by, key, strict=True)), **values}))
+        out.append(_clean({**{n: group[0].get(n) for n in op.by}, **values}))
     return out
 
 
@@ -148,7 +182,7 @@ _MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
     o.Union: lambda op, left, right: left + right,
     o.Window: _window,
     o.Distinct: lambda op, rows: (
-        _unique(rows) if not op.on else [g[0] for g in _groups(rows, op.on).values()]
+        _unique(rows) if not op.on else [g[0] for g in _groups(_in_order(rows), op.on).values()]
     ),
     o.Intersect: _intersect,
     o.Minus: _minus,
@@ -156,9 +190,9 @@ _MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
     o.LeftJoin: lambda op, left, right: _join(op, left, right) + _anti(op, left, right),
     o.SemiJoin: _semi,
     o.AntiJoin: _anti,
-    o.Sort: lambda op, rows: rows,
+    o.Sort: _sort,
     o.Top: _top,
-    o.Limit: lambda op, rows: rows[: op.count],
+    o.Limit: lambda op, rows: _in_order(rows)[: op.count],
     o.Session: _session,
     o.CountWindow: _count_window,
 }

@@ -17,7 +17,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference import Reference
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, NAMES, SOURCES, World, canonical, stream, world
+from tests.laws.worlds import ALL, NAMES, ORDERED, SOURCES, World, canonical, stream, world
 from tests.strategies import BRIEF, HEAVY
 from tests.stream import Item, complaints, decode
 
@@ -120,6 +120,14 @@ def test_every_operator_keeps_the_laws(kind: str, seed: int) -> None:
 def test_plans_of_up_to_six_operators_keep_the_laws(seed: int) -> None:
     rng = Random(seed)
     check(rng, rng.randint(2, 6), 40)
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_chains_that_look_at_the_order_keep_the_laws(seed: int) -> None:
+    """The first, the last, the best and every so many of what is sorted, in any sequence, however the input is cut."""
+    rng = Random(seed)
+    check(rng, rng.randint(2, 5), 40, ORDERED)
 
 
 @pytest.mark.soak
@@ -260,3 +268,20 @@ def test_a_description_is_in_the_units_of_its_place() -> None:
         {"v": 43.0, "q": 1},
     ]
     assert [line.split(":")[0] for line in complaints(stream, {"v", "q"})] == ["item 3"]
+
+
+def test_arrays_are_grouped_and_counted() -> None:
+    text = """
+    q1 := aggregate[collect(v) as all by k, ts](r);
+    q0 := aggregate[count(distinct all) as c, count() as n by all](q1);
+    """
+    items: list[Item] = [{"k": k, "ts": 1, "v": 0.5} for k in (1, 2)]
+    ran = steps_of(text, "r", [*items, {"k": 3, "ts": 1, "v": 1.0}, {"$punctuation": "[]"}])
+    assert bag(decode(ran.output)) == bag([{"all": [0.5], "c": 1, "n": 2}, {"all": [1.0], "c": 1, "n": 1}])
+
+
+def test_results_without_a_value_come_last_in_a_sort() -> None:
+    text = "q1 := aggregate[sum(v where v > 1) as z by k](r); q2 := sort[z desc](q1); q0 := limit[2](q2);"
+    items: list[Item] = [{"k": k, "ts": 1, "v": v} for k, v in ((1, 0.5), (2, 1.5), (3, 2.5))]
+    ran = steps_of(text, "r", [*items, {"$punctuation": "[]"}])
+    assert bag(decode(ran.output)) == bag([{"k": 3, "z": 2.5}, {"k": 2, "z": 1.5}])

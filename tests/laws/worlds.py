@@ -38,76 +38,95 @@ class World:
 class _Growing:
     rng: Random
     lines: list[str] = field(factory=list[str])
-    ordered: set[str] = field(factory=lambda: {"r", "s"})
     names: list[str] = field(factory=lambda: ["r", "s"])
+    chain: bool = False
+    """Whether each operator reads the one before it."""
 
     def types(self, name: str) -> dict[str, str]:
         plan = compile_query(f"{SOURCES}{''.join(self.lines)}emit {name} to json 'out';").plan
         return {n: t.name for n, t in plan.start[name].types.items()}
 
     def pick(self) -> str:
-        return self.rng.choice([*self.names[-3:], self.names[-1]])
+        return self.names[-1] if self.chain else self.rng.choice([*self.names[-3:], self.names[-1]])
 
-    def operator(self, kinds: tuple[str, ...]) -> tuple[str, bool]:
-        """The text of a random operator, and whether its output keeps the order of one source."""
+    def operator(self, kinds: tuple[str, ...]) -> str:
+        """The text of a random operator."""
         rng = self.rng
         a = self.pick()
         types = self.types(a)
         if not types:
-            return f"select[1 = 1]({a})", a in self.ordered
+            return f"select[1 = 1]({a})"
         numbers = [n for n, t in types.items() if t in ("int", "long", "double")]
         values = [n for n in numbers if n not in ("k", "ts")] or numbers
-        any_of = lambda: rng.choice(list(types))  # noqa: E731
-        keep = a in self.ordered
+
+        def any_of() -> str:
+            return rng.choice(list(types))
+
+        def keys() -> str:
+            chosen = rng.sample(list(types), rng.randint(1, min(2, len(types))))
+            usual = [n for n in ("k", "ts") if n in types]
+            chosen = rng.choice([chosen, usual or chosen])
+            return ", ".join(f"{n}{rng.choice(['', ' desc'])}" for n in chosen)
+
+        def per(most: int) -> str:
+            chosen = rng.sample(list(types), rng.randint(0, min(most, len(types))))
+            return rng.choice(
+                [f" per {', '.join(chosen)}" if chosen else "", " per k" if "k" in types else ""]
+            )
+
         match rng.choice(kinds):
             case "select":
-                return f"select[{self.condition(values, types)}]({a})", keep
+                return f"select[{self.condition(values, types)}]({a})"
             case "project":
                 kept = rng.sample(list(types), rng.randint(1, len(types)))
                 items = [*kept, *self.computed(numbers, types)]
-                return f"project[{', '.join(items)}]({a})", keep
+                return f"project[{', '.join(items)}]({a})"
             case "rename":
-                return f"rename[{any_of()} as {rng.choice(['w', 'v', 'x'])}]({a})", keep
+                return f"rename[{any_of()} as {rng.choice(['w', 'v', 'x'])}]({a})"
             case "union":
-                return f"{a} union {self.pick()}", False
+                return f"{a} union {self.pick()}"
             case "intersect" | "minus" as word:
                 other = self.pick()
                 names = [n for n in types if n in self.types(other)]
                 kept = ", ".join(rng.sample(names, rng.randint(1, len(names)))) if names else "k"
                 word = f"{word}{rng.choice(['', ' all'])}"
-                return f"project[{kept}]({a}) {word} project[{kept}]({other})", False
+                return f"project[{kept}]({a}) {word} project[{kept}]({other})"
             case "distinct":
-                if keep and rng.random() < 0.5:
-                    return f"distinct[{any_of()}]({a})", False
-                return f"distinct({a})", False
+                if rng.random() < 0.5:
+                    return f"distinct[{any_of()}]({a})"
+                return f"distinct({a})"
             case "join" | "left join" as word:
-                other = rng.choice(["d", self.pick()])
+                other = "d" if self.chain else rng.choice(["d", self.pick()])
                 if other == "d":
-                    return f"{a} {word} d on k", False
-                renamed = ", ".join(f"{n} as {n}_{len(self.lines)}" for n in self.types(other))
-                return f"{a} {word} (project[{renamed}]({other})) on k = k_{len(self.lines)}", False
+                    return f"{a} {word} d on k"
+                # Regions are trees over all attributes of both inputs.
+                others = [n for n in self.types(other) if n != "k"]
+                names = ["k", *rng.sample(others, min(3, len(others)))][: 9 - len(types)]
+                renamed = ", ".join(f"{n} as {n}_{len(self.lines)}" for n in names)
+                return f"{a} {word} (project[{renamed}]({other})) on k = k_{len(self.lines)}"
             case "semi join" | "anti join" as word:
-                return f"{a} {word} {rng.choice(['d', self.pick()])} on k", False
+                return f"{a} {word} {'d' if self.chain else rng.choice(['d', self.pick()])} on k"
             case "window":
                 step = rng.choice(["", " every 2"])
                 name = rng.choice(["w{0}", "[w{0}, u{0}]"]).format(len(self.lines))
-                return f"window[4{step} on ts as {name}]({a})", keep and not step
+                return f"window[4{step} on {self.axis(numbers)} as {name}]({a})"
             case "session":
-                per = rng.choice(["", " per k"])
-                return f"session[3 on ts{per} as w{len(self.lines)}]({a})", False
-            case "count window" if keep:
-                return f"window[2 rows per k as w{len(self.lines)}]({a})", keep
+                return f"session[3 on {self.axis(numbers)}{per(1)} as w{len(self.lines)}]({a})"
+            case "count window":
+                return f"window[2 rows{per(1)} as w{len(self.lines)}]({a})"
             case "sort":
-                return f"sort[{rng.choice(['ts', 'ts desc', 'k, ts', 'k desc'])}]({a})", False
-            case "top" if keep:
-                per = rng.choice(["", " per k", " per k, ts"])
-                return f"top[2 by {any_of()}{rng.choice(['', ' desc'])}{per}]({a})", False
-            case "limit" if keep:
-                return f"limit[{rng.randint(1, 5)}]({a})", keep
+                return f"sort[{keys()}]({a})"
+            case "top":
+                return f"top[2 by {keys()}{per(2)}]({a})"
+            case "limit":
+                return f"limit[{rng.randint(1, 5)}]({a})"
             case "aggregate":
-                return self.aggregate(a, types, values), False
+                return self.aggregate(a, types, values)
             case _:
-                return f"select[{self.condition(values, types)}]({a})", keep
+                return f"select[{self.condition(values, types)}]({a})"
+
+    def axis(self, numbers: list[str]) -> str:
+        return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(numbers or ["ts"])
 
     def condition(self, values: list[str], types: dict[str, str]) -> str:
         rng = self.rng
@@ -150,7 +169,7 @@ class _Growing:
         if rng.random() < 0.4 and rest:
             excepts = [n for n in rest if types[n] not in ("int", "long", "double") or rng.random() < 0.3]
             without = f" except {', '.join(excepts)}" if excepts else ""
-            return f"aggregate[{rng.choice(['avg', 'max', 'sum', 'count'])}{clause}{without}]({a})"
+            return f"aggregate[{rng.choice(['avg', 'max', 'sum', 'count', 'last'])}{clause}{without}]({a})"
         x = rng.choice(values) if values else None
         calls = ["count() as n"]
         if x is not None:
@@ -159,6 +178,7 @@ class _Growing:
                 for i, f in enumerate(rng.sample(["avg", "sum", "min", "max", "var", "median"], 2))
             ]
             calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as z"]
+        calls += [f"{f}({rng.choice(list(types))}) as {f}" for f in ("first", "last", "collect")]
         chosen = rng.sample(calls, rng.randint(1, min(3, len(calls))))
         return f"aggregate[{', '.join(chosen)}{clause}]({a})"
 
@@ -167,26 +187,29 @@ ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "aggregate"),
 )
+ORDERED = (
+    *("sort", "sort", "limit", "top", "count window", "distinct", "aggregate", "session"),
+    "join",
+    "window",
+)
+"""Those that look at the order of arrival, and some that hand it on."""
 
 
 def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL) -> World:
     """A random query of up to `size` operators over `SOURCES`."""
-    growing = _Growing(rng)
+    growing = _Growing(rng, chain=kinds is ORDERED)
     tries = 0
     while len(growing.lines) < size and tries < 4 * size:
         tries += 1
         name = f"q{len(growing.lines)}"
         try:
-            text, ordered = growing.operator(kinds)
-            growing.lines.append(f"{name} := {text};\n")
+            growing.lines.append(f"{name} := {growing.operator(kinds)};\n")
             growing.types(name)
         except DiagnosticError:
             if growing.lines and growing.lines[-1].startswith(f"{name} :="):
                 growing.lines.pop()
             continue
         growing.names.append(name)
-        if ordered:
-            growing.ordered.add(name)
     text = f"{SOURCES}{''.join(growing.lines)}emit {growing.names[-1]} to json 'out';"
     return World(text, compile_query(text).plan)
 

@@ -155,7 +155,7 @@ anti := l ▷ r on r.key = l.order;
 outer := l ⟕ r on order = key;
 itself := l semi join l on order;
 lonely := l anti join l on order;
-first := distinct[s](semi);
+first := distinct(project[s](semi));
 emit semi to json "1"; emit anti to json "2"; emit outer to json "3";
 emit itself to json "4"; emit lonely to json "5"; emit first to json "6";
 """

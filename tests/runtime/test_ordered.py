@@ -351,3 +351,77 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
         ("17", "17"),
         ("20", "17"),
     ]
+
+
+# --- behind a sort ---
+
+BEHIND = """
+stream r(t: int, v: long) from json "in" punctuated on t;
+sorted := sort[t](r);
+first_two := limit[2](sorted);
+in_twos := window[2 rows as w](sorted);
+of_each := distinct[t](select[v > 0](sorted));
+ends := aggregate[first(v) as first, last(v) as last, collect(v) as all](sorted);
+best := top[1 by v desc](project[t, v - v as v](sorted));
+emit first_two to json "1"; emit in_twos to json "2"; emit of_each to json "3";
+emit ends to json "4"; emit best to json "5";
+"""
+
+
+def test_behind_a_sort_tuples_arrive_as_they_are_sorted(spark: SparkSession, tmp_path: Path) -> None:
+    """However the input is cut: released at once, or piece by piece."""
+    items: list[Item] = [
+        *({"t": t, "v": v} for v, t in enumerate([5, 3, 9, 1, 3, 7])),
+        {"$punctuation": "[t < 2]"},
+        {"$punctuation": "[t < 4]"},
+        {"$punctuation": "[]"},
+    ]
+    for cuts in ([9], [6, 1, 1, 1]):
+        run, rest = Run(spark, tmp_path / str(len(cuts)), BEHIND), list(items)
+        for size in cuts:
+            run.write("r", rest[:size])
+            rest = rest[size:]
+        run.process(files_per_epoch=1)
+        found = {
+            name: [i for i in run.output(name) if "$punctuation" not in i]
+            for name in ("first_two", "in_twos", "of_each", "ends", "best")
+        }
+        assert found["first_two"] == [{"t": 1, "v": 3}, {"t": 3, "v": 1}]
+        assert [i["w"] for i in sorted(found["in_twos"], key=lambda i: (i["t"], i["v"]))] == [
+            0,
+            0,
+            1,
+            1,
+            2,
+            2,
+        ]
+        assert sorted((i["t"], i["v"]) for i in found["of_each"]) == [(1, 3), (3, 1), (7, 5), (9, 2)]
+        assert found["ends"] == [{"first": 3, "last": 2, "all": [3, 1, 4, 0, 5, 2]}]
+        assert found["best"] == [{"t": 1, "v": 0}]
+
+
+TIES = """
+stream a(k: int, v: long) from json "a" punctuated on k;
+stream b(k: int, v: long) from json "b" punctuated on k;
+some := limit[3](sort[n desc](aggregate[count() as n by k](a union b)));
+early := limit[2](sort[k](a union b));
+emit some to json "1"; emit early to json "2";
+"""
+
+
+def test_ties_of_a_sort_over_what_has_no_order_are_told_apart_by_their_values(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """They wait for each other, so the first of them are the same however the input is cut."""
+    a: list[Item] = [{"k": 2, "v": 4}, {"k": 1, "v": 3}, {"k": 1, "v": 9}, {"$punctuation": "[k < 1]"}]
+    b: list[Item] = [{"k": 1, "v": 1}, {"k": 3, "v": 0}, {"$punctuation": "[k < 1]"}, {"k": 4, "v": 0}]
+    for parts in (1, 4):
+        run = Run(spark, tmp_path / str(parts), TIES)
+        for part in range(parts):
+            for source, items in (("a", a), ("b", b)):
+                run.write(source, items[part * 4 // parts : (part + 1) * 4 // parts])
+        for source in ("b", "a"):
+            run.write(source, [{"$punctuation": "[]"}])
+        run.process(files_per_epoch=1)
+        assert [i for i in run.output("early") if "v" in i] == [{"k": 1, "v": 1}, {"k": 1, "v": 3}]
+        assert [i["k"] for i in run.output("some") if "k" in i] == [1, 2, 3]

@@ -239,7 +239,7 @@ def planned(function: str, returns: str = "", emitted: str = "out") -> Plan:
 def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFrame]:
     """What the function of `out` gives for one tuple; planned, but nothing is computed yet."""
     frame = spark.sql("SELECT 1L AS ts, 2 AS s, 3D AS t")
-    frame = frame.selectExpr("*", "1 AS `$order`") if plan.ordered else frame
+    frame = frame.selectExpr("*", "1 AS `$order`") if "r" in plan.placed else frame
     state = StateStore(spark, Files(spark), str(root / "state"), Jobs())
     with ExitStack() as cached:
         e = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
