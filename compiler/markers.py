@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.compiler import expressions, patterns
 from cedilla.compiler.affine import IDENTITY, Affine
@@ -12,6 +12,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression
 
 Types = Mapping[str, Type]
@@ -55,12 +56,17 @@ Primitive = Add | Drop | Alter
 
 @frozen
 class Accent:
-    """`[[description, primitive]]`; the description is a region over raw values at the accent's position."""
+    """`[[description, primitive]]`; the description is a region over raw values at the accent's position.
+
+    `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition.
+    """
 
     description: Tree
     mentions: frozenset[str]
     primitive: Primitive
     text: str
+    span: Span | None = field(default=None, eq=False, repr=False)
+    places: Mapping[str, Span] = field(factory=dict[str, Span], eq=False, repr=False)
 
 
 @frozen
@@ -92,7 +98,10 @@ def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bo
         description = patterns.region_of(node.description, types)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
-    return Accent(description, mentions, _read_primitive(primitive, types, arrays), text)
+    places = {condition.attribute: condition.span for condition in reversed(node.description)}
+    return Accent(
+        description, mentions, _read_primitive(primitive, types, arrays), text, primitive.span, places
+    )
 
 
 def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> Punctuation:
@@ -113,15 +122,12 @@ def _read_primitive(
             raise _wrong("RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint)
         return Add(node.name, Type.of(node.type))
     if node.name not in types:
-        if isinstance(node, DropAttribute):
-            raise _wrong(
-                "RQ206",
-                f"the accent drops `{node.name}`, which never existed",
-                node.span,
-                f"known attributes: {', '.join(types)}",
-            )
+        verb = "drops" if isinstance(node, DropAttribute) else "alters"
         raise _wrong(
-            "RQ207", f"unknown attribute `{node.name}`", node.span, f"known attributes: {', '.join(types)}"
+            "RQ207",
+            f"the accent {verb} `{node.name}`, which never existed",
+            node.span,
+            meant(node.name, types, "attributes"),
         )
     if isinstance(node, DropAttribute):
         return Drop(node.name)

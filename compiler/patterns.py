@@ -12,6 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Cut, Steps, Tree, Value
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
@@ -94,7 +95,6 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
     result: Tree = True
     for condition in conditions:
         if condition.attribute not in types:
-            known = ", ".join(sorted(types))
             raise DiagnosticError(
                 [
                     Diagnostic(
@@ -102,7 +102,7 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
                         "error",
                         f"unknown attribute `{condition.attribute}`",
                         condition.span,
-                        help=f"known attributes: {known}",
+                        help=meant(condition.attribute, sorted(types), "attributes"),
                     )
                 ]
             )

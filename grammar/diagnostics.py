@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 _LINE = 160
 
@@ -31,7 +31,10 @@ class Span:
 
 @frozen
 class Diagnostic:
-    """One finding. Codes RQ0xx belong to the grammar, RQ1xx and above to the compiler."""
+    """One finding. Codes RQ0xx belong to the grammar, RQ1xx and above to the compiler.
+
+    `excerpt`: the one line that `span` is in, where that is a marker of a stream.
+    """
 
     code: str
     severity: Severity
@@ -39,6 +42,7 @@ class Diagnostic:
     span: Span | None = None
     notes: tuple[str, ...] = ()
     help: str | None = None
+    excerpt: str | None = None
 
 
 class DiagnosticError(Exception):
@@ -52,6 +56,17 @@ class DiagnosticError(Exception):
         return render(self.diagnostics, {})
 
 
+def in_stream(diagnostic: Diagnostic, text: str, source: str, line: int) -> Diagnostic:
+    """The diagnostic of a marker's text, at the line of the stream where the marker stands.
+
+    Columns are those of the text; without a place in it, the whole text is meant.
+    """
+    span = diagnostic.span
+    start, end = (0, len(text)) if span is None else (span.start, span.end)
+    placed = Span(source, start, end, line, start + 1, line, end + 1)
+    return evolve(diagnostic, span=placed, excerpt=" ".join(text.splitlines()))
+
+
 def to_json(diagnostic: Diagnostic) -> dict[str, object]:
     """The diagnostic as plain JSON values; keys are the field names."""
     return {**asdict(diagnostic), "notes": list(diagnostic.notes)}
@@ -61,7 +76,9 @@ def from_json(data: Mapping[str, Any]) -> Diagnostic:
     """The diagnostic that `to_json` wrote."""
     span = None if data["span"] is None else Span(**data["span"])
     notes = tuple(data["notes"])
-    return Diagnostic(data["code"], data["severity"], data["message"], span, notes, data["help"])
+    return Diagnostic(
+        data["code"], data["severity"], data["message"], span, notes, data["help"], data.get("excerpt")
+    )
 
 
 def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:
@@ -79,19 +96,35 @@ def _render_one(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
     if span is not None:
         margin = " " * len(str(span.line))
         lines.append(f"{margin}--> {span}")
-        if span.source in texts:
-            lines += _snippet(span, texts[span.source], margin)
-    if len(lines) > 2 and (diagnostic.notes or diagnostic.help is not None):
+        if diagnostic.excerpt is not None:
+            lines += _snippet(span, diagnostic.excerpt, margin)
+        elif span.source in texts:
+            lines += _snippet(span, _row(texts[span.source], span.line), margin)
+    notes = [note for note in diagnostic.notes if not _is_shown(diagnostic, note)]
+    if len(lines) > 2 and (notes or diagnostic.help is not None):
         lines.append(f"{margin} |")
-    lines += [f"{margin} = note: {note}" for note in diagnostic.notes]
+    lines += [f"{margin} = note: {note}" for note in notes]
     if diagnostic.help is not None:
         lines.append(f"{margin} = help: {diagnostic.help}")
     return "\n".join(lines)
 
 
-def _snippet(span: Span, text: str, margin: str) -> list[str]:
+def _is_shown(diagnostic: Diagnostic, note: str) -> bool:
+    """Whether a note only repeats the marker that the excerpt shows."""
+    span = diagnostic.span
+    return (
+        diagnostic.excerpt is not None
+        and span is not None
+        and note.startswith(f"{span.source}:{span.line}: ")
+    )
+
+
+def _row(text: str, line: int) -> str:
     rows = text.split("\n")
-    row = rows[span.line - 1].rstrip("\r") if span.line <= len(rows) else ""
+    return rows[line - 1].rstrip("\r") if line <= len(rows) else ""
+
+
+def _snippet(span: Span, row: str, margin: str) -> list[str]:
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(row)
     # A marker may be one very long line: show the part around the caret.

@@ -97,7 +97,16 @@ Rule = Callable[[Slip], Diagnostic | None]
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely a misspelling of."""
-    return next(iter(difflib.get_close_matches(word.lower(), list(known), n=1)), None)
+    by_lower = {each.lower(): each for each in known}
+    return next((by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=1)), None)
+
+
+def meant(word: str, known: Iterable[str], what: str) -> str:
+    """A hint to an unknown word: the one that was likely meant, and all that are known."""
+    known = list(known)
+    guess = closest(word, known)
+    listed = f"known {what}: {', '.join(known)}"
+    return listed if guess is None else f"did you mean `{guess}`? {listed}"
 
 
 def span_of(token: Token, source: str) -> Span:

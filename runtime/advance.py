@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve, field, frozen
@@ -16,6 +16,7 @@ from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control import CutBefore, SourceState
+from cedilla.runtime.doubtful import judge
 
 if TYPE_CHECKING:
     from cedilla.runtime.sources.marker import MarkerLine
@@ -31,13 +32,24 @@ class Stop:
 
 
 @frozen
+class Doubt:
+    """A warning about a marker that counts."""
+
+    source: str
+    marker: MarkerLine
+    diagnostic: Diagnostic
+
+
+@frozen
 class Advanced:
-    """The sources after the markers that count, where each was stopped, and how many of each kind counted."""
+    """The sources after the markers that count, where each was stopped, how many of each kind counted, and what
+    is doubtful about them."""
 
     states: Mapping[str, SourceState]
     stops: Mapping[str, Stop] = field(factory=dict[str, Stop])
     accents: int = 0
     punctuations: int = 0
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def failures(self) -> list[Stop]:
@@ -46,18 +58,22 @@ class Advanced:
 
 
 def advance(
-    plan: Plan, states: Mapping[str, SourceState], found: Mapping[str, Sequence[MarkerLine]]
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    found: Mapping[str, Sequence[MarkerLine]],
+    place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
 ) -> Advanced:
     """Apply the markers of every source, in the order of the sources' declarations.
 
     A marker that aborts stops its source there; the others are read on, so that all that came before it is
-    committed.
+    committed. `place`: where the marker of a source stands, for messages.
     """
     result = Advanced(dict(states))
     for source in plan.sources:
         for marker in found.get(source.name, ()):
             try:
-                state, kind = _apply(plan, result.states, source.name, marker)
+                at = place(source.name, marker) if marker.kind == "accent" else ""
+                state, kind, doubts = _apply(plan, result.states, source.name, marker, at)
             except CutBefore:
                 result = evolve(result, stops={**result.stops, source.name: Stop(source.name, marker)})
                 break
@@ -70,6 +86,7 @@ def advance(
                 states={**result.states, source.name: state},
                 accents=result.accents + (kind == "accent"),
                 punctuations=result.punctuations + (kind == "punctuation"),
+                doubts=(*result.doubts, *(Doubt(source.name, marker, doubt) for doubt in doubts)),
             )
     return result
 
@@ -81,21 +98,21 @@ _SPOILT = (
 
 
 def _apply(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine
-) -> tuple[SourceState, Literal["accent", "punctuation"]]:
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     state = states[source]
     if marker.kind == "spoilt":
         raise _refused(marker.code, *(marker.problem or _SPOILT))
     if marker.kind == "punctuation":
-        return state.punctuate(
-            read_punctuation(marker.wire(state.types), state.types), marker.position
-        ), "punctuation"
+        punctuation = read_punctuation(marker.wire(state.types), state.types)
+        return state.punctuate(punctuation, marker.position), "punctuation", ()
     accent = read_accent(marker.wire(state.types), state.types)
-    after = state.accent(accent, marker.position)
+    doubts = judge(state, accent)
+    after = state.accent(accent, marker.position, place)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
         _check(plan, {**states, source: after}, source, accent)
-    return after, "accent"
+    return after, "accent", doubts
 
 
 INFERRED = {

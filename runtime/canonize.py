@@ -33,7 +33,8 @@ from cedilla.runtime.values import number_to_json
 def canonize(
     lines: Iterable[Line], schema: Schema, output: IO[str], used: Counter[str] | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Write a valid stream in canonical order, as JSON Lines; what came out narrower than it should, as warnings.
+    """Write a valid stream in canonical order, as JSON Lines; what is doubtful, and what came out narrower
+    than it should, as warnings.
 
     Tuples wait in a temporary file. With `used`, the rules are applied pair by pair, in memory, and it counts
     them; the stream that comes out says the same.
@@ -42,15 +43,16 @@ def canonize(
     description has to be written that the wire has no words for. Nothing is written then.
     """
     follower = Follower(schema)
+    doubts: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
         gathered: _Gathered = _OneByOne(follower, tuples) if used is not None else _AtOnce(follower, tuples)
         always = _AlwaysThere(schema)
         for line in lines:
             before = follower.state
             item, found = follower.take(line)
-            if found:
+            if item is None or any(each.severity == "error" for each in found):
                 raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
-            assert item is not None
+            doubts += found
             always.see(item)
             gathered.take(item, before, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
@@ -61,7 +63,7 @@ def canonize(
         said = [("$punctuation", text) for text in markers.punctuations]
         said += [("$accent", text) for text in (*markers.alters, *markers.drops)]
         output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in said)
-    return markers.lost
+    return (*doubts, *markers.lost)
 
 
 _HINT = "only a valid stream has a canonical form; `cedilla validate` shows all that is wrong"

@@ -21,7 +21,7 @@ from cedilla.compiler.regions import Domain, Steps, Tree, Value
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
 from cedilla.runtime.announce import SinkState
-from cedilla.runtime.control import MANY, SourceState
+from cedilla.runtime.control import MANY, Altered, SourceState
 from cedilla.runtime.files import Files
 from cedilla.runtime.sources.base import InputFile
 from cedilla.runtime.state import Segment
@@ -185,6 +185,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "units": _dump_trees(state.units, trees, f"{slot} units"),
         "original": _dump_trees(state.original, trees, f"{slot} original"),
         "closed": trees.dump(f"{slot} closed", state.closed),
+        "alters": [_dump_altered(each) for each in state.alters],
     }
 
 
@@ -199,7 +200,18 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         _load_trees(data["units"], _load_history, trees, f"{slot} units"),
         _load_trees(data["original"], _load_affine, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
+        tuple(_load_altered(each) for each in data.get("alters", ())),
     ).next_epoch()
+
+
+def _dump_altered(altered: Altered) -> list[Any]:
+    where = dump_tree(altered.where)
+    return [altered.attribute, _dump_leaf(altered.function), where, altered.place, altered.text]
+
+
+def _load_altered(data: list[Any]) -> Altered:
+    attribute, function, where, place, text = data
+    return Altered(attribute, _load_affine(function), load_tree(where, bool), place, text)
 
 
 def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def simulate_command(query: str, options: Options) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")
 
     with _reported(console, texts):
-        simulate(compiled, options, rejected)
+        simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], {}))
 
 
 @main.command("verify")

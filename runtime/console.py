@@ -43,8 +43,9 @@ class Console:
                 _write(sys.stderr, "\n".join(rest))
 
     def epoch(self, report: EpochReport) -> None:
-        """One line about an epoch, on standard error."""
-        self._styled(epoch_line(report), "yellow" if report.quarantined else "default")
+        """One line about an epoch, and what is doubtful about its accents, on standard error."""
+        self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
+        self.diagnostics(report.warnings, {})
 
     def _styled(self, text: str, style: str) -> None:
         if not _colors(sys.stderr):
@@ -73,6 +74,8 @@ def epoch_line(report: EpochReport) -> str:
     if report.held:
         parts.append(f"held: {'; '.join(report.held)}")
     parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
+    if report.warnings:
+        parts.append(_count(len(report.warnings), "warning"))
     parts += report.notes
     return " · ".join(parts)
 

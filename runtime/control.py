@@ -19,14 +19,31 @@ from cedilla.compiler.markers import Accent, Add, Alter, Drop, Punctuation
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.types import DOUBLE, Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
 
 
+_ALTERS = 100
+"""So many Alters are remembered, to name one that is repeated."""
+
+_SMALL = 64
+
+
 class CutBefore(Exception):
     """The epoch must end before this marker: it adds what the epoch dropped (G32)."""
+
+
+@frozen
+class Altered:
+    """An Alter that has come: its canonical region, and where and how it was written."""
+
+    attribute: str
+    function: Affine
+    where: Tree
+    place: str
+    text: str
 
 
 @frozen
@@ -35,7 +52,7 @@ class SourceState:
 
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value.
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
-    `dropped`: what the epoch under way has dropped so far.
+    `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
     """
 
     types: Mapping[str, Type]
@@ -44,6 +61,7 @@ class SourceState:
     units: Mapping[str, Tree]
     original: Mapping[str, Tree]
     closed: Tree = False
+    alters: tuple[Altered, ...] = ()
     placed_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_original: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_closed: Tree = False
@@ -103,8 +121,8 @@ class SourceState:
             placed = regions.union(placed, regions.intersection(region, _after(position)))
         return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
 
-    def accent(self, accent: Accent, position: int) -> SourceState:
-        """The state after an accent.
+    def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
+        """The state after an accent; `place` is where it stands, for messages about later ones.
 
         Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
         (adds with another type); `CutBefore` where the accent adds what this epoch dropped.
@@ -115,13 +133,17 @@ class SourceState:
             case Add(attribute, type_):
                 return self._add(accent, attribute, type_, where, live, position)
             case Drop(attribute):
-                self._require(attribute, where, live, "drops")
+                self._require(accent, attribute, where, live, "drops")
                 return self._drop(attribute, where, position)
             case Alter(attribute, function):
-                self._require(attribute, where, live, "alters")
-                return self._alter(attribute, function, accent.description, where, position)
+                self._require(accent, attribute, where, live, "alters")
+                state = self._alter(attribute, function, accent.description, where, position)
+                if not regions.is_small(where, _SMALL):
+                    return state
+                altered = Altered(attribute, function, where, place, accent.text)
+                return evolve(state, alters=(*self.alters, altered)[-_ALTERS:])
 
-    def _require(self, attribute: str, where: Tree, live: Tree, verb: str) -> None:
+    def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
         there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
         # What concerns closed tuples only concerns nobody (P-dead).
         if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
@@ -129,6 +151,7 @@ class SourceState:
                 "RQ206",
                 f"the accent {verb} `{attribute}`, which does not exist there",
                 "an accent on an attribute requires an add before it, for tuples of its description",
+                accent.span,
             )
 
     def _add(
@@ -140,6 +163,7 @@ class SourceState:
                 "RQ208",
                 f"the accent adds `{attribute}` as {type_}; it was {known}",
                 "another name for the new attribute keeps both meanings apart",
+                accent.span,
             )
         presence = self.present.get(attribute, ABSENT)
         already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
@@ -148,6 +172,7 @@ class SourceState:
                 "RQ205",
                 f"the accent adds `{attribute}`, which exists there already",
                 "a drop must come before, or the description must leave out the tuples that have it",
+                accent.span,
             )
         if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
             raise CutBefore
@@ -295,5 +320,5 @@ def leaves(tree: Tree) -> Iterable[Any]:
     return regions.leaves(tree)
 
 
-def _wrong(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
+def _wrong(code: str, message: str, hint: str, span: Span | None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])

@@ -19,9 +19,9 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.releases import Release, releases
 from cedilla.compiler.types import column
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
 from cedilla.runtime import in_force, intake
-from cedilla.runtime.advance import INFERRED, Advanced, Stop, add_inferred, advance
+from cedilla.runtime.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState
@@ -40,6 +40,7 @@ from cedilla.runtime.sinks.formats import SINKS
 from cedilla.runtime.slices import Looks, Slice
 from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS
+from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.tuning import Tuning
 from cedilla.runtime.waiting import rows_that_wait
@@ -251,7 +252,11 @@ class Executor:
         looked = self.looks.at(slices, exactly=exactly)
         whole = {name: self._undone(name, part) for name, part in looked.items()}
         found = {name: part.scan.markers for name, part in whole.items()}
-        return whole, advance(self.plan, self._base.sources, found)
+
+        def place(source: str, marker: MarkerLine) -> str:
+            return whole[source].files[marker.file].path
+
+        return whole, advance(self.plan, self._base.sources, found, place)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -469,7 +474,9 @@ class Executor:
         file = stopped.part.files[marker.file]
         line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
         place = f"{file.path}:{line}: {marker.text}"
-        return [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
+        noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
+        # Where a format translates its markers, columns are those of what came out.
+        return noted if marker.translate else [in_stream(d, marker.text, file.path, line) for d in noted]
 
 
 def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
@@ -500,4 +507,12 @@ def _report(
             if not attribute.startswith("$")
         ),
         notes=notes,
+        warnings=tuple(_warned(doubt, read) for doubt in advanced.doubts),
     )
+
+
+def _warned(doubt: Doubt, read: Mapping[str, Read]) -> Diagnostic:
+    """What is doubtful about a marker, with its file and its text."""
+    file = read[doubt.source].part.files[doubt.marker.file]
+    note = f"now: {file.path}: {doubt.marker.text}"
+    return evolve(doubt.diagnostic, span=None, notes=(*doubt.diagnostic.notes, note))

@@ -18,6 +18,7 @@ from cedilla.compiler.markers import Accent, Punctuation, read_accent, read_punc
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control import SourceState
+from cedilla.runtime.doubtful import judge
 from cedilla.runtime.lines import Line
 from cedilla.runtime.schema import Schema
 from cedilla.runtime.values import applied, parse_line, value_of_json
@@ -56,30 +57,33 @@ class Follower:
         )
 
     def take(self, line: Line) -> tuple[Read | None, list[Diagnostic]]:
-        """A line's item, and what is wrong with it; no item where it is not to be understood.
+        """A line's item, and what is wrong or doubtful about it; no item where it is not to be understood.
 
-        A wrong marker changes nothing.
+        A wrong marker changes nothing; one that is only doubtful counts.
         """
         try:
             item = parse_line(line.text)
         except ValueError as problem:
             return None, [_complaint(line, *_unreadable(line.text, problem))]
+        marker = next((str(item[k]) for k in ("$accent", "$punctuation") if item.get(k) is not None), None)
         try:
             if item.get("$accent") is not None:
-                return self._accent(str(item["$accent"])), []
-            if item.get("$punctuation") is not None:
-                return self._punctuation(str(item["$punctuation"]), line), []
+                accent, doubts = self._accent(str(marker), line)
+                return accent, [line.mark(each, marker) for each in doubts]
+            if marker is not None:
+                return self._punctuation(marker, line), []
         except DiagnosticError as error:
-            return None, [_at(line, each) for each in error.diagnostics]
+            return None, [line.mark(each, marker) for each in error.diagnostics]
         return self._tuple(item, line)
 
     # --- markers ---
 
-    def _accent(self, text: str) -> Accent:
+    def _accent(self, text: str, line: Line) -> tuple[Accent, tuple[Diagnostic, ...]]:
         accent = read_accent(text, self.state.types)
+        doubts = judge(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
-        self.state = evolve(self.state.accent(accent, 0), dropped={})
-        return accent
+        self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})
+        return accent, doubts
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
         punctuation = read_punctuation(text, self.state.types)
@@ -164,8 +168,4 @@ def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:
 
 
 def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:
-    return _at(line, Diagnostic(code, "error", message, help=hint))
-
-
-def _at(line: Line, diagnostic: Diagnostic) -> Diagnostic:
-    return evolve(diagnostic, notes=(*diagnostic.notes, f"{line.place}: {line.text}"))
+    return line.mark(Diagnostic(code, "error", message, help=hint))

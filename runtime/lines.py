@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
+
+from cedilla.grammar.diagnostics import Diagnostic, in_stream
 
 
 @frozen
@@ -15,6 +17,15 @@ class Line:
 
     text: str
     place: str
+
+    def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
+        """The diagnostic with the place and the text of the line as its last note, and with an excerpt of the
+        marker that it is about."""
+        noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {self.text}"))
+        file, _, number = self.place.rpartition(":")
+        if marker is None or not (file and number.isdecimal()):
+            return noted
+        return in_stream(noted, marker, file, int(number))
 
 
 def files_of(path: str) -> list[Path]:

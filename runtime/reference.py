@@ -6,7 +6,7 @@ The control plane is the engine's own (`control`, `announce`, the operators' fac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -20,7 +20,7 @@ from cedilla.compiler.evolution import ABSENT, MOST, PRESENT, Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.advance import advance
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
@@ -63,11 +63,13 @@ class Reference:
 
     plan: Plan
     purge: bool = True
+    place: Callable[[Item], str] = lambda item: ""
     states: dict[str, SourceState] = field(init=False)
     sinks: dict[str, SinkState] = field(init=False)
     nodes: dict[str, Node] = field(init=False)
     held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
     rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
+    doubts: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _arrived: int = 0
@@ -91,14 +93,16 @@ class Reference:
         states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
+        doubts: list[tuple[Diagnostic, Item]] = []
         for place, (source, item) in enumerate(items):
             kind = next((k for k in ("accent", "punctuation", "spoilt") if f"${k}" in item), None)
             if kind is not None:
-                advanced = advance(
-                    self.plan, states, {source: [MarkerLine(kind, str(item[f"${kind}"]), place)]}
-                )
+                marker = MarkerLine(kind, str(item[f"${kind}"]), place)
+                at = self.place(item)
+                advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at)
                 if source not in advanced.stops:
                     states = dict(advanced.states)
+                    doubts += ((doubt.diagnostic, item) for doubt in advanced.doubts)
                     continue
                 if advanced.failures:
                     raise DiagnosticError(advanced.stops[source].diagnostics)
@@ -113,6 +117,7 @@ class Reference:
                 rejected.append((source, code, item))
         states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
         self.rejected += rejected
+        self.doubts += doubts
         return [self._epoch(states, began, arrived)]
 
     # --- input ---

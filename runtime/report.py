@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from cedilla.grammar.diagnostics import Diagnostic
+
 if TYPE_CHECKING:
     from cedilla.runtime.waiting import Waiting
 
@@ -19,7 +21,8 @@ class EpochReport:
     `accents`, `punctuations`: markers read in this epoch; `in_force`: accents in force after it, as `status` lists
     them; `quarantined`: code -> rejected items; `held`: what waits, and why; `notes`: what else a user should know.
     `written`: output -> its tuples, where they were counted; `files`, `files_left`: those of the batch that were
-    read, and that are to be; `waiting`: rows that wait for punctuation.
+    read, and that are to be; `waiting`: rows that wait for punctuation;
+    `warnings`: what is doubtful about the epoch's accents.
     """
 
     number: int
@@ -36,3 +39,4 @@ class EpochReport:
     written: Mapping[str, int] = field(factory=dict[str, int])
     files_left: int = 0
     waiting: tuple[Waiting, ...] = field(default=(), converter=tuple)
+    warnings: tuple[Diagnostic, ...] = field(default=(), converter=tuple)

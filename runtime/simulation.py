@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.evolution import Facts
@@ -32,16 +32,23 @@ class Input:
     item: Item
     line: Line
 
+    def marked(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic at the line, with an excerpt where it is a marker."""
+        marker = self.item.get("$accent") or self.item.get("$punctuation")
+        return self.line.mark(diagnostic, None if marker is None else str(marker))
+
 
 def simulate(
     query: str | Path | CompiledQuery,
     options: Options | None = None,
     on_rejected: Callable[[Input, str], None] = lambda line, code: None,
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> None:
     """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
 
     Outputs are written as `run` writes them; a sink `-` is standard output. `on_rejected` is told every tuple
-    that is set aside and its code. Raises `DiagnosticError` where a marker ends the query.
+    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
+    marker ends the query.
     """
     options = options or Options()
     compiled, _ = compiled_query(query)
@@ -52,7 +59,7 @@ def simulate(
             writers[name].add(output)
 
     try:
-        replay(compiled.plan, options, on_rejected, step)
+        replay(compiled.plan, options, on_rejected, step, on_warning)
     finally:
         for writer in writers.values():
             writer.flush()
@@ -63,27 +70,31 @@ def replay(
     options: Options,
     on_rejected: Callable[[Input, str], None],
     on_step: Callable[[dict[str, Output]], None],
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> Mapping[str, Facts]:
     """Run a plan over what its folders hold, without Spark; the facts of every relation at the end.
 
     Streams are read one file of each after the other, in the order of their declarations; a run of tuples
     without a marker in between is one step. `on_step` gets what each step emits, `on_rejected` every tuple
-    that is set aside and its code. Raises `DiagnosticError` where a marker ends the query.
+    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
+    marker ends the query.
     """
     plan = apply(plan, options)
     check_paths(plan)
     _check(plan)
     reference = Reference(plan)
     for lines in _steps(plan):
-        seen = len(reference.rejected)
+        seen, doubted = len(reference.rejected), len(reference.doubts)
+        of = {id(line.item): line for line in lines}
+        reference.place = lambda item, of=of: of[id(item)].line.place
         try:
             outputs = reference.step([(line.source, line.item) for line in lines])
         except DiagnosticError as error:
-            place = f"{lines[-1].line.place}: {lines[-1].line.text}"
-            raise DiagnosticError(evolve(d, notes=(*d.notes, place)) for d in error.diagnostics) from None
+            raise DiagnosticError(lines[-1].marked(each) for each in error.diagnostics) from None
         for output in outputs:
             on_step(output)
-        of = {id(line.item): line for line in lines}
+        for warning, item in reference.doubts[doubted:]:
+            on_warning(of[id(item)].marked(warning))
         for _, code, item in reference.rejected[seen:]:
             on_rejected(of[id(item)], code)
     return reference.after

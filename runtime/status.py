@@ -23,6 +23,7 @@ from cedilla.runtime.canonical import possible
 from cedilla.runtime.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint_folder import read_checkpoint
 from cedilla.runtime.control import leaves
+from cedilla.runtime.doubtful import converted_twice
 from cedilla.runtime.in_force import in_force, of_source
 from cedilla.runtime.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.waiting import Waiting, rows_that_wait
@@ -56,6 +57,7 @@ class Status:
     outputs: tuple[Stream, ...] = ()
     waiting: tuple[str, ...] = ()
     rows_waiting: tuple[Waiting, ...] = ()
+    doubtful: tuple[str, ...] = ()
     state: tuple[Stored, ...] = ()
     counters: Mapping[str, int] = {}
     quarantine: Mapping[str, Mapping[str, int]] = {}
@@ -94,6 +96,11 @@ def read_status(path: str) -> Status:
         waiting=(*_held(commit, facts), *_waiting(plan, facts)),
         state=tuple(stored(commit)),
         rows_waiting=rows_that_wait(releases(plan), commit.segments, facts, commit.epoch),
+        doubtful=tuple(
+            f"source {name}: {text}"
+            for name, state in commit.sources.items()
+            for text in converted_twice(state.facts())
+        ),
         counters=dict(commit.counters),
         committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
         read=dict(commit.read),
@@ -122,6 +129,7 @@ def status_text(status: Status) -> str:
         )
     waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
     lines += _block("waiting", waiting or ("nothing",))
+    lines += _block("converted more than once", status.doubtful)
     lines += _block("state", list(map(_size, status.state)) or ("empty",))
     codes = [
         f"{source}: " + ", ".join(f"{code} {count:,}" for code, count in sorted(counts.items()))

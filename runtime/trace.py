@@ -8,25 +8,23 @@ from typing import Any
 
 from attrs import asdict, evolve, frozen
 
-from cedilla.compiler import patterns, regions
+from cedilla.compiler import regions
 from cedilla.compiler.evolution import ABSENT, NO_FEEDER, ORIGINAL, Facts
 from cedilla.compiler.evolutions import Step, walk
 from cedilla.compiler.explain import columns
-from cedilla.compiler.markers import Add, Alter, Drop, punctuation_text, read_accent
+from cedilla.compiler.markers import Add, Alter, Drop, read_accent
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.safety import Safety, safety
-from cedilla.compiler.schemes import Memory, is_finite
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.compiler.schemes import Memory
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.advance import advance
-from cedilla.runtime.announce import Markers, SinkState, announce, simple_boxes
+from cedilla.runtime.announce import Markers, SinkState, announce
 from cedilla.runtime.control import SourceState, leaves
+from cedilla.runtime.described import SHOWN, region_texts, together
 from cedilla.runtime.sources.marker import MarkerLine
-
-_SHOWN = 8
-"""Texts of one kind that are shown; of more, the number."""
 
 
 @frozen
@@ -48,12 +46,16 @@ class At:
 
 @frozen
 class Traced:
-    """A marker of a source, and every relation that it can reach, from the source to the outputs."""
+    """A marker of a source, and every relation that it can reach, from the source to the outputs.
+
+    `doubts`: what is doubtful about it.
+    """
 
     source: str
     text: str
     relations: tuple[At, ...]
     outputs: tuple[At, ...]
+    doubts: tuple[Diagnostic, ...] = ()
 
 
 def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
@@ -74,7 +76,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
     said = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
     sinks = {emit.name: said[emit.relation] for emit in plan.emits}
     for number, (source, text) in enumerate(given, 1):
-        begun, states = states[source], _advanced(plan, states, source, text, number)
+        begun = states[source]
+        states, doubts = _advanced(plan, states, source, text, number)
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
         dead = _is_dead(begun, states[source], text)
@@ -101,7 +104,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     original_units=emit.original_units,
                 )
                 outputs.append(At(emit.name, "emit", emit.line, markers_there))
-        yield Traced(source, text, tuple(relations), tuple(outputs))
+        yield Traced(source, text, tuple(relations), tuple(outputs), doubts)
         before = after
 
 
@@ -116,14 +119,15 @@ def _derived(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Facts]:
 
 def _advanced(
     plan: Plan, states: Mapping[str, SourceState], source: str, text: str, number: int
-) -> dict[str, SourceState]:
+) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...]]:
     # A marker ends an epoch: what comes before it is told before it.
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
-    advanced = advance(plan, begun, {source: [MarkerLine(kind, text, 0)]})
+    marker = MarkerLine(kind, text, 0)
+    advanced = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number))
     for stop in advanced.failures:
         raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
-    return dict(advanced.states)
+    return dict(advanced.states), tuple(_placed(doubt.diagnostic, text, number) for doubt in advanced.doubts)
 
 
 def _is_accent(text: str) -> bool:
@@ -189,7 +193,7 @@ def _at(
         f"{bound.memory.what} in {text}"
         for bound in found.of(operator.name)
         if not bound.memory.accents
-        for text in _together(_released(operator, bound.memory, before, after))
+        for text in together(_released(operator, bound.memory, before, after))
     ]
     return evolve(
         here,
@@ -216,7 +220,7 @@ def _lagging(
             behind = regions.intersection(near, facts.may_have(name))
             behind = regions.difference(behind, regions.union(facts.closed, _done(kind, name, target, facts)))
             if not regions.is_empty(behind, facts.universe):
-                for text in _together(_texts(facts, behind)):
+                for text in together(region_texts(facts, behind)):
                     yield f"waits for {feeder} in {text}"
 
 
@@ -256,36 +260,18 @@ def _released(
     over = frozenset[str]() if waits_for_output else frozenset(facts.types) - memory.within
     now, then = (regions.forall(f.closed, over, f.universe) for f in (facts, before[closer]))
     new = regions.difference(now, then)
-    return [] if regions.is_empty(new, facts.universe) else _texts(facts, new)
+    return [] if regions.is_empty(new, facts.universe) else region_texts(facts, new)
 
 
 # --- texts -----------------------------------------------------------------------------------------------
 
 
-def _texts(facts: Facts, region: Tree) -> list[str]:
-    """A region in canonical values, as patterns."""
-    for name in regions.attributes(region):
-        if is_finite(name, facts):
-            region = regions.intersection(region, facts.universe[name].members)
-    return [
-        punctuation_text(written or ("*",))
-        for box in simple_boxes(region, facts.universe, facts.closed)
-        for written in patterns.texts(box, facts.types, outer=False)
-    ]
-
-
-def _together(texts: list[str]) -> list[str]:
-    """Patterns as one text; of many only the first."""
-    if not texts:
-        return []
-    more = len(texts) - _SHOWN
-    return [" or ".join(texts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")]
-
-
 def trace_text(traced: Traced) -> str:
-    """A marker with a line per relation: what it says, what it does, what it keeps back."""
+    """A marker with a line per relation: what it says, what it does, what it keeps back; and what is doubtful."""
+    texts = {each.span.source: traced.text for each in traced.doubts if each.span is not None}
+    doubts = ["", render(traced.doubts, texts)] if traced.doubts else []
     rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
-    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows)])
+    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *doubts])
 
 
 def _label(at: At) -> str:
@@ -294,12 +280,12 @@ def _label(at: At) -> str:
 
 def _said(at: At) -> str:
     texts = [*at.says.adds, *at.says.punctuations, *at.says.alters, *at.says.drops]
-    return "   ".join(_together_plain(texts)) or "nothing"
+    return "   ".join(_first(texts)) or "nothing"
 
 
-def _together_plain(texts: list[str]) -> list[str]:
-    more = len(texts) - _SHOWN
-    return [*texts[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+def _first(texts: list[str]) -> list[str]:
+    more = len(texts) - SHOWN
+    return [*texts[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _why(at: At) -> str:
@@ -309,4 +295,5 @@ def _why(at: At) -> str:
 
 def trace_json(traced: Iterable[Traced]) -> dict[str, Any]:
     """The traces as plain JSON values."""
-    return {"version": 1, "markers": [asdict(each) for each in traced]}
+    markers = [{**asdict(each), "doubts": [to_json(doubt) for doubt in each.doubts]} for each in traced]
+    return {"version": 1, "markers": markers}

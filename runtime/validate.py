@@ -19,13 +19,14 @@ from cedilla.runtime.schema import SAMPLE, Schema, inferred_schema
 
 @define
 class Verdict:
-    """What was read, and the findings by code."""
+    """What was read, the findings by code, and the warnings, which a valid stream may have."""
 
     lines: int = 0
     tuples: int = 0
     accents: int = 0
     punctuations: int = 0
     findings: Counter[str] = field(factory=Counter[str])
+    warnings: Counter[str] = field(factory=Counter[str])
 
     @property
     def valid(self) -> bool:
@@ -66,10 +67,11 @@ def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, I
 def validate(
     lines: Iterable[Line], schema: Schema, on_finding: Callable[[Diagnostic], None] = lambda found: None
 ) -> Verdict:
-    """Follow a stream and report everything that makes it invalid, in order. A wrong line changes nothing.
+    """Follow a stream and report everything that makes it invalid or doubtful, in order. A wrong line changes nothing.
 
-    Findings: RQ0xx and RQ201 to RQ212 for markers, RQ301 to RQ306 for tuples; the last note of each is its
-    place and its text. Memory grows with the number of different descriptions and patterns, not with tuples.
+    Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: RQ217, RQ218. The
+    last note of each is its place and its text. Memory grows with the number of different descriptions and
+    patterns, not with tuples.
     """
     follower = Follower(schema)
     verdict = Verdict()
@@ -80,7 +82,7 @@ def validate(
         verdict.accents += isinstance(item, Accent)
         verdict.punctuations += isinstance(item, Punctuation)
         for each in found:
-            verdict.findings[each.code] += 1
+            (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
             on_finding(each)
     return verdict
 
@@ -95,6 +97,7 @@ def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any
         "accents": verdict.accents,
         "punctuations": verdict.punctuations,
         "counts": dict(sorted(verdict.findings.items())),
+        "warnings": dict(sorted(verdict.warnings.items())),
         "findings": [to_json(each) for each in shown],
     }
 
@@ -105,9 +108,16 @@ def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
         f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
         f"{verdict.punctuations:,} punctuations"
     )
-    if verdict.valid:
-        return f"{name}: valid ({read})"
+    doubts = (
+        f", {verdict.warnings.total():,} warnings ({_counts(verdict.warnings)})" if verdict.warnings else ""
+    )
     total = verdict.findings.total()
-    codes = ", ".join(f"{code}: {count:,}" for code, count in sorted(verdict.findings.items()))
-    more = f", {total - shown:,} not shown" if total > shown else ""
-    return f"{name}: not valid, {total:,} findings ({codes}){more} ({read})"
+    left = total + verdict.warnings.total() - shown
+    doubts += f", {left:,} not shown" if left else ""
+    if verdict.valid:
+        return f"{name}: valid{doubts} ({read})"
+    return f"{name}: not valid, {total:,} findings ({_counts(verdict.findings)}){doubts} ({read})"
+
+
+def _counts(counted: Counter[str]) -> str:
+    return ", ".join(f"{code}: {count:,}" for code, count in sorted(counted.items()))

@@ -14,7 +14,8 @@ def test_codes_are_those_of_the_error_page() -> None:
 
 
 def test_warnings_are_marked() -> None:
-    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "compiler").rglob("*.py"))
+    files = [file for folder in ("compiler", "runtime") for file in (ROOT / folder).rglob("*.py")]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     warned = set(re.findall(r'"(RQ\d{3})",\s*"warning"', source))
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| (RQ\d{3}) \| \*Warning", page, re.MULTILINE)) == warned

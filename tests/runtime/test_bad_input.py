@@ -76,7 +76,7 @@ BAD_MARKERS = {
     "[[alter(t, y -> 5 - y)]]": "RQ203",
     "[[alter(t, y -> y * 2, y -> y / 3)]]": "RQ204",
     "[[+(t: double)]]": "RQ205",
-    "[[-(absent)]]": "RQ206",
+    "[[-(absent)]]": "RQ207",
     "[[alter(absent, y -> y * 2)]]": "RQ207",
     "[[nowhere = 1, -(note)]]": "RQ207",
     '[[s = "one", -(note)]]': "RQ208",
@@ -148,7 +148,7 @@ def test_a_table_is_closed_only_once_it_is_read_to_its_end(spark: SparkSession, 
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:
             run.process()
-        assert caught.value.diagnostics[0].code == "RQ206"
+        assert caught.value.diagnostics[0].code == "RQ207"
     path.write_text(path.read_text().replace('{"$accent": "[[-(nothing)]]"}\n', ""))
     executor = run.process()
     assert executor.last.counters == {}

@@ -1,0 +1,244 @@
+"""Accents that are mistakes, or likely ones, are said alike by every command (theory G34, N8)."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.markers import read_accent
+from cedilla.grammar import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint import dump_commit, load_commit
+from cedilla.runtime.cli import main
+from cedilla.runtime.console import epoch_line
+from cedilla.runtime.control import SourceState
+from cedilla.runtime.doubtful import standing
+from cedilla.runtime.lines import Line
+from cedilla.runtime.schema import declared_schema
+from cedilla.runtime.status import read_status, status_text
+from cedilla.runtime.validate import validate
+from tests.pipeline import Run
+from tests.runtime.test_sensors import random_stream
+from tests.stream import Item, is_tuple
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"})
+  from json "in" punctuated on ts;
+emit select[litres > 0](pumps) to json "out";
+"""
+SCHEMA = declared_schema(
+    'ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"}'
+)
+FIRST = "[[pump = 1, alter(litres, y -> y * 1000)]]"
+AGAIN = "[[alter(litres, y -> y * 1000)]]"
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "q.rq"
+    path.write_text(QUERY)
+    return path
+
+
+def said(query: Path, markers: list[str], command: str) -> str:
+    """What a command says of a stream of markers, without the places."""
+    folder = query.parent / "in"
+    folder.mkdir(exist_ok=True)
+    (folder / "a.jsonl").write_text("".join(json.dumps({"$accent": text}) + "\n" for text in markers))
+    match command:
+        case "simulate":
+            done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "select=-")
+        case "validate":
+            done = call("validate", str(folder), "--query", str(query))
+        case _:
+            done = call("trace", str(query), "--on", "pumps", *markers)
+    assert done.exit_code == (1 if "error[" in done.output else 0), done.output
+    return done.output
+
+
+# --- descriptions that meet nothing ---
+
+IMPOSSIBLE = {
+    "pump = 22": "did you mean `pump = 3`?",
+    "pump in {0, -7}": "did you mean `pump = 1`?",
+    "pump > 3": "did you mean `pump = 3`?",
+    'place = "nort"': 'did you mean `place = "north"`?',
+    "pump in (1, 2)": "a list is written `s in {1, 2}`",
+    "ts > 5, ts < 3": "no value meets all its conditions",
+    "pump = 2, pump = 3": "no value meets all its conditions",
+}
+
+
+@pytest.mark.parametrize("description", IMPOSSIBLE)
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_an_accent_that_describes_no_possible_tuple_is_refused(
+    query: Path, command: str, description: str
+) -> None:
+    output = said(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
+    assert "error[RQ216]: the accent describes no possible tuple" in output
+    assert IMPOSSIBLE[description] in output
+    assert f"1 | [[{description}, alter" in output
+
+
+@pytest.mark.parametrize("primitive", ["+(p: double)", "-(litres)", "alter(litres, y -> y * 1000)"])
+def test_every_kind_of_accent_is_refused_there(query: Path, primitive: str) -> None:
+    assert "error[RQ216]" in said(query, [f"[[pump = 22, {primitive}]]"], "trace")
+
+
+def test_what_may_come_or_is_closed_is_not_refused() -> None:
+    stream: list[Item] = [
+        {"$accent": "[[ts > 1000000, +(p: double)]]"},
+        {"$punctuation": "[pump = 1]"},
+        {"$accent": FIRST},
+        {"$accent": "[[pump != 7, alter(litres, y -> y * 2)]]"},
+    ]
+    lines = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(stream, 1)]
+    assert (verdict := validate(lines, SCHEMA)).valid
+    assert not verdict.warnings
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, command: str) -> None:
+    output = said(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
+    assert "warning[RQ217]: the accent describes `pump = 22`, which no tuple has" in output
+    assert "did you mean `3`?" in output
+
+
+# --- functions that are applied twice ---
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, command: str) -> None:
+    output = said(query, [FIRST, AGAIN], command)
+    assert output.count("warning[RQ218]") == 1
+    assert (
+        "an equal alter of `litres` is in force already for [pump = 1]: values there are converted twice"
+        in output
+    )
+    first = "<marker 1>" if command == "trace" else f"{query.parent}/in/a.jsonl:1"
+    second = "<marker 2>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:2:3"
+    assert f"= note: before: {first}: {FIRST}" in output
+    assert f"--> {second}\n" in output
+    assert "what was y in the units of the stream's start is written y * 1000000" in output
+    assert "undo it: [[pump = 1, alter(litres, y -> y / 1000)]]" in output
+
+
+SILENT: dict[str, list[str]] = {
+    "other pumps": [FIRST, "[[pump != 1, alter(litres, y -> y * 1000)]]"],
+    "another function": [FIRST, "[[alter(litres, y -> y * 100)]]"],
+    "there and back": [FIRST, "[[pump = 1, alter(litres, y -> y / 1000)]]", AGAIN],
+    "nothing changes": ["[[alter(litres, y -> y)]]", "[[alter(litres, y -> y)]]"],
+    "a new incarnation": [AGAIN, "[[-(litres)]]", "[[+(litres: double)]]", AGAIN],
+}
+
+
+@pytest.mark.parametrize("markers", SILENT.values(), ids=SILENT.keys())
+def test_what_is_no_repetition_is_not_warned_of(query: Path, markers: list[str]) -> None:
+    assert "warning" not in said(query, markers, "validate")
+
+
+def test_a_function_in_between_does_not_hide_the_repetition(query: Path) -> None:
+    output = said(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
+    assert "warning[RQ218]" in output
+    assert "is written y * 1000000 + 1000" in output
+
+
+def test_closed_cells_are_not_converted(query: Path) -> None:
+    lines = [
+        Line(json.dumps(item), f"s:{number}")
+        for number, item in enumerate(
+            [{"$accent": FIRST}, {"$punctuation": "[pump = 1]"}, {"$accent": AGAIN}]
+        )
+    ]
+    assert not validate(lines, SCHEMA).warnings
+
+
+def test_many_earlier_markers_are_counted(query: Path) -> None:
+    each = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
+    output = said(query, [*each, AGAIN], "validate")
+    assert "in force already for [pump in {1, 2, 3}]: values there" in output
+    assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(each, 1))
+
+
+def test_functions_that_stand() -> None:
+    state = SourceState.start(SCHEMA.source, frozenset())
+    for text in (AGAIN, "[[alter(litres, y -> y + 1)]]", "[[alter(litres, y -> y - 1)]]", AGAIN):
+        state = state.accent(read_accent(text, state.types), 0)
+    first, second = standing(state.units["litres"])
+    assert first == second
+
+
+def naive_repetitions(stream: list[Item]) -> list[int]:
+    """Line numbers of alters that repeat one in force for their sensor: per sensor, one after the other."""
+    found: list[int] = []
+    steps: dict[str, list[tuple[Fraction, Fraction]]] = {}
+    closed: set[str] = set()
+    for number, item in enumerate(stream, 1):
+        if (end := re.match(r"\[s = (\d)\]", str(item.get("$punctuation")))) is not None:
+            closed.add(end[1])
+        marker = re.match(r"\[\[s = (\d), alter\(t, (.*)\)\]\]", str(item.get("$accent")))
+        if marker is None or marker[1] in closed:
+            continue
+        y0, y1 = (eval(marker[2].replace("y -> ", ""), {"y": Fraction(y)}) for y in (0, 1))
+        step, stack = (Fraction(y1 - y0), Fraction(y0)), steps.setdefault(marker[1], [])
+        if step in stack:
+            found.append(number)
+        if stack and stack[-1] == (1 / step[0], -step[1] / step[0]):
+            stack.pop()
+        else:
+            stack.append(step)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_repetitions_are_those_of_a_list_per_sensor(seed: int) -> None:
+    stream = random_stream(random.Random(seed), 60)
+    lines = [Line(json.dumps(item), f"s:{number}") for number, item in enumerate(stream, 1)]
+    warned: list[Diagnostic] = []
+    validate(lines, declared_schema("ts: long, s: int in {1, 2, 3}, t: double"), warned.append)
+    assert [each.span.line for each in warned if each.span is not None] == naive_repetitions(stream)
+
+
+# --- a run ---
+
+
+def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    row: Item = {"ts": 1, "pump": 1, "litres": 2000.0}
+    run.write("pumps", [{"$accent": FIRST}, row])
+    run.process()
+    assert not run.reports[-1].warnings
+    run.write("pumps", [row, {"$accent": AGAIN}, {**row, "litres": 2e6}])
+    executor = run.executor()  # a new process: what came before is in the checkpoint
+    executor.process(1, {"pumps": run.files(executor)["pumps"][1:]})
+    (warning,) = run.reports[-1].warnings
+    assert warning.code == "RQ218"
+    assert any("before: " in note and "00001.jsonl" in note and FIRST in note for note in warning.notes)
+    assert any("now: " in note and "00002.jsonl" in note and AGAIN in note for note in warning.notes)
+    assert "1 warning" in epoch_line(run.reports[-1])
+    status = status_text(read_status(str(tmp_path / "checkpoint")))
+    assert (
+        "converted more than once\n  source pumps: alter(litres, y -> y * 1000) 2 times for [pump = 1]"
+        in status
+    )
+    assert load_commit(dump_commit(executor.last)).sources == executor.last.sources
+
+    path = run.write("pumps", [row, {"$accent": "[[pump = 22, alter(litres, y -> y / 2)]]"}, row])
+    with pytest.raises(DiagnosticError) as caught:
+        executor.process(2, {"pumps": run.files(executor)["pumps"][2:]})
+    (error,) = caught.value.diagnostics
+    assert error.code == "RQ216"
+    assert error.span is not None
+    assert (Path(error.span.source).name, error.span.line) == (path.name, 2)
+    assert error.excerpt == "[[pump = 22, alter(litres, y -> y / 2)]]"
+    assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
