@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import frozen
 
 from cedilla.compiler.codegen import generate
+from cedilla.compiler.parameters import given_constants
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.planner import plan_query
 from cedilla.grammar.diagnostics import Diagnostic
@@ -32,10 +34,15 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
     return compile_query(text, name), name
 
 
-def compile_query(text: str, source: str = "<text>") -> CompiledQuery:
-    """Compile the text of a query; `source` is its file's name, for messages.
+def compile_query(
+    text: str, source: str = "<text>", params: Mapping[str, str] | None = None
+) -> CompiledQuery:
+    """Compile the text of a query; `source` is its file's name, for messages; `params`: other values for its constants.
 
     Raises `DiagnosticError`: RQ0xx for syntax, RQ1xx for what the text means.
     """
-    compiled = plan_query(parse_query(text, source), Path(source).stem.strip("<>") or "query")
+    query = parse_query(text, source)
+    if params:
+        query = parse_query(text, source, given_constants(query, params))
+    compiled = plan_query(query, Path(source).stem.strip("<>") or "query")
     return CompiledQuery(compiled.plan, generate(compiled.plan, source), compiled.warnings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -81,6 +81,7 @@ class _Planner:
     errors: list[Diagnostic] = field(factory=list[Diagnostic])
     warnings: list[Diagnostic] = field(factory=list[Diagnostic])
     broken: set[str] = field(factory=set[str])
+    constants: dict[str, Span] = field(factory=dict[str, Span])
 
     def add(self, statement: syntax.Statement) -> None:
         match statement:
@@ -95,12 +96,16 @@ class _Planner:
             case syntax.Setting(name, value):
                 if self.settings.setdefault(name, value) != value:
                     raise fail("RQ104", f"`{name}` is set twice", statement.span)
+            case syntax.Let(name):
+                self._declare(name, statement.span)
+                self.constants[name] = statement.span
             case syntax.Definition(name, relation):
                 self._definition(name, relation, statement.span)
             case syntax.Emit():
                 self._emit(statement)
 
     def finish(self) -> Compiled:
+        self.errors += self._ambiguous()
         if not self.emits and not self.errors:
             message = "the query emits nothing"
             self.errors.append(
@@ -117,6 +122,14 @@ class _Planner:
         )
         check_paths(plan)
         return Compiled(plan, tuple(self.warnings))
+
+    def _ambiguous(self) -> Iterator[Diagnostic]:
+        """Names of constants that are those of attributes too."""
+        for name, span in self.constants.items():
+            of = [relation for relation, facts in self.facts.items() if name in facts.types]
+            if of:
+                message = f"`{name}` is a constant and an attribute of `{of[0]}`"
+                yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
 
     # --- statements ---
 
@@ -182,7 +195,7 @@ class _Planner:
         )
 
     def _declare(self, name: str, span: Span) -> None:
-        if name in self.nodes or name in self.broken:
+        if name in self.nodes or name in self.broken or name in self.constants:
             raise fail("RQ104", f"`{name}` is defined twice", span)
 
     # --- relations ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from attrs import evolve
 from lark import Token
 from lark.tree import Meta
 
@@ -138,6 +139,13 @@ class Builder(TermBuilder):
             self._known("RQ004", f"value of setting `{name}`:", value, syntax.SETTINGS[name])
         return syntax.Setting(str(name), str(value), span=self._span(meta))
 
+    def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal | syntax.Measure) -> syntax.Let:
+        self.constants[str(name)] = self.given.get(name, value)
+        return syntax.Let(str(name), value, span=self._span(meta))
+
+    def duration(self, meta: Meta, number: Token, unit: Token) -> syntax.Measure:
+        return self.measure(meta, number, unit)
+
     def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
         return syntax.Definition(str(name), relation, span=self._span(meta))
 
@@ -161,7 +169,27 @@ class Builder(TermBuilder):
             if unit not in plurals:
                 self._known("RQ006", "unit", unit, syntax.UNITS)
             singular = str(unit).removesuffix("s")
+        if number.type == "NAME":
+            return self._named_measure(meta, number, singular)
         return syntax.Measure(Fraction(number), singular, span=self._span(meta))
+
+    def _named_measure(self, meta: Meta, name: Token, unit: str | None) -> syntax.Measure:
+        """`len`, a length of time or a number, or `len minutes`, which has to be a number."""
+        known, span = self.constants.get(name), self._span(meta)
+        shown = str(name) if self.keep_names else None
+        match known:
+            case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value):
+                return syntax.Measure(Fraction(value), unit, shown, span=span)
+            case syntax.Measure() if unit is None:
+                return evolve(known, name=shown, span=span)
+            case syntax.Measure():
+                self._report("RQ010", f"`{name}` has a unit already", span, f"`{name}` alone")
+            case None:
+                help = f"a constant is named by `let {name} = 5 minutes;` above"
+                self._report("RQ010", f"unknown constant `{name}`", name, help)
+            case _:
+                self._report("RQ010", f"`{name}` is no length", name, "as in `let length = 5 minutes;`")
+        return syntax.Measure(Fraction(1), unit, shown, span=span)
 
     # --- relations ---
 

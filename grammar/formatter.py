@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 
 from attrs import frozen
 
@@ -65,6 +66,9 @@ def format_statement(statement: Statement) -> str:
             return _declared(statement)
         case syntax.Setting(name, value):
             return f"set {name} = {value};"
+        case syntax.Let(name, value):
+            written = value.text if isinstance(value, syntax.Literal) else _measure(value)
+            return f"let {name} = {written};"
         case syntax.Definition(name, relation):
             head = f"{name} := "
             return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
@@ -119,19 +123,21 @@ def _type(type: syntax.TypeName) -> str:
 
 def _measure(measure: syntax.Measure) -> str:
     value = measure.value
-    number = str(value) if value.denominator == 1 else _decimal(measure)
+    number = measure.name or decimal_text(value)
     if measure.unit is None:
         return number
     return f"{number} {measure.unit}" if value == 1 else f"{number} {measure.unit}s"
 
 
-def _decimal(measure: syntax.Measure) -> str:
-    """Exact: every measure that can be written has a denominator of twos and fives."""
+def decimal_text(number: Fraction) -> str:
+    """A number in decimals, exact: every one that can be written has a denominator of twos and fives."""
     digits = 0
-    scaled = measure.value
+    scaled = number
     while scaled.denominator != 1:
         scaled *= 10
         digits += 1
+    if not digits:
+        return str(scaled)
     whole, rest = divmod(scaled.numerator, 10**digits)
     return f"{whole}.{rest:0{digits}}"
 

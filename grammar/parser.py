@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, overload
 
 from lark.exceptions import UnexpectedInput
@@ -9,12 +10,22 @@ from lark.exceptions import UnexpectedInput
 from cedilla.grammar import complaints, lalr
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.syntax import AccentText, Expression, PunctuationText, Query
+from cedilla.grammar.syntax import AccentText, Constant, Expression, PunctuationText, Query
 
 
-def parse_query(text: str, source: str = "<text>") -> Query:
-    """A whole `.rq` text (design, section 4)."""
-    return _parse(text, source, "query")
+def parse_query(
+    text: str,
+    source: str = "<text>",
+    given: Mapping[str, Constant] | None = None,
+    *,
+    keep_names: bool = False,
+) -> Query:
+    """A whole `.rq` text (design, section 4).
+
+    Constants are put where they are named: those of `given` in place of their `let`. With `keep_names` the nodes
+    are still written by the name (`format_query`).
+    """
+    return _parse(text, source, "query", Builder(source, given, keep_names=keep_names))
 
 
 def parse_accent(text: str, source: str = "<accent>") -> AccentText:
@@ -33,15 +44,15 @@ def parse_expression(text: str, source: str = "<expression>") -> Expression:
 
 
 @overload
-def _parse(text: str, source: str, start: Literal["query"]) -> Query: ...
+def _parse(text: str, source: str, start: Literal["query"], builder: Builder) -> Query: ...
 @overload
 def _parse(text: str, source: str, start: Literal["accent"]) -> AccentText: ...
 @overload
 def _parse(text: str, source: str, start: Literal["punctuation"]) -> PunctuationText: ...
 @overload
 def _parse(text: str, source: str, start: Literal["expression"]) -> Expression: ...
-def _parse(text: str, source: str, start: lalr.Start) -> object:
-    builder = Builder(source)
+def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = None) -> object:
+    builder = builder or Builder(source)
     try:
         node = lalr.build(builder, lalr.parse(text, start))
     except UnexpectedInput as error:

@@ -21,8 +21,8 @@ _OPERATORS = (
     *("select", "project", "join", "union", "intersect", "minus", "rename", "distinct", "sort", "top"),
     *("limit", "window", "session", "aggregate"),
 )
-_STATEMENTS = ("stream", "table", "operator", "set", "emit")
-_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "EMIT")
+_STATEMENTS = ("stream", "table", "operator", "set", "let", "emit")
+_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT")
 
 _CLAUSES = {
     "where": "tuples are selected by `select[t > 90](R)`",

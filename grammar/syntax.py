@@ -167,10 +167,11 @@ class Condition(Node):
 
 @frozen
 class Measure(Node):
-    """`300` or `5 minutes` (unit `minute`)."""
+    """`300` or `5 minutes` (unit `minute`). `name`: that of the constant that it is written as."""
 
     value: Fraction
     unit: str | None = None
+    name: str | None = field(default=None, eq=False)
 
 
 @frozen
@@ -241,6 +242,14 @@ class Setting(Node):
 
 
 @frozen
+class Let(Node):
+    """`let rate = 0.9;`: a name for a constant or a length of time."""
+
+    name: str
+    value: Constant
+
+
+@frozen
 class Definition(Node):
     """`name := relation;`."""
 
@@ -258,7 +267,8 @@ class Emit(Node):
     original_units: bool = False
 
 
-Statement = StreamDeclaration | OperatorDeclaration | Setting | Definition | Emit
+Constant = Literal | Measure
+Statement = StreamDeclaration | OperatorDeclaration | Setting | Let | Definition | Emit
 
 
 @frozen

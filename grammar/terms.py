@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +13,7 @@ from lark.tree import Meta
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.formatter import decimal_text
 from cedilla.grammar.lalr import per_rule
 from cedilla.grammar.slips import closest
 
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
+_SECONDS = {
+    "millisecond": Fraction(1, 1000),
+    "second": Fraction(1),
+    "minute": Fraction(60),
+    "hour": Fraction(3_600),
+    "day": Fraction(86_400),
+    "week": Fraction(604_800),
+}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
@@ -41,10 +50,15 @@ def _constant(expression: Expression) -> syntax.Literal | None:
 class TermBuilder(Transformer[Token, Any]):
     """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(
+        self, source: str, given: Mapping[str, syntax.Constant] | None = None, *, keep_names: bool = False
+    ) -> None:
         super().__init__()
         self.source = source
         self.problems: list[Diagnostic] = []
+        self.given = given or {}
+        self.keep_names = keep_names
+        self.constants: dict[str, syntax.Constant] = {}
 
     def _span(self, meta: Meta | Token) -> Span:
         if isinstance(meta, Meta) and meta.empty:
@@ -141,10 +155,33 @@ class TermBuilder(Transformer[Token, Any]):
         first = left.arguments if isinstance(left, syntax.Scalar) and left.name == "concat" else (left,)
         return syntax.Scalar("concat", (*first, right), span=self._span(meta))
 
-    def attribute(self, meta: Meta, first: Token, second: Token | None) -> syntax.Attribute:
+    def attribute(self, meta: Meta, first: Token, second: Token | None) -> Expression:
+        if second is None and first in self.constants:
+            return self._signed(self._constant(first))
+        return self.joined(meta, first, second)
+
+    def joined(self, meta: Meta, first: Token, second: Token | None) -> syntax.Attribute:
+        """An attribute where no constant can be."""
         if second is None:
             return syntax.Attribute(str(first), span=self._span(meta))
         return syntax.Attribute(str(second), str(first), span=self._span(meta))
+
+    def _constant(self, name: Token) -> syntax.Literal:
+        """The constant of a name; a length of time is its number of seconds."""
+        value, span = self.constants[name], self._span(name)
+        if isinstance(value, syntax.Measure):
+            seconds = value.value * _SECONDS[value.unit] if value.unit else value.value
+            exact = int(seconds) if seconds.denominator == 1 else seconds
+            value = syntax.Literal(exact, decimal_text(seconds), span=span)
+        return evolve(value, text=str(name) if self.keep_names else value.text, span=span)
+
+    def _signed(self, constant: syntax.Literal) -> Expression:
+        """A constant as an expression: a negative one is the opposite of another."""
+        if self.keep_names or not constant.text.startswith("-"):
+            return constant
+        assert isinstance(constant.value, int | Fraction)
+        positive = evolve(constant, value=-constant.value, text=constant.text[1:])
+        return syntax.Unary("-", positive, span=constant.span)
 
     def scalar(self, meta: Meta, name: Token, arguments: tuple[Expression, ...] | None) -> syntax.Scalar:
         return syntax.Scalar(str(name).lower(), arguments or (), span=self._span(meta))
@@ -165,11 +202,24 @@ class TermBuilder(Transformer[Token, Any]):
     # --- constants and patterns ---
 
     def literal(self, meta: Meta, *tokens: Token) -> syntax.Literal:
-        text = "".join(ASCII.get(token, str(token)) for token in tokens)
-        return syntax.Literal(self._value(tokens[-1], text), text, span=self._span(meta))
+        if tokens[-1].type == "NAME":
+            return self._named(tokens[-1])
+        return self.value(meta, *tokens)
 
     constant = literal
-    value = literal
+
+    def _named(self, name: Token) -> syntax.Literal:
+        if name in self.constants:
+            return self._constant(name)
+        guess = closest(name, self.constants)
+        known = f"the closest constant is `{guess}`; " if guess else ""
+        help = f'{known}text is written in quotes, `"{name}"`; a constant is named by `let {name} = 1;` above'
+        self._report("RQ010", f"unknown constant `{name}`", name, help)
+        return syntax.Literal(str(name), f'"{name}"', span=self._span(name))
+
+    def value(self, meta: Meta, *tokens: Token) -> syntax.Literal:
+        text = "".join(ASCII.get(token, str(token)) for token in tokens)
+        return syntax.Literal(self._value(tokens[-1], text), text, span=self._span(meta))
 
     def _value(self, token: Token, text: str) -> int | Fraction | str | bool:
         match token.type:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.runtime.console import Console
-from cedilla.runtime.options import Options, run_options
+from cedilla.runtime.options import Options, param_option, params_of, run_options
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
     from cedilla.runtime.reading import InUnits
     from cedilla.runtime.schema import Schema
 
+_USAGE = ("RQ135", "RQ136")
+"""Errors of the command line, not of the query."""
+
 _STRICT = ("RQ106", "RQ125", "RQ126", "RQ130")
 """Warnings that `check --strict` fails on."""
 
-_query = click.argument("query", metavar="QUERY")
+
+def _query(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the query that a command is about, and the values that its constants take."""
+    return click.argument("query", metavar="QUERY")(param_option(command))
+
+
 _format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 _output = click.option(
     "-o", "output", metavar="FILE.py", type=click.File("w", encoding="utf-8", lazy=True), default="-"
@@ -126,6 +134,8 @@ def check(query: str, form: str, strict: bool) -> None:
         console.out(_json({"version": 1, "diagnostics": [to_json(each) for each in found]}))
     else:
         console.out(render(found, texts) or f"{query}: nothing to complain about")
+    if any(each.code in _USAGE for each in found):
+        sys.exit(2)
     sys.exit(any(each.severity == "error" or (strict and each.code in _STRICT) for each in found))
 
 
@@ -176,7 +186,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
         with _reported(console, texts):
             name, text = _read(query)
             texts[name] = text
-            laid_out = format_query(parse_query(text, name), text)
+            laid_out = format_query(parse_query(text, name, keep_names=True), text)
         changed = changed or laid_out != text
         if only_check and laid_out != text:
             console.out(f"{name}: would be laid out differently")
@@ -404,7 +414,7 @@ def _compile(query: str, console: Console) -> tuple[str, Mapping[str, str], Comp
     with _reported(console, texts):
         name, text = _read(query)
         texts[name] = text
-        return name, texts, compile_query(text, name)
+        return name, texts, compile_query(text, name, params_of(click.get_current_context()))
 
 
 def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
@@ -416,7 +426,7 @@ def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     try:
         name, text = _read(query)
         texts[name] = text
-        compiled = compile_query(text, name)
+        compiled = compile_query(text, name, params_of(click.get_current_context()))
         return texts, (*compiled.warnings, *findings(compiled.plan))
     except DiagnosticError as error:
         return texts, error.diagnostics
@@ -424,12 +434,12 @@ def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
 
 @contextmanager
 def _reported(console: Console, texts: Mapping[str, str]) -> Iterator[None]:
-    """Diagnostics that end the work are written; the exit status is 1."""
+    """Diagnostics that end the work are written; the exit status is 1, 2 where an option is wrong."""
     try:
         yield
     except DiagnosticError as error:
         console.diagnostics(error.diagnostics, texts)
-        sys.exit(1)
+        sys.exit(2 if all(each.code in _USAGE for each in error.diagnostics) else 1)
 
 
 def _json(value: object) -> str:

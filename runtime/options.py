@@ -82,6 +82,29 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
     return pairs
 
 
+_PARAMS = "cedilla.params"
+
+
+def params_of(context: click.Context) -> Texts:
+    """The values of `--param`, by name."""
+    return context.meta.get(_PARAMS, {})
+
+
+def _params(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> None:
+    context.meta[_PARAMS] = _pairs(context, parameter, values)
+
+
+param_option = click.option(
+    "--param",
+    metavar="NAME=VALUE",
+    multiple=True,
+    expose_value=False,
+    callback=_params,
+    help="Another value for a constant of the query, `let NAME = ...;`.",
+)
+"""For commands that compile a query: see `params_of`."""
+
+
 def _settings(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     pairs = _pairs(context, parameter, values)
     for name, value in pairs.items():

@@ -30,15 +30,18 @@ def test_golden(path: Path) -> None:
 def run(directive: str, text: str) -> str:
     """`explain` or one of its views and forms, `compile`, `complain`, `check` (state too), or `markers`.
 
-    With the path of a query where that is not the input. The input of `markers` is `SOURCE MARKER` per line.
+    With the path of a query where that is not the input, and with `NAME=VALUE` for its constants. The input of
+    `markers` is `SOURCE MARKER` per line.
     """
-    command, _, path = directive.partition(" ")
+    command, *rest = directive.split(" ")
+    params = dict(word.split("=", 1) for word in rest if "=" in word)
+    path = " ".join(word for word in rest if "=" not in word)
     source = path or "q.rq"
     lines = text.splitlines() if command == "markers" else []
     markers = [(name, marker) for name, _, marker in (line.partition(" ") for line in lines)]
     text = (ROOT / path).read_text(encoding="utf-8") if path else text
     try:
-        compiled = compile_query(text, source)
+        compiled = compile_query(text, source, params)
     except DiagnosticError as error:
         return render(error.diagnostics, {source: text})
     match command:

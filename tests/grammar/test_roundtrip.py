@@ -132,6 +132,7 @@ STATEMENTS = (
         *(st.just(()) | SCHEMES for _ in range(3)),
         optional(several(DECLARED)),
     )
+    | make(syntax.Let, st.just("named_by_no_other"), LITERALS)
     | make(syntax.Definition, NAMES, RELATIONS)
     | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cedilla.compiler import compile_query
 from cedilla.runtime.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -211,6 +212,39 @@ def test_fmt_lays_out_in_place_and_once(call: Call, tmp_path: Path) -> None:
 def test_fmt_from_standard_input_to_standard_output(call: Call) -> None:
     assert call("fmt", "-", text='emit a to json "b"').exit_code == 1
     assert call("fmt", "-", text='emit  a to json "b" ;').stdout == 'emit a to json "b";\n'
+
+
+CONSTANTS = """\
+let low = 1;
+let site = "north";
+stream a(k: int, l: string in {site, "south"}) from json "a";
+emit select[k > low and l = site](a) to json "out";
+"""
+
+
+def test_fmt_keeps_the_names_of_constants(call: Call) -> None:
+    assert call("fmt", "-", text=CONSTANTS).stdout == CONSTANTS
+
+
+def test_param_gives_constants_other_values(call: Call) -> None:
+    compiled = call("compile", "-", "--param", "low=-2", "--param", "site=west end", text=CONSTANTS)
+    assert 'k > -2 and l = "west end"' in compiled.stdout
+    assert (
+        'in {"west end", "south"}' in call("explain", "-", "--param", "site=west end", text=CONSTANTS).stdout
+    )
+    assert call("check", "-", "--param", "low=2", text=CONSTANTS).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["compile", "check", "run", "simulate", "verify", "explain"])
+@pytest.mark.parametrize(("param", "code"), [("high=1", "RQ135"), ("low=north", "RQ136")])
+def test_a_wrong_param_is_wrong_usage(call: Call, command: str, param: str, code: str) -> None:
+    result = call(command, "-", "--param", param, text=CONSTANTS)
+    assert (result.exit_code, f"error[{code}]" in result.output) == (2, True)
+
+
+def test_another_constant_is_another_plan_to_a_checkpoint() -> None:
+    plans = [compile_query(CONSTANTS, params={"low": low}).plan.describe() for low in ("1", "1", "2")]
+    assert plans[0] == plans[1] != plans[2]
 
 
 def test_fmt_leaves_a_wrong_text_alone(call: Call, tmp_path: Path) -> None:

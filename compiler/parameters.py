@@ -1,0 +1,70 @@
+"""`--param NAME=VALUE`: another value for a constant of a query, `let rate = 0.9;`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.formatter import quote
+from cedilla.grammar.parser import parse_query
+
+UNKNOWN, ILL_TYPED = "RQ135", "RQ136"
+
+
+def given_constants(query: syntax.Query, params: Mapping[str, str]) -> dict[str, syntax.Constant]:
+    """The constants that take the place of the query's own.
+
+    Raises `DiagnosticError`: RQ135 where the query has no such constant, RQ136 where the value is of another kind.
+    """
+    constants = {each.name: each.value for each in query.statements if isinstance(each, syntax.Let)}
+    given: dict[str, syntax.Constant] = {}
+    problems: list[Diagnostic] = []
+    for name, text in params.items():
+        declared = constants.get(name)
+        if declared is None:
+            hint = f"its constants: {', '.join(constants)}" if constants else "`let name = 1;` declares one"
+            message = f"the query has no constant `{name}`"
+            problems.append(Diagnostic(UNKNOWN, "error", message, help=hint))
+            continue
+        value = _read(text, declared)
+        if value is None:
+            message = f"`{name}` requires {_KINDS[_kind(declared)]}, found `{text}`"
+            problems.append(Diagnostic(ILL_TYPED, "error", message, declared.span))
+        else:
+            given[name] = value
+    if problems:
+        raise DiagnosticError(problems)
+    return given
+
+
+def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:
+    """The value of a text, of the kind of the constant that the query declares; a string needs no quotes."""
+    wanted = _kind(declared)
+    for written in (text, quote(text)) if wanted == "string" else (text,):
+        try:
+            statements = parse_query(f"let given = {written};").statements
+        except DiagnosticError:
+            continue
+        match statements:
+            case (syntax.Let(_, value),) if _kind(value) == wanted:
+                return value
+            case _:
+                continue
+    return None
+
+
+_KINDS = {
+    "boolean": "`true` or `false`",
+    "string": "a string",
+    "number": "a number",
+    "length": "a length of time such as `5 minutes`",
+}
+
+
+def _kind(constant: syntax.Constant) -> str:
+    if isinstance(constant, syntax.Measure):
+        return "length"
+    if isinstance(constant.value, bool):
+        return "boolean"
+    return "string" if isinstance(constant.value, str) else "number"
