@@ -156,8 +156,8 @@ class Type:
             return f"DATE'{_day(value)}'"
         if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
             return str(value) if abs(value) < 2**31 else f"{value}L"
-        if self.name == "decimal" and (exactly := _decimal(value)) is not None:
-            return f"{exactly}BD"
+        if self.name == "decimal" and (exactly := _decimal(value, _MOST_DIGITS)) is not None:
+            return f"{exactly:f}BD"
         if abs(value) > _LARGEST:
             return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
@@ -174,9 +174,8 @@ class Type:
             return f'"{_day(value)}"'
         if isinstance(value, int):
             return str(value)
-        return (
-            str(exactly) if (exactly := _decimal(value)) is not None else f"{Decimal(repr(float(value))):f}"
-        )
+        exactly = _decimal(value, _MOST_DIGITS if self.name == "decimal" else 17)
+        return f"{Decimal(repr(float(value))) if exactly is None else exactly:f}"
 
 
 def _moment(value: int | Fraction) -> datetime:
@@ -187,13 +186,17 @@ def _day(value: int | Fraction) -> date:
     return _EPOCH.date() + timedelta(days=int(value))
 
 
-def _decimal(value: int | Fraction) -> Decimal | None:
-    """The number in decimal notation, where that is finite and short."""
+_MOST_DIGITS = 38
+
+
+def _decimal(value: int | Fraction, most: int) -> Decimal | None:
+    """The number in decimal notation, where that has so many digits behind the point at most."""
     number = Fraction(value)
-    for digits in range(18):
+    for digits in range(most + 1):
         scaled = number * 10**digits
         if scaled.denominator == 1:
-            return Decimal(int(scaled)).scaleb(-digits)
+            # Not by arithmetic, which rounds to 28 digits.
+            return Decimal((int(scaled < 0), tuple(map(int, str(abs(int(scaled))))), -digits))
     return None
 
 

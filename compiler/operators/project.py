@@ -295,4 +295,6 @@ class _Move:
             return target, members
         if isinstance(function, Step):
             return target, function.image(members, target, self.universe.get(name, ANYTHING).integral)
-        return target, regions.renamed(regions.transform(members, name, function), target)
+        if function != IDENTITY:  # only numbers have another
+            members = regions.transform(members, name, function)
+        return target, regions.renamed(members, target)

@@ -10,14 +10,25 @@ from attrs import define, field, frozen
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
+from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.reference import read_value
+from tests.laws.edges import EDGES, condition, edge_of, read, tame
 from tests.stream import Decoder, Item
 
-SOURCES = """
-stream r(k: int in {1, 2, 3}, ts: long, v: double, q?: double) from json "in/r" punctuated on ts;
-stream s(k: int in {1, 2, 3}, ts: long, v: double, q?: double) from json "in/s" punctuated on ts;
-table d(k: int in {1, 2, 3}, name: string) from json "in/d";
+
+def sources(extra: tuple[str, ...] = ()) -> str:
+    """The declarations of two streams, with some of `EDGES`, and of a table."""
+    types = "".join(f", {name}: {EDGES[name].type}" for name in extra)
+    attributes = f"k: int in {{1, 2, 3}}, ts: long, v: double, q?: double{types}"
+    return f"""
+stream r({attributes}) from json "in/r" punctuated on ts;
+stream s({attributes}) from json "in/s" punctuated on ts;
+table d(k: int in {{1, 2, 3}}, name: string) from json "in/d";
 """
+
+
+SOURCES = sources()
 NAMES = [{"k": 1, "name": "north"}, {"k": 2, "name": "north"}, {"k": 3, "name": "south"}]
 # Exact in binary, so that equal canonical values stay equal in Spark.
 FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32")
@@ -28,22 +39,24 @@ FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32")
 
 @frozen
 class World:
-    """A query's text and plan."""
+    """A query's text and plan; `extra`: the edge attributes of its streams."""
 
     text: str
     plan: Plan
+    extra: tuple[str, ...] = ()
 
 
 @define
 class _Growing:
     rng: Random
+    sources: str = SOURCES
     lines: list[str] = field(factory=list[str])
     names: list[str] = field(factory=lambda: ["r", "s"])
     chain: bool = False
     """Whether each operator reads the one before it."""
 
     def types(self, name: str) -> dict[str, str]:
-        plan = compile_query(f"{SOURCES}{''.join(self.lines)}emit {name} to json 'out';").plan
+        plan = compile_query(f"{self.sources}{''.join(self.lines)}emit {name} to json 'out';").plan
         return {n: t.name for n, t in plan.start[name].types.items()}
 
     def pick(self) -> str:
@@ -56,7 +69,7 @@ class _Growing:
         types = self.types(a)
         if not types:
             return f"select[1 = 1]({a})"
-        numbers = [n for n, t in types.items() if t in ("int", "long", "double")]
+        numbers = [n for n, t in types.items() if t in _NUMBERS and tame(n)]
         values = [n for n in numbers if n not in ("k", "ts")] or numbers
 
         def any_of() -> str:
@@ -82,7 +95,9 @@ class _Growing:
                 items = [*kept, *self.computed(numbers, types)]
                 return f"project[{', '.join(items)}]({a})"
             case "rename":
-                return f"rename[{any_of()} as {rng.choice(['w', 'v', 'x'])}]({a})"
+                name = any_of()
+                new = rng.choice(["w", "v", "x"]) if tame(name) else f"{name}_w{len(self.lines)}"
+                return f"rename[{name} as {new}]({a})"
             case "union":
                 return f"{a} union {self.pick()}"
             case "intersect" | "minus" as word:
@@ -126,7 +141,9 @@ class _Growing:
                 return f"select[{self.condition(values, types)}]({a})"
 
     def axis(self, numbers: list[str]) -> str:
-        return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(numbers or ["ts"])
+        """A number that a source has; a result may be undefined."""
+        known = [n for n in numbers if n.split("_")[0] in ("k", "ts", "v")]
+        return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(known or ["ts"])
 
     def condition(self, values: list[str], types: dict[str, str]) -> str:
         rng = self.rng
@@ -139,6 +156,11 @@ class _Growing:
             tests += ["k in {1, 2}", f"k != {rng.randint(1, 3)}"]
         if types.get("ts") in ("long", "double"):
             tests += [f"ts < {rng.randint(3, 18)}", "ts in [2, 15)"]
+        tests += [
+            condition(rng, n, edge)
+            for n in types
+            if (edge := edge_of(n)) is not None and types[n] == edge.type
+        ]
         if not tests:
             return "1 = 1"
         both = rng.sample(tests, min(2, len(tests)))
@@ -167,9 +189,11 @@ class _Growing:
         clause = f" by {', '.join(by)}" if by else ""
         rest = [n for n in types if n not in by]
         if rng.random() < 0.4 and rest:
-            excepts = [n for n in rest if types[n] not in ("int", "long", "double") or rng.random() < 0.3]
+            function = rng.choice(["avg", "max", "sum", "count", "last"])
+            fit = [n for n in rest if (types[n] in _NUMBERS and tame(n)) or function not in ("avg", "sum")]
+            excepts = [n for n in rest if n not in fit or rng.random() < 0.3]
             without = f" except {', '.join(excepts)}" if excepts else ""
-            return f"aggregate[{rng.choice(['avg', 'max', 'sum', 'count', 'last'])}{clause}{without}]({a})"
+            return f"aggregate[{function}{clause}{without}]({a})"
         x = rng.choice(values) if values else None
         calls = ["count() as n"]
         if x is not None:
@@ -177,12 +201,24 @@ class _Growing:
                 f"{f}({x}) as x{i}"
                 for i, f in enumerate(rng.sample(["avg", "sum", "min", "max", "var", "median"], 2))
             ]
-            calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as z"]
-        calls += [f"{f}({rng.choice(list(types))}) as {f}" for f in ("first", "last", "collect")]
+            calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as big"]
+        edges = [n for n in types if edge_of(n) is not None]
+        for function in ("first", "last", "collect", "min", "max", "largest"):
+            name = rng.choice(edges or list(types))
+            calls.append(
+                f"{function}({name}{', 2' if function == 'largest' else ''}) as {_result(name, function)}"
+            )
+        if edges:
+            calls.append(f"count(distinct {rng.choice(edges)}) as many")
         chosen = rng.sample(calls, rng.randint(1, min(3, len(calls))))
         return f"aggregate[{', '.join(chosen)}{clause}]({a})"
 
 
+def _result(name: str, function: str) -> str:
+    return function if tame(name) else f"{name}_{function}"
+
+
+_NUMBERS = ("int", "long", "double")
 ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "aggregate"),
@@ -195,9 +231,10 @@ ORDERED = (
 """Those that look at the order of arrival, and some that hand it on."""
 
 
-def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL) -> World:
-    """A random query of up to `size` operators over `SOURCES`."""
-    growing = _Growing(rng, chain=kinds is ORDERED)
+def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) -> World:
+    """A random query of up to `size` operators over streams with so many of the edge attributes."""
+    extra = tuple(rng.sample(list(EDGES), edges))
+    growing = _Growing(rng, sources(extra), chain=kinds is ORDERED)
     tries = 0
     while len(growing.lines) < size and tries < 4 * size:
         tries += 1
@@ -210,8 +247,8 @@ def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL) -> World:
                 growing.lines.pop()
             continue
         growing.names.append(name)
-    text = f"{SOURCES}{''.join(growing.lines)}emit {growing.names[-1]} to json 'out';"
-    return World(text, compile_query(text).plan)
+    text = f"{growing.sources}{''.join(growing.lines)}emit {growing.names[-1]} to json 'out';"
+    return World(text, compile_query(text).plan, extra)
 
 
 # --- streams ---
@@ -222,7 +259,8 @@ class _Source:
     """A source that is written item by item; canonical values come from small domains."""
 
     rng: Random
-    decoder: Decoder = field(factory=Decoder)
+    extra: tuple[str, ...] = ()
+    decoder: Decoder = field(factory=lambda: Decoder(read))
     now: int = 0
     alters: int = 0
     next: Item | None = None
@@ -240,6 +278,7 @@ class _Source:
             self.alters += 1
             where = rng.choice(
                 [f"k = {k}", f"k != {k}", "k in {1, 2}", f"ts >= {cut}", f"k = {k}, ts < {cut}", ""]
+                + [condition(rng, n, EDGES[n]) for n in self.extra]
             )
             attribute = rng.choice(["v", "v", "v", "ts", "q"])
             if attribute in where or (attribute == "q" and not any(self.has_q.values())):
@@ -263,22 +302,31 @@ class _Source:
                         f"[v > {cut}]",
                         f"[k = {k}, ts > {cut}]",
                     ]
+                    + [f"[k = {k}, {condition(rng, n, EDGES[n])}]" for n in self.extra]
+                    + [f"[{condition(rng, n, EDGES[n], one=True)}]" for n in self.extra]
                 )
             }
         row: Item = {"k": k, "ts": max(0, self.now - rng.randint(0, 3)), "v": rng.randint(0, 4) / 2}
         if self.has_q[k] and rng.random() < 0.7:
             row["q"] = float(rng.randint(0, 1))
+        row |= {n: rng.choice(EDGES[n].values) for n in self.extra}
         if self.decoder.closed(row):
             return None
         raw = self.decoder.raw_at(row, len(self.decoder.accents))
-        return {n: int(x) if x == int(x) and n != "v" else float(x) for n, x in raw.items()}
+        return {n: x if n in self.extra else _number(n, x) for n, x in raw.items()}
 
 
-def stream(rng: Random, length: int, *, close: bool = True) -> list[tuple[str, Item]]:
+def _number(name: str, value: Any) -> int | float:
+    return int(value) if value == int(value) and name != "v" else float(value)
+
+
+def stream(
+    rng: Random, length: int, extra: tuple[str, ...] = (), *, close: bool = True
+) -> list[tuple[str, Item]]:
     """Items of `r` and `s`, interleaved; both closed at the end."""
-    sources = {"r": _Source(rng), "s": _Source(rng)}
-    items = list(_items(rng, sources, length))
-    return items + ([(name, {"$punctuation": "[]"}) for name in sources] if close else [])
+    both = {"r": _Source(rng, extra), "s": _Source(rng, extra)}
+    items = list(_items(rng, both, length))
+    return items + ([(name, {"$punctuation": "[]"}) for name in both] if close else [])
 
 
 def _items(rng: Random, sources: dict[str, _Source], length: int) -> Iterator[tuple[str, Item]]:
@@ -291,11 +339,17 @@ def _items(rng: Random, sources: dict[str, _Source], length: int) -> Iterator[tu
 
 
 def canonical(items: list[tuple[str, Item]]) -> dict[str, list[dict[str, Any]]]:
-    """The canonical tuples of each source, in order."""
+    """The canonical tuples of each source, in order, as the engine has their values."""
     decoders: dict[str, Decoder] = {}
     rows: dict[str, list[dict[str, Any]]] = {"r": [], "s": [], "d": [dict(row) for row in NAMES]}
     for name, item in items:
-        row = decoders.setdefault(name, Decoder()).feed(item)
+        row = decoders.setdefault(name, Decoder(read)).feed(item)
         if row is not None:
-            rows[name].append(row)
+            rows[name].append(
+                {n: read_value(Type.parse(EDGES[n].type), v) if n in EDGES else v for n, v in row.items()}
+            )
     return rows
+
+
+def _value(name: str, value: Any) -> Any:
+    return read_value(Type.parse(EDGES[name].type), value) if name in EDGES else value

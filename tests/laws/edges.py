@@ -1,0 +1,86 @@
+"""Attributes of every type with the values at which engines differ, for the random worlds."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from attrs import frozen
+
+_GREAT = Decimal("1234567890123456789012345678.0123456789")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?")
+
+
+@frozen
+class Edge:
+    """An attribute: its type, and the values that it takes, as JSON has them."""
+
+    type: str
+    values: tuple[Any, ...]
+    ordered: bool = True
+
+    def constant(self, value: Any) -> str:
+        """A value as a query or a marker writes it."""
+        if isinstance(value, bool):
+            return str(value).lower()
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{Decimal(str(value)):f}"
+
+
+# Names begin with `z`: no arithmetic is done with these.
+EDGES = {
+    "zbig": Edge("long", (2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 0)),
+    "zint": Edge("int", (2**31 - 1, -(2**31), 0, 7)),
+    "zreal": Edge("double", (1e300, -1e300, -0.0, 0.0, 0.1, 2.0**53 + 2)),
+    "zsum": Edge("decimal(38, 10)", (_GREAT, -_GREAT, Decimal("0.0000000001"), Decimal(0), Decimal("0.5"))),
+    "zwhole": Edge(
+        "decimal(38, 0)", (Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(2**53 + 1), Decimal(2**53))
+    ),
+    "zname": Edge("string", ("", " ", 'a"b', "ä", "🦀", "null", "$x", "\\", "a\nb", "1,2]")),
+    "zat": Edge(
+        "timestamp",
+        (
+            *("0001-01-01T00:00:00.000000Z", "1582-10-10T00:00:00.000000Z", "1900-01-01T00:00:00.000001Z"),
+            *("1969-12-31T23:59:59.999999Z", "2024-02-29T12:00:00.000001Z", "9999-12-31T23:59:59.999999Z"),
+        ),
+    ),
+    "zday": Edge("date", ("0001-01-01", "1582-10-10", "1969-12-31", "2024-02-29", "9999-12-31")),
+    "zflag": Edge("boolean", (True, False), ordered=False),
+}
+
+
+def tame(name: str) -> bool:
+    """Whether an attribute has small values, to calculate with."""
+    return not name.startswith("z")
+
+
+def edge_of(name: str) -> Edge | None:
+    """The edge attribute that a name comes from, through renaming."""
+    return EDGES.get(name.split("_", maxsplit=1)[0])
+
+
+def condition(rng: Random, name: str, edge: Edge, *, one: bool = False) -> str:
+    """A condition on an attribute, as queries and markers have it; `one`: for one value."""
+    value = edge.constant(rng.choice(edge.values))
+    if one or not edge.ordered:
+        return f"{name} = {value}"
+    several = sorted({rng.choice(edge.values) for _ in range(2)}, key=key)
+    if rng.random() < 0.3:
+        return f"{name} in {{{', '.join(map(edge.constant, several))}}}"
+    return f"{name} {rng.choice(['=', '!=', '<', '<=', '>', '>='])} {value}"
+
+
+def key(value: Any) -> Any:
+    """A value of JSON as one that compares with its like: moments and days as such, numbers exactly."""
+    if isinstance(value, str) and _MOMENT.fullmatch(value):
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    return Fraction(value) if isinstance(value, Decimal) else value
+
+
+def read(attribute: str, value: Any) -> Any:
+    """The reader of streams (`tests.stream`)."""
+    return key(value)
