@@ -231,9 +231,9 @@ class _Planner:
         match node:
             case syntax.Select(predicate):
                 return lambda n, i: Select(**n, inputs=i, predicate=predicate)
-            case syntax.Project(items):
+            case syntax.Project(items, rest=rest):
                 chosen = _items(items)
-                return lambda n, i: Project(**n, inputs=i, items=chosen)
+                return lambda n, i: Project(**n, inputs=i, items=chosen, rest=rest)
             case syntax.Rename(items):
                 names = _renamed(items)
                 return lambda n, i: Rename(**n, inputs=i, names=names)

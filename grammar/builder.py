@@ -199,10 +199,20 @@ class Builder(TermBuilder):
     def select(self, meta: Meta, predicate: Expression, input: Relation) -> syntax.Select:
         return syntax.Select(predicate, input, span=self._span(meta))
 
-    def project(self, meta: Meta, items: tuple[syntax.ProjectItem, ...], input: Relation) -> syntax.Project:
-        return syntax.Project(items, input, span=self._span(meta))
+    def project(
+        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+    ) -> syntax.Project:
+        named = tuple(item for item in items if not isinstance(item, Token))
+        return syntax.Project(named, input, len(named) < len(items), span=self._span(meta))
 
-    def items(self, _meta: Meta, *items: syntax.ProjectItem) -> tuple[syntax.ProjectItem, ...]:
+    def extend(
+        self, meta: Meta, _extend: Token, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+    ) -> syntax.Project:
+        return evolve(self.project(meta, items, input), rest=True)
+
+    def items(
+        self, _meta: Meta, *items: syntax.ProjectItem | Token
+    ) -> tuple[syntax.ProjectItem | Token, ...]:
         return items
 
     def item(self, meta: Meta, expression: Expression, alias: Token | None) -> syntax.ProjectItem:

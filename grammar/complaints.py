@@ -25,6 +25,7 @@ _OPERATORS = {
     *(
         "SELECT",
         "PROJECT",
+        "EXTEND",
         "RENAME",
         "DISTINCT",
         "SORT",

@@ -256,8 +256,8 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
     match relation:
         case syntax.Select(predicate):
             word, parts = "select", _connected(predicate)
-        case syntax.Project(items):
-            word, parts = "project", _separated(map(_item, items))
+        case syntax.Project(items, rest=rest) if items:
+            word, parts = "extend" if rest else "project", _separated(map(_item, items))
         case syntax.Rename(pairs):
             word, parts = "rename", _separated(f"{pair.name} as {pair.alias}" for pair in pairs)
         case syntax.Aggregate(None, calls, by):
@@ -308,8 +308,9 @@ def _operator(relation: syntax.OneInput) -> str:
     match relation:
         case syntax.Select(predicate):
             return f"select[{format_expression(predicate)}]"
-        case syntax.Project(items):
-            return f"project[{', '.join(_item(item) for item in items)}]"
+        case syntax.Project(items, rest=rest):
+            listed = ", ".join(map(_item, items)) or "*"
+            return f"{'extend' if rest and items else 'project'}[{listed}]"
         case syntax.Window(length, every, on, alias):
             slide = "" if every is None else f" every {_measure(every)}"
             names = alias if isinstance(alias, str) else f"[{', '.join(alias)}]"

@@ -18,7 +18,19 @@ _FOREIGN_JOINS = {
 }
 
 _OPERATORS = (
-    *("select", "project", "join", "union", "intersect", "minus", "rename", "distinct", "sort", "top"),
+    *(
+        "select",
+        "project",
+        "extend",
+        "join",
+        "union",
+        "intersect",
+        "minus",
+        "rename",
+        "distinct",
+        "sort",
+        "top",
+    ),
     *("limit", "window", "session", "aggregate"),
 )
 _STATEMENTS = ("stream", "table", "operator", "set", "let", "emit")
@@ -46,6 +58,7 @@ _TESTS = {
 _BRACKETED = {
     "SELECT": "[t > 90]",
     "PROJECT": "[l, t]",
+    "EXTEND": "[t * 1.8 + 32 as f]",
     "RENAME": "[t as temperature]",
     "SORT": "[t desc]",
     "TOP": "[10 by t desc per l]",

@@ -306,10 +306,11 @@ class ProjectItem(Node):
 
 @frozen
 class Project(Node):
-    """`project[items](input)`."""
+    """`project[items](input)`; with `rest`, `extend[items](input)` or `project[*, items](input)`."""
 
     items: tuple[ProjectItem, ...]
     input: Relation
+    rest: bool = False
 
 
 @frozen

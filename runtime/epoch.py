@@ -64,8 +64,9 @@ class Epoch:
         """The rows for which a predicate, in the query's language, is true."""
         return frame.where(expressions.sql(parse_expression(predicate), types_of(frame)))
 
-    def project(self, frame: DataFrame, items: Mapping[str, str]) -> DataFrame:
-        """The named expressions, in the query's language; those over attributes that do not exist are left out."""
+    def project(self, frame: DataFrame, items: Mapping[str, str], rest: bool = False) -> DataFrame:
+        """The named expressions, in the query's language; those over attributes that do not exist are left out.
+        `rest`: all that is there comes first."""
         types = types_of(frame)
         chosen = {name: parse_expression(text) for name, text in items.items()}
         return frame.selectExpr(
@@ -74,7 +75,7 @@ class Epoch:
                 for name, expression in chosen.items()
                 if expressions.attributes(expression) <= types.keys()
             ),
-            *(column(name) for name in frame.columns if name == ORDER),
+            *(column(name) for name in frame.columns if rest or name == ORDER),
         )
 
     def window(

@@ -115,7 +115,7 @@ class Project(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         items = {
             n: e
-            for n, e in self.operator.items.items()
+            for n, e in self.operator.chosen(inputs[0].types).items()
             if expressions.attributes(e) <= inputs[0].types.keys()
         }
         return [

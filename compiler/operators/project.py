@@ -28,13 +28,16 @@ from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tr
 from cedilla.compiler.schemes import Memory, Scheme, Schemes, folded, renamed
 from cedilla.compiler.steps import Step, stepped
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Attribute, Expression
 
 _Axes = dict[str, tuple[str, Affine | Step]]
 """Input attribute -> the output attribute that regions over it can speak of, and how."""
+
+
+_NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
 
 
 def _parsed(items: Mapping[str, Expression | str]) -> dict[str, Expression]:
@@ -46,18 +49,35 @@ class Project(Operator):
     """`project[items](input)`; `items`: output attribute -> the expression that computes it.
 
     A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
-    unless it is optional (G20).
+    unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
+    too; the items have other names than those (J2).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
+    rest: bool = False
     title: ClassVar[str] = "Project"
+
+    def chosen(self, known: Iterable[str]) -> dict[str, Expression]:
+        """The items over an input with some attributes, those that stay by themselves too."""
+        rest = known if self.rest else ()
+        return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        """An attribute of the input that has the name of an item (J2)."""
+        (source,) = inputs
+        return next((n for n in self.items if self.rest and source.may_have(n) is not False), None)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
+        if self.rest and (taken := next((n for n in self.items if n in source.types), None)) is not None:
+            hint = "another name; a projection without `*` names all attributes that it keeps"
+            raise fail("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint)
         for expression in self.items.values():
             if not isinstance(expression, Attribute):
                 expressions.type_of(expression, source.types)
-        if not any(expressions.attributes(e) <= source.types.keys() for e in self.items.values()):
+        if not self.rest and not any(
+            expressions.attributes(e) <= source.types.keys() for e in self.items.values()
+        ):
             raise fail("RQ102", "no attribute of the projection exists in its input", self.span)
         missing = [n for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()]
         return [each for n, e in self.items.items() if n not in missing for each in doubts(e, source)] + [
@@ -74,7 +94,11 @@ class Project(Operator):
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
-        existing = {n: e for n, e in self.items.items() if expressions.attributes(e) <= source.types.keys()}
+        existing = {
+            n: e
+            for n, e in self.chosen(source.types).items()
+            if expressions.attributes(e) <= source.types.keys()
+        }
         axes = _axes(existing, source.types)
         dropped = frozenset(source.types) - axes.keys()
         move = _Move(axes, source.universe)
@@ -109,13 +133,14 @@ class Project(Operator):
         }
         views = (_Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
         lacking = frozenset(
-            name for name in types if not source.lacking.isdisjoint(expressions.attributes(self.items[name]))
+            name for name in types if not source.lacking.isdisjoint(expressions.attributes(existing[name]))
         )
         return Facts(types, universe, present, units, regions.union(moved_closed, *views), lacking)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         (source,) = inputs
-        read = frozenset[str]().union(*(expressions.attributes(e) for e in self.items.values()))
+        chosen = self.chosen(source.types).values()
+        read = frozenset[str]().union(*(expressions.attributes(e) for e in chosen))
         return Signature(
             foundation=tuple(n for n in sorted(self._computed_from()) if not source.may_be_undefined(n)),
             accumulate=tuple(name for name in source.types if name not in read),
@@ -129,7 +154,10 @@ class Project(Operator):
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
         (source,) = inputs
-        users = {n: e for n, e in self.items.items() if attribute in expressions.attributes(e)}
+        if self.rest and kind == "add" and attribute in self.items:
+            return Reaction("aborts", "J2")
+        items = self.chosen({**source.types, **dict.fromkeys((attribute, *sorted(mentions)))})
+        users = {n: e for n, e in items.items() if attribute in expressions.attributes(e)}
         if not users:  # the primitive is looked at before the description (G19)
             return Reaction("ignored", "P2")
         if kind == "drop" and attribute in self._computed_from() and not source.may_be_undefined(attribute):
@@ -141,10 +169,10 @@ class Project(Operator):
         )
         if not carried:
             return Reaction("absorbed", "G20")
-        axes = _axes(self.items, source.types)
+        axes = _axes(items, source.types)
         described = frozenset(axes[m][0] if m in axes else m for m in mentions)
         if not mentions <= axes.keys():
-            return Reaction("accumulates", "P3", carried, described & frozenset(self.items))
+            return Reaction("accumulates", "P3", carried, described & frozenset(items))
         if kind != "alter" and any(_is_defined_without(attribute, users[n]) for n in carried):
             return Reaction("coordinates", "G20", carried, described)
         moved = any(isinstance(axes[m][1], Step) for m in mentions)
@@ -152,10 +180,11 @@ class Project(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         (source,) = inputs
-        axes = _axes(self.items, source.types)
+        items = self.chosen(source.types)
+        axes = _axes(items, source.types)
         dropped = [n for n in source.types if n not in axes]
         rule = f"patterns whose fibre over {', '.join(dropped)} is closed" if dropped else "every punctuation"
-        views = [axes, *_views(axes, self.items, source.types)]
+        views = [axes, *_views(axes, items, source.types)]
         steps = dict.fromkeys(
             t for view in views for t, function in view.values() if isinstance(function, Step)
         )
@@ -164,15 +193,16 @@ class Project(Operator):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         types = inputs[0].types
-        axes = _axes(self.items, types)
-        views = [axes, *_views(axes, self.items, types)]
+        items = self.chosen(types)
+        axes = _axes(items, types)
+        views = [axes, *_views(axes, items, types)]
         targets = [{name: target for name, (target, _) in view.items()} for view in views]
         kept = folded(promised[0], inputs[0], frozenset(types) - axes.keys())
         return frozenset[Scheme]().union(*(renamed(kept, names) for names in targets))
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         (source,) = inputs
-        axes = _axes(self.items, source.types)
+        axes = _axes(self.chosen(source.types), source.types)
         kept = frozenset(axes)
         dropped = ", ".join(name for name in source.types if name not in kept)
         waiting = [f"accents described by {dropped}"] if dropped else []
@@ -184,14 +214,16 @@ class Project(Operator):
         return tuple(Memory(what=what, side=0, within=kept, accents=True) for what in waiting)
 
     def parameters(self) -> dict[str, object]:
-        return {"items": [_written(name, e) for name, e in self.items.items()]}
+        rest = ["*"] if self.rest else []
+        return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
 
     def arguments(self) -> dict[str, str]:
-        return {"items": repr({name: format_expression(e) for name, e in self.items.items()})}
+        rest = {"rest": "True"} if self.rest else {}
+        return {"items": repr({name: format_expression(e) for name, e in self.items.items()}), **rest}
 
     def code(self, inputs: tuple[str, ...]) -> str:
         items = {name: format_expression(e) for name, e in self.items.items()}
-        return f"e.project({inputs[0]}, {items!r})"
+        return f"e.project({inputs[0]}, {items!r}{', rest=True' if self.rest else ''})"
 
 
 def _written(name: str, expression: Expression) -> str:

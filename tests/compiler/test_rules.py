@@ -124,6 +124,21 @@ def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: 
         Query(query, STRICT).take(accent)
 
 
+EXTENDED = "extend[v * 2 as z](r)"
+
+
+def test_extend_lets_every_accent_through_and_refuses_a_second_attribute_of_a_name() -> None:
+    """P1 of all attributes, later ones too; an Add of a computed name ends the query (J2)."""
+    query = Query(EXTENDED)
+    for accent in ("[[k = 1, +(x: int)]]", "[[w < 3, alter(x, y -> y * 2)]]", "[[k = 1, -(w)]]"):
+        assert query.accents(accent) == [accent]
+    assert query.tuples({"ts": 1, "k": 1, "v": 2.0, "x": 6, "n": "a"}) == [
+        {"ts": 1, "k": 1, "v": 2.0, "x": 6, "n": "a", "z": 4.0}
+    ]
+    with pytest.raises(DiagnosticError, match=r"\(J2\)"):
+        query.take("[[k = 2, +(z: double)]]")
+
+
 # --- what tuples show of them ---
 
 

@@ -28,7 +28,8 @@ def texts() -> list[str]:
             continue
         directive, *rest = lines
         path = directive.removeprefix("explain").strip()
-        found.append((ROOT / path).read_text(encoding="utf-8") if path else "\n".join(rest))
+        is_path = path and "=" not in path
+        found.append((ROOT / path).read_text(encoding="utf-8") if is_path else "\n".join(rest))
     return found
 
 

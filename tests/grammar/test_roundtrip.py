@@ -79,7 +79,12 @@ RELATIONS = st.recursive(
     make(syntax.Reference, NAMES),
     lambda inner: (
         make(syntax.Select, EXPRESSIONS, inner)
-        | make(syntax.Project, several(make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))), inner)
+        | make(
+            syntax.Project,
+            several(make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))),
+            inner,
+            st.booleans(),
+        )
         | make(syntax.Union, inner, inner)
         | make(syntax.Intersect, inner, inner, st.booleans())
         | make(syntax.Minus, inner, inner, st.booleans())

@@ -66,7 +66,8 @@ def _clean(row: Row) -> Row:
 
 def _project(op: Any, rows: Rows) -> Rows:
     return [
-        _clean({**{n: evaluate(e, row) for n, e in op.items.items()}, ORDER: row.get(ORDER)}) for row in rows
+        _clean({**{n: evaluate(e, row) for n, e in op.chosen(_bare(row)).items()}, ORDER: row.get(ORDER)})
+        for row in rows
     ]
 
 

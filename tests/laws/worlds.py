@@ -92,8 +92,10 @@ class _Growing:
                 return f"select[{self.condition(values, types)}]({a})"
             case "project":
                 kept = rng.sample(list(types), rng.randint(1, len(types)))
-                items = [*kept, *self.computed(numbers, types)]
-                return f"project[{', '.join(items)}]({a})"
+                computed = self.computed(numbers, types)
+                if computed and rng.random() < 0.3:
+                    return f"extend[{', '.join(computed)}]({a})"
+                return f"project[{', '.join([*kept, *computed])}]({a})"
             case "rename":
                 name = any_of()
                 new = rng.choice(["w", "v", "x"]) if tame(name) else f"{name}_w{len(self.lines)}"
