@@ -17,6 +17,7 @@ from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control import CutBefore, SourceState
 from cedilla.runtime.doubtful import judge
+from cedilla.runtime.near_markers import problem
 
 if TYPE_CHECKING:
     from cedilla.runtime.sources.marker import MarkerLine
@@ -91,18 +92,12 @@ def advance(
     return result
 
 
-_SPOILT = (
-    "a line that is meant as a marker is no JSON object",
-    'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}',
-)
-
-
 def _apply(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     state = states[source]
-    if marker.kind == "spoilt":
-        raise _refused(marker.code, *(marker.problem or _SPOILT))
+    if marker.kind in ("spoilt", "near"):
+        raise _refused(marker.code, *(marker.problem or problem(marker.text)))
     if marker.kind == "punctuation":
         punctuation = read_punctuation(marker.wire(state.types), state.types)
         return state.punctuate(punctuation, marker.position), "punctuation", ()

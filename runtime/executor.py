@@ -129,7 +129,10 @@ class Executor:
         # A user's function may read part of its tuples only.
         counted = frozenset[str]() if self.on_epoch else self.plan.streamed
         beating = {source.name for source in self.plan.sources if source.heartbeat}
-        self.looks = Looks(self.spark, self.jobs, self.files, counted | beating)
+        declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
+        self.looks = Looks(
+            self.spark, self.jobs, self.files, f"{self.checkpoint.path}/copies", counted | beating, declared
+        )
         self.tuning = Tuning(self.spark, self.conf)
         self._releases = releases(self.plan)
 
@@ -169,6 +172,7 @@ class Executor:
             self._lately.close()
             self.state.let_go()
             self.tuning.restore()
+            self.looks.close()
 
     def _tidy(self) -> None:
         for sink in self.sinks.values():
@@ -254,7 +258,7 @@ class Executor:
         found = {name: part.scan.markers for name, part in whole.items()}
 
         def place(source: str, marker: MarkerLine) -> str:
-            return whole[source].files[marker.file].path
+            return whole[source].files[marker.file].known.path
 
         return whole, advance(self.plan, self._base.sources, found, place)
 
@@ -473,10 +477,12 @@ class Executor:
         marker = stopped.stop.marker
         file = stopped.part.files[marker.file]
         line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
-        place = f"{file.path}:{line}: {marker.text}"
+        place = f"{file.known.path}:{line}: {marker.text}"
         noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
         # Where a format translates its markers, columns are those of what came out.
-        return noted if marker.translate else [in_stream(d, marker.text, file.path, line) for d in noted]
+        return (
+            noted if marker.translate else [in_stream(d, marker.text, file.known.path, line) for d in noted]
+        )
 
 
 def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
@@ -514,5 +520,5 @@ def _report(
 def _warned(doubt: Doubt, read: Mapping[str, Read]) -> Diagnostic:
     """What is doubtful about a marker, with its file and its text."""
     file = read[doubt.source].part.files[doubt.marker.file]
-    note = f"now: {file.path}: {doubt.marker.text}"
+    note = f"now: {file.known.path}: {doubt.marker.text}"
     return evolve(doubt.diagnostic, span=None, notes=(*doubt.diagnostic.notes, note))

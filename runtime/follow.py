@@ -17,9 +17,11 @@ from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
 from cedilla.compiler.markers import Accent, Punctuation, read_accent, read_punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime import near_markers
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.doubtful import judge
 from cedilla.runtime.lines import Line
+from cedilla.runtime.near_markers import near_key
 from cedilla.runtime.schema import Schema
 from cedilla.runtime.values import applied, parse_line, value_of_json
 
@@ -49,6 +51,7 @@ class Follower:
         self._schema = schema
         self._domains = {a.name: a.domain_members() for a in schema.source.attributes if a.domain is not None}
         self._required = [a.name for a in schema.source.attributes if schema.declared and not a.optional]
+        self._declared = {a.name for a in schema.source.attributes}
         self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
         self._punctuations = 0
         # A drop of anything may come: what reads the stream has no say here.
@@ -63,9 +66,13 @@ class Follower:
         """
         try:
             item = parse_line(line.text)
+            if not line.is_utf8:
+                raise ValueError("it is not UTF-8")
         except ValueError as problem:
             return None, [_complaint(line, *_unreadable(line.text, problem))]
         marker = next((str(item[k]) for k in ("$accent", "$punctuation") if item.get(k) is not None), None)
+        if near_key(line.text, item, self._declared) is not None:
+            return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
         try:
             if item.get("$accent") is not None:
                 accent, doubts = self._accent(str(marker), line)
@@ -159,11 +166,7 @@ def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
 
 def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:
     if '"$accent"' in text or '"$punctuation"' in text:
-        return (
-            "RQ212",
-            "a line that is meant as a marker is no JSON object",
-            'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}',
-        )
+        return "RQ212", *near_markers.problem(text)
     return "RQ301", f"the line is no JSON object: {problem}", None
 
 

@@ -1,10 +1,15 @@
-"""Streams as local text: the files of a folder in stream order, and their lines with their places."""
+"""Streams as local text: the files of a folder in stream order, and their lines with their places, as by Spark."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -13,10 +18,11 @@ from cedilla.grammar.diagnostics import Diagnostic, in_stream
 
 @frozen
 class Line:
-    """A line that is not blank; `place` is `file:line` for messages."""
+    """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD."""
 
     text: str
     place: str
+    is_utf8: bool = True
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
         """The diagnostic with the place and the text of the line as its last note, and with an excerpt of the
@@ -48,17 +54,42 @@ def _order(file: Path) -> tuple[int, str]:
     return 0 if of_epoch else file.stat().st_mtime_ns // 1000, str(file)
 
 
-def lines_of(file: Path) -> Iterator[Line]:
-    """The lines of a file that are not blank, one after the other; what is no UTF-8 shows as U+FFFD."""
+_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+def is_compressed(file: Path) -> bool:
+    """Whether a file is read as compressed, by its name, as Spark does."""
+    return file.suffix in _COMPRESSED
+
+
+def lines_of(file: Path) -> Generator[Line]:
+    """The lines of a file that are not blank, one after the other; `-` is standard input."""
     if str(file) == "-":
-        yield from _lines(sys.stdin.buffer, "<stdin>")
+        text = _as_text(sys.stdin.buffer)
+        yield from _lines(text, "<stdin>")
+        text.detach()
         return
-    with file.open("rb") as stream:
-        yield from _lines(stream, str(file))
+    opened: Any = _COMPRESSED.get(file.suffix, open)
+    with closing(_as_text(opened(file, "rb"))) as text:
+        yield from _lines(text, str(file))
 
 
-def _lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
-    for number, raw in enumerate(stream, 1):
-        text = raw.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n")
-        if text.strip():
-            yield Line(text, f"{name}:{number}")
+def _as_text(stream: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")
+
+
+def _lines(text: Iterable[str], name: str) -> Iterator[Line]:
+    for number, line in enumerate(map(_without_end, text), 1):
+        if not line.strip(_BLANK):
+            continue
+        is_utf8 = line.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in line)
+        shown = line if is_utf8 else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        yield Line(shown, f"{name}:{number}", is_utf8)
+
+
+def _without_end(line: str) -> str:
+    return line.removesuffix("\n")
+
+
+_BLANK = " \t"
+"""What JSON has for blank: a line of other spaces is a bad tuple."""

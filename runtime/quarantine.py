@@ -85,7 +85,14 @@ def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Se
         .selectExpr(
             "code",
             f"CASE code {reasons} END AS reason",
-            "named_struct('file', file, 'line', line) AS position",
+            f"named_struct('file', {_known(part)}, 'line', line) AS position",
             "raw",
         )
     )
+
+
+def _known(part: Slice) -> str:
+    """The name of a file as people know it, as SQL."""
+    copies = [file for file in part.files if file.copy_of]
+    cases = " ".join(f"WHEN {quote(file.uri)} THEN {quote(file.known.uri)}" for file in copies)
+    return f"CASE file {cases} ELSE file END" if cases else "file"

@@ -95,7 +95,8 @@ class Reference:
         rejected: list[tuple[str, str, Item]] = []
         doubts: list[tuple[Diagnostic, Item]] = []
         for place, (source, item) in enumerate(items):
-            kind = next((k for k in ("accent", "punctuation", "spoilt") if f"${k}" in item), None)
+            kinds = ("accent", "punctuation", "spoilt")
+            kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
             if kind is not None:
                 marker = MarkerLine(kind, str(item[f"${kind}"]), place)
                 at = self.place(item)

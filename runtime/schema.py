@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.lines import Line
+from cedilla.runtime.near_markers import near_key
 from cedilla.runtime.values import parse_line
 
 SAMPLE = 1000
@@ -80,7 +81,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
             continue
         if isinstance(text := item.get("$accent"), str):
             added |= _added(text)
-        elif "$punctuation" not in item:
+        elif "$punctuation" not in item and near_key(line.text, item) is None:
             for name, value in item.items():
                 if value is not None and name not in added:
                     kinds.setdefault(name, set()).add(_kind(value))

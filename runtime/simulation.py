@@ -17,6 +17,7 @@ from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.lines import Line, files_of, lines_of
+from cedilla.runtime.near_markers import is_near
 from cedilla.runtime.options import Options, apply
 from cedilla.runtime.reference import Item, Output, Reference
 from cedilla.runtime.values import json_text
@@ -124,7 +125,7 @@ def _steps(plan: Plan) -> Iterator[list[Input]]:
 
 
 def _is_marker(item: Item) -> bool:
-    return "$accent" in item or "$punctuation" in item
+    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt"))
 
 
 def _inputs(plan: Plan) -> Iterator[Input]:
@@ -144,7 +145,10 @@ def _parsed(source: Source, line: Line) -> Input:
         item: Any = json.loads(line.text, parse_float=Decimal)
     except ValueError:
         item = None
-    if not isinstance(item, dict):
+    declared = {attribute.name for attribute in source.attributes}
+    if isinstance(item, dict) and is_near(line.text, declared):
+        item = {"$spoilt": line.text}
+    elif not isinstance(item, dict) or not line.is_utf8:
         spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
         item = {"$spoilt" if spoilt else "$corrupt": line.text}
     return Input(source.name, item, line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from functools import partial
+from uuid import uuid4
 
 from attrs import define, evolve, field, frozen
 from pyspark.sql import SparkSession
@@ -56,9 +57,15 @@ class Looks:
     spark: SparkSession
     jobs: Jobs
     files: Files
+    copies: str
+    """The folder for copies of files that Spark would misread."""
     glances: frozenset[str] = frozenset()
     """The sources for whose files a glance will do: all their rows are counted by whoever reads them."""
+    declared: Mapping[str, frozenset[str]] = field(factory=dict[str, frozenset[str]])
+    """The attributes of each source that the query declares."""
     _careful: bool = field(init=False, default=False)
+    _copied: bool = field(init=False, default=True)
+    """Whether there are copies, perhaps of a run that was killed."""
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
     def at(self, slices: Mapping[str, Slice], *, exactly: bool = False) -> dict[str, Slice]:
@@ -75,6 +82,12 @@ class Looks:
         """Look anew when asked next."""
         self._ahead = None
 
+    def close(self) -> None:
+        """Remove the copies; nobody reads them any more."""
+        if self._copied:
+            self.files.delete(self.copies)
+            self._copied = False
+
     def doubt(self) -> None:
         """Look with more care from now on: a marker was overlooked."""
         self._careful = not self.glances
@@ -82,9 +95,22 @@ class Looks:
 
     def _look(self, slices: Mapping[str, Slice], glances: Collection[str]) -> dict[str, Slice]:
         """All sources of a format together: a job that has hardly any work costs as much as one that has."""
+        slices = {name: self._readable(part) for name, part in slices.items()}
+        found = self._scans(slices, glances)
+        return {
+            name: evolve(part, scan=found[name].without(self.declared.get(name, frozenset())))
+            for name, part in slices.items()
+        }
+
+    def _readable(self, part: Slice) -> Slice:
+        files = part.format.readable(self.spark, part.files, f"{self.copies}/{uuid4()}")
+        self._copied = self._copied or any(file.copy_of for file in files)
+        return evolve(part, files=tuple(files))
+
+    def _scans(self, slices: Mapping[str, Slice], glances: Collection[str]) -> dict[str, Scan]:
         if self._careful:
             return {
-                name: evolve(part, scan=Scan(tuple(part.format.markers(self.spark, part.files))))
+                name: Scan(tuple(part.format.markers(self.spark, part.files)))
                 for name, part in slices.items()
             }
         edged = {name: part for name, part in slices.items() if name in glances}
@@ -96,4 +122,4 @@ class Looks:
         for format_ in {part.format for part in left.values()}:
             files = {name: part.files for name, part in left.items() if part.format is format_}
             found.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
-        return {name: evolve(part, scan=found[name]) for name, part in slices.items()}
+        return found

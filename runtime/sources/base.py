@@ -13,12 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.types import quote
 from cedilla.runtime.files import Files
+from cedilla.runtime.near_markers import is_near
 from cedilla.runtime.sources.marker import MarkerLine, Types
 
 POSITION = "$position"
@@ -35,11 +36,20 @@ _INLINE_FILES = 64
 
 @frozen
 class InputFile:
-    """A file: its path, the same as Spark's `_metadata.file_path` writes it, its length in bytes."""
+    """A file: its path, the same as Spark's `_metadata.file_path` writes it, its length in bytes.
+
+    `copy_of`: the file that people know, where this is a copy for Spark to read.
+    """
 
     path: str
     uri: str
     length: int = 0
+    copy_of: InputFile | None = None
+
+    @property
+    def known(self) -> InputFile:
+        """The file for messages."""
+        return self.copy_of or self
 
     @property
     def name(self) -> str:
@@ -59,6 +69,13 @@ class Scan:
     empty: frozenset[int] = frozenset()
     rows: int | None = None
     is_glance: bool = False
+
+    def without(self, attributes: Collection[str]) -> Scan:
+        """The same where some keys that are near a marker's are those of attributes."""
+        if all(marker.kind != "near" for marker in self.markers):
+            return self
+        markers = (m for m in self.markers if m.kind != "near" or is_near(m.text, attributes))
+        return evolve(self, markers=tuple(markers))
 
 
 @frozen
@@ -96,8 +113,11 @@ class Format(ABC):
 
     def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
         """The files of a folder in stream order: by modification time, then by name."""
-        listing = spark.read.format("binaryFile").load(path)
-        return in_order(listing.selectExpr(*_LISTED).collect())
+        return listed_files(spark, path)
+
+    def readable(self, spark: SparkSession, files: Sequence[InputFile], folder: str) -> Sequence[InputFile]:
+        """The files, and copies in a folder of those that Spark would misread."""
+        return files
 
     def arriving(self, spark: SparkSession, path: str) -> DataFrame:
         """A streaming DataFrame of the files that appear in a folder: path, uri, modified, length.
@@ -157,6 +177,11 @@ class Format(ABC):
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified", "length")
+
+
+def listed_files(spark: SparkSession, path: str) -> list[InputFile]:
+    """The files of a folder in stream order. One Spark job."""
+    return in_order(spark.read.format("binaryFile").load(path).selectExpr(*_LISTED).collect())
 
 
 def in_order(listed: Iterable[Row]) -> list[InputFile]:

@@ -1,5 +1,5 @@
 """Markers where most producers write them, at the beginnings and the ends of JSON Lines files: read by the driver, in a
-few messages for each file instead of a pass over all lines.
+few messages for each file instead of a pass over all lines. A count of bytes tells that no other line is nearly one.
 
 What is found is there; what stands between tuples may be overlooked, so whoever reads the tuples counts markers. The
 place of a marker is before or behind all tuples of its file, not that of its row.
@@ -14,6 +14,7 @@ from itertools import takewhile
 from cedilla.runtime.files import Files
 from cedilla.runtime.sources.base import InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, MarkerLine
+from cedilla.runtime.sources.objects import count, local_path
 
 EDGE = 1 << 14
 """Bytes that are read at either end of a file."""
@@ -27,7 +28,7 @@ def glance(files: Files, listed: Sequence[InputFile]) -> Scan | None:
     empty: set[int] = set()
     for number, file in enumerate(listed):
         found = _edges(*files.edges(file.path, file.length, EDGE))
-        if found is None:
+        if found is None or not _are_all(found, file):
             return None
         before, behind, has_tuples = found
         place, end = number * NEXT_FILE, (number + 1) * NEXT_FILE - len(behind)
@@ -64,9 +65,19 @@ def _edges(first: bytes, last: bytes | None) -> tuple[list[_Marker], list[_Marke
     return None if odd or is_hidden else (before, behind, True)
 
 
+def _are_all(found: tuple[list[_Marker], list[_Marker], bool], file: InputFile) -> bool:
+    """Whether a file has no strings that begin like markers but those found, so no line that is nearly one either."""
+    before, behind, has_tuples = found
+    if not has_tuples:
+        return True
+    path = local_path(file.path)
+    here = sum(1 + json.dumps(text, ensure_ascii=False)[1:].count('"[') for _, text in (*before, *behind))
+    return path is not None and count(path, b'"[') == here
+
+
 def _lines(text: bytes) -> list[str]:
-    # Of bytes, `strip` takes the same for blank as Spark does; a line of other spaces is a tuple, if a bad one.
-    return [line.decode() for line in text.split(b"\n") if line.strip()]
+    # What Spark takes for blank; a line of other spaces is a tuple, if a bad one.
+    return [line.decode() for line in text.split(b"\n") if line.strip(b" \t\r")]
 
 
 def _leading(lines: Iterable[str]) -> list[_Marker]:

@@ -13,7 +13,9 @@ from typing import ClassVar
 from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
+from cedilla.compiler.types import quote
 from cedilla.runtime.files import Files
+from cedilla.runtime.near_markers import CANDIDATE, near_key
 from cedilla.runtime.sources.base import (
     CORRUPT,
     POSITION,
@@ -25,18 +27,17 @@ from cedilla.runtime.sources.base import (
     placed,
 )
 from cedilla.runtime.sources.glance import glance
+from cedilla.runtime.sources.objects import MARK, STRICT, copied, misread_files
+from cedilla.runtime.values import parse_line
 
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 # A line that `rows` has no row for is blank.
-_NOT_BLANK = r"value >= '!' OR value RLIKE '\\S'"
+_NOT_BLANK = r"value >= '!' OR value RLIKE '[^ \t\r]'"
 # A marker's key is the only one, so it comes first; to search whole lines for it costs more than to read them. What
 # is overlooked so is noticed by the count of markers. Most lines are neither copied nor searched at all.
-_LIKELY = """startswith(value, '{"$') OR NOT startswith(value, '{"') AND contains(left(value, 16), '"$')"""
-# With its end; nothing of an array, whose elements are rows of their own.
-_LENGTH = "IF(ltrim(value) LIKE '{%', octet_length(value) + 1, 0) AS length"
-_PARSED = (
-    f"from_json(value, '`$accent` STRING, `$punctuation` STRING, `{CORRUPT}` STRING', "
-    f"map('columnNameOfCorruptRecord', '{CORRUPT}')) AS parsed"
+_LIKELY = (
+    """startswith(value, '{"$') OR NOT startswith(value, '{"') AND contains(left(value, 16), '"$') OR """
+    + CANDIDATE
 )
 # Not as metadata, which would be copied into every row.
 _NAME, _BLOCK = "input_file_name()", "input_file_block_start()"
@@ -62,7 +63,7 @@ class JsonLines(Format):
         fields += [f"`{name}` {type_.spark}" for name, type_ in types.items()]
         frame = (
             spark.read.schema(", ".join(fields))
-            .option("columnNameOfCorruptRecord", CORRUPT)
+            .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
             .json([file.path for file in files])
         )
         return placed(spark, frame, files, ["*"], _INSIDE, name=_NAME)
@@ -82,16 +83,20 @@ class JsonLines(Format):
             .observe(seen, F.expr(f"struct({', '.join(counts)}) AS rows"))
             .selectExpr("slice", "value", "monotonically_increasing_id() AS row")
             .where(_LIKELY)
-            .selectExpr("slice", f"{_NAME} AS file", f"{_BLOCK} AS block", "row", _LENGTH, _PARSED)
+            .selectExpr("slice", "value", f"{_NAME} AS file", f"{_BLOCK} AS block", "row")
         )
         found: list[list[Row]] = [[] for _ in slices]
         for row in likely.collect():
             found[row["slice"]].append(row)
         return [
             _scan(files, rows, count)
-            if all(row["length"] for row in rows)
-            else super(JsonLines, self).scan(spark, files)
             for files, rows, count in zip(slices, found, seen.get["rows"], strict=True)
+        ]
+
+    def readable(self, spark: SparkSession, files: Sequence[InputFile], folder: str) -> Sequence[InputFile]:
+        misread = misread_files(spark, files)
+        return [
+            copied(spark, file, f"{folder}/{n}") if n in misread else file for n, file in enumerate(files)
         ]
 
     def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
@@ -100,7 +105,8 @@ class JsonLines(Format):
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         found = self.rows(spark, files, {}).where(self.is_marker)
         rows = found.select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION).collect()
-        return sorted(filter(None, (_marker(*row) for row in rows)), key=lambda m: m.position)
+        near = (marker for marker in self.scan(spark, files).markers if marker.kind == "near")
+        return sorted((*near, *filter(None, (_marker(*row) for row in rows))), key=lambda m: m.position)
 
     def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
         numbered = (
@@ -113,12 +119,19 @@ class JsonLines(Format):
             )
             .selectExpr("*", "row_number() OVER (PARTITION BY file ORDER BY block, line_id) AS line")
         )
-        return numbered.where("raw RLIKE '\\\\S'").selectExpr(
-            "raw", "file", "line", "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal"
+        copies = ", ".join(quote(file.uri) for file in files if file.copy_of)
+        is_marked = f"startswith(raw, '{MARK}') AND file IN ({copies})" if copies else "false"
+        return numbered.where(_NOT_BLANK.replace("value", "raw")).selectExpr(
+            f"IF({is_marked}, substr(raw, 2), raw) AS raw",
+            "file",
+            "line",
+            "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal",
         )
 
     def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
-        inferred = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json([f.path for f in files])
+        inferred = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT).json(
+            [f.path for f in files]
+        )
         marks = {"$accent", "$punctuation", CORRUPT}
         return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
 
@@ -132,13 +145,25 @@ def _scan(files: Sequence[InputFile], likely: Sequence[Row], rows: int) -> Scan:
     numbers = {file.name: number for number, file in enumerate(files)}
     covered: Counter[int] = Counter()
     markers: list[MarkerLine] = []
-    for _, file, block, row, length, (accent, punctuation, corrupt) in likely:
+    for _, text, file, block, row in likely:
         number = numbers[file]
-        if marker := _marker(accent, punctuation, corrupt, (number << 47) + _inside(block, row)):
+        if marker := _marker_of(text, (number << 47) + _inside(block, row)):
             markers.append(marker)
-            covered[number] += length
+            covered[number] += len(text.encode()) + 1  # with its end
     empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
     return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), rows)
+
+
+def _marker_of(text: str, place: int) -> MarkerLine | None:
+    """What a line that may be a marker is; `None`: a tuple."""
+    try:
+        item = parse_line(text)
+    except ValueError:
+        return _marker(None, None, text, place)
+    if near_key(text, item) is not None:
+        return MarkerLine("near", text, place)
+    accent, punctuation = item.get("$accent"), item.get("$punctuation")
+    return _marker(accent and str(accent), punctuation and str(punctuation), None, place)
 
 
 def _marker(
@@ -147,7 +172,7 @@ def _marker(
     """What a row that may be a marker is; `None`: a tuple."""
     if corrupt is not None:
         spoilt = '"$accent"' in corrupt or '"$punctuation"' in corrupt
-        return MarkerLine("spoilt", corrupt, place) if spoilt else None
+        return MarkerLine("spoilt", corrupt.removeprefix(MARK), place) if spoilt else None
     if accent is not None:
         return MarkerLine("accent", accent, place)
     return None if punctuation is None else MarkerLine("punctuation", punctuation, place)

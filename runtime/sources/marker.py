@@ -19,7 +19,8 @@ class MarkerLine:
     """A marker as it was read, with its place in the slice.
 
     `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
-    may say what is wrong and what mends it, and `code` what kind of complaint that is. `translate`: the text in
+    may say what is wrong and what mends it, and `code` what kind of complaint that is; or near: a line whose key is
+    nearly a marker's, spoilt too, unless an attribute has that name. `translate`: the text in
     the wire format, over the attributes that exist where the marker stands; `None` where `text` is that.
     """
 

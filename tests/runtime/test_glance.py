@@ -170,18 +170,19 @@ def test_results_are_those_of_a_look_at_every_line(
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("is_counted", [True, False])
 def test_a_marker_between_tuples_is_not_overlooked(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_counted: bool
 ) -> None:
-    """The count of markers tells; from then on every line is looked at, which is enough."""
+    """The count of bytes tells, or that of markers; from then on every line is looked at, which is enough."""
     monkeypatch.setattr(glance, "EDGE", 100)
     run = Run(spark, tmp_path, PASSED_ON)
     tuples = [{"k": 3, "t": 1.0}] * 20
     run.write("r", tuples)
-    run.write("r", [*tuples, ALTER, *tuples])
+    run.write("r", [*tuples, ALTER if is_counted else ALTER.replace('"[', '"\\u005b'), *tuples])
     run.write("r", tuples)
     executor = run.process(files_per_epoch=1)
-    assert executor.looks.glances == frozenset()
+    assert executor.looks.glances == (frozenset("r") if is_counted else frozenset())
     assert [(report.number, report.tuples, report.accents) for report in run.reports] == [
         (0, 20, 0),
         (1, 40, 1),
@@ -205,10 +206,11 @@ def test_no_job_looks_for_markers_at_the_ends(
 
 def test_many_files_are_looked_through_by_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many sources they are of: a glance costs some messages for each file."""
+    monkeypatch.setattr(JsonLines, "readable", lambda _, __, files, ___: files)
     monkeypatch.setattr(JsonLines, "glance", lambda *_: Scan(is_glance=True))
     monkeypatch.setattr(JsonLines, "scans", lambda _, __, listed: [Scan(rows=1) for _ in listed])
     nothing: Any = None
-    looks = Looks(nothing, nothing, nothing, frozenset("ab"))
+    looks = Looks(nothing, nothing, nothing, "", frozenset("ab"))
     for files, is_glance in ((4, True), (5, False)):
         part = Slice(JsonLines(), (InputFile("x", "file:/x", 1),) * files)
         looked = looks.at({"a": part, "b": part, "c": part})

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from cedilla.compiler import regions, sql
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import LONG, Type
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.jobs import Jobs, settle
 from cedilla.runtime.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.sources.jsonl import JsonLines
@@ -65,17 +66,22 @@ def test_markers_have_the_places_that_the_rows_have(spark: SparkSession, tmp_pat
     assert not scan.empty
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    ['{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}', '[{"$accent": "[[alter(t, y -> y * 2)]]"}]'],
-    ids=["escaped", "array"],
-)
-def test_no_marker_is_overlooked(run: Run, hidden: str) -> None:
+def test_no_marker_is_overlooked(run: Run) -> None:
     """However a marker is written; the count of tuples tells that there is one."""
-    run.write("r", [{"k": 1, "t": 3.0}, hidden + "\n", {"k": 1, "t": 8.0}])
+    run.write(
+        "r", [{"k": 1, "t": 3.0}, '{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}\n', {"k": 1, "t": 8.0}]
+    )
     run.process()
     assert sorted(row["t"] for row in decode(run.output("q"))) == [3, 4]
     assert [report.accents for report in run.reports] == [1]
+
+
+def test_a_marker_in_a_list_is_spoilt(run: Run) -> None:
+    """A list is nothing; what stands behind it may be in new units, so the query ends there."""
+    run.write("r", [{"k": 1, "t": 3.0}, '[{"$accent": "[[alter(t, y -> y * 2)]]"}]\n', {"k": 1, "t": 8.0}])
+    with pytest.raises(DiagnosticError, match="RQ212"):
+        run.process()
+    assert [row["t"] for row in decode(run.output("q"))] == [3]
 
 
 def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,224 @@
+"""What a line is: one tuple, one marker, or nothing that Spark, the reference or a stream tool may take for either."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import near_markers, simulate
+from cedilla.runtime.near_markers import near_key
+from cedilla.runtime.options import Options
+from cedilla.runtime.simulation import Input
+from cedilla.runtime.sources.jsonl import JsonLines
+from cedilla.runtime.sources.objects import has_plain_lines, is_misread, misread_files
+from cedilla.runtime.validate import stream_lines, validate, with_schema
+from tests.pipeline import Run
+from tests.stream import Item, decode, read_output
+
+QUERY = """
+stream r(ts: long, s: int, t?: double, note?: string) from json "r" punctuated on ts;
+sums := aggregate[sum by w except ts, s](window[10 on ts as w](r));
+emit sums to json "sums";
+emit r to json "passed_on";
+"""
+STATELESS = QUERY.replace('emit sums to json "sums";', "")
+FAHRENHEIT = '{"$accent": "[[alter(t, y -> (y - 32) * 5/9)]]"}'
+"""Canonical values are in degrees Fahrenheit."""
+
+
+def tuples(*times: int, t: float = 32.0) -> list[str]:
+    return [json.dumps({"ts": ts, "s": 1, "t": t}) for ts in times]
+
+
+def simulated(run: Run) -> tuple[list[Item], Counter[str], list[str]]:
+    """What `simulate` passes on of the same files, the codes of what it sets aside, and their places."""
+    rejected: list[tuple[Input, str]] = []
+    names = ("r",) if run.query == STATELESS else ("sums", "r")
+    sinks = {name: str(run.root / "simulated" / name) for name in names}
+    options = Options(sources={"r": str(run.root / "in" / "r")}, sinks=sinks)
+    simulate(run.query, options, lambda line, code: rejected.append((line, code)))
+    output = [item for name in names for item in decode(read_output(Path(sinks[name])))]
+    places = [line.line.place.rpartition("/")[2] for line, _ in rejected]
+    return output, Counter(code for _, code in rejected), places
+
+
+ODD = {
+    "a list of objects": f"[{', '.join(tuples(1, 2, 3))}]",
+    "a list of one": f"[{tuples(1)[0]}]",
+    "an empty list": "[]",
+    "two objects": "".join(tuples(1, 2)),
+    "two objects, a comma": ", ".join(tuples(1, 2)),
+    "an object and more": f"{tuples(1)[0]} and so on",
+    "an object and a brace": f"{tuples(1)[0]}}}",
+    "nested, then another": '{"ts": 1, "s": 1, "note": {"a": [{"b": "}"}]}} {"ts": 2}',
+    "a number": "5",
+    "a string": '"{}"',
+    "null": "null",
+    "no JSON": "ts=1",
+    "single quotes": "{'ts': 1, 's': 1}",
+    "no UTF-8": b'{"ts": 1, "s": 1, "note": "\xff"}',
+    "a space that is none": "\u00a0",
+    "a control character": "\x01",
+}
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+def test_a_line_that_is_no_single_object_is_no_tuple_wherever_it_is_read(
+    spark: SparkSession, tmp_path: Path, stateless: bool
+) -> None:
+    """And what comes behind it keeps its place: a marker holds for the lines after it, the quarantine names lines."""
+    run = Run(spark, tmp_path, STATELESS if stateless else QUERY)
+    lines = [
+        *(line if isinstance(line, bytes) else line.encode() for line in ODD.values()),
+        b"",
+        FAHRENHEIT.encode(),
+        tuples(4, t=0.0)[0].encode(),
+    ]
+    path = run.write("r", [])
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    executor = run.process()
+    rejected = run.quarantine("r")
+    assert [r["position"]["line"] for r in rejected] == list(range(1, len(ODD) + 1))
+    assert {r["code"] for r in rejected} == {"RQ301"}
+    assert {Path(r["position"]["file"]).name for r in rejected} == {path.name}
+    shown = [line.decode("utf-8", "replace") for line in lines[: len(ODD)]]
+    assert [r["raw"] for r in rejected] == shown
+    assert executor.last.counters == {"RQ301": len(ODD)}
+    assert [row["t"] for row in decode(run.output("r"))] == [32.0]
+    assert not (tmp_path / "checkpoint" / "copies").exists()
+    assert [report.accents for report in run.reports] == [1]
+
+
+def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "r"
+    folder.mkdir(parents=True)
+    lines = [line if isinstance(line, bytes) else line.encode() for line in ODD.values()]
+    (folder / "1.jsonl").write_bytes(b"\n".join([*lines, FAHRENHEIT.encode(), tuples(4, t=0.0)[0].encode()]))
+    nothing: SparkSession = None  # type: ignore[assignment]
+    output, codes, places = simulated(Run(nothing, tmp_path, QUERY))
+    assert [row["t"] for row in output if "ts" in row] == [32.0]
+    assert codes == {"RQ301": len(ODD)}
+    assert places == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
+    schema, read = with_schema(stream_lines(str(folder)), None)
+    assert validate(read, schema).findings == {"RQ301": len(ODD)}
+
+
+NEAR = [
+    '{"accent": "[[alter(t, y -> y * 2)]]"}',
+    '{"$Accent": "[[alter(t, y -> y * 2)]]"}',
+    '{"$accents": "[[alter(t, y -> y * 2)]]"}',
+    '{ "$accnet" : "[[alter(t, y -> y * 2)]]"}',
+    '{"$acent": "[[alter(t, y -> y * 2)]]", "$sent": "now"}',
+    '{"Punctuation": "[ts < 3]"}',
+    '{"punctation": "[ts < 3]"}',
+    '{"$accent ": "[[alter(t, y -> y * 2)]]"}',
+]
+FAR = [
+    '{"accent": "high"}',
+    '{"note": "[[alter(t, y -> y * 2)]]"}',
+    '{"ts": 1, "s": 1, "accent": "[[alter(t, y -> y * 2)]]"}',
+    '{"accent": ["[["]}',
+    '{"$comment": "[sic]"}',
+]
+
+
+@pytest.mark.parametrize("line", NEAR)
+def test_a_line_whose_keys_are_near_a_markers_is_near_by_every_reader(line: str) -> None:
+    assert near_key(line, json.loads(line)) is not None
+    key = near_key(line, json.loads(line))
+    assert near_key(line, json.loads(line), {str(key)}) is None, "an attribute of that name is declared"
+
+
+@pytest.mark.parametrize("line", FAR)
+def test_other_lines_are_not(line: str) -> None:
+    assert near_key(line, json.loads(line)) is None
+
+
+@pytest.mark.parametrize("reader", ["glance", "scan", "careful"])
+def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
+    spark: SparkSession, tmp_path: Path, reader: str
+) -> None:
+    """Everything before it is committed; each way of looking for markers finds it."""
+    query = STATELESS if reader == "glance" else QUERY
+    for number, near in enumerate(NEAR if reader == "scan" else NEAR[:2]):
+        run = Run(spark, tmp_path / str(number), query)
+        run.write("r", [*tuples(1, 2), near, *tuples(3)])
+        executor = run.executor()
+        if reader == "careful":
+            executor.looks.glances = frozenset()
+            executor.looks.doubt()
+        with pytest.raises(DiagnosticError) as caught:
+            executor.process(0, run.files(executor))
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "RQ212"
+        assert diagnostic.notes[-1].endswith(f".jsonl:3: {near}")
+        assert len(decode(run.output("r"))) == 2
+        with pytest.raises(DiagnosticError) as caught:
+            simulated(run)
+        assert caught.value.diagnostics[0].message == diagnostic.message
+        schema, read = with_schema(stream_lines(str(run.root / "in" / "r")), None)
+        assert validate(read, schema).findings == {"RQ212": 1}
+
+
+def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    text = 'stream r(accent?: string, k?: int) from json "r"; q := {}; emit q to json "q";'
+    lines = ['{"accent": "[x]"}', '{"k": 1}', '{"accent": "[y]"}']
+    for number, body in enumerate(("distinct(r)", "select[k > 0 or accent > ''](r)")):
+        run = Run(spark, tmp_path / str(number), text.format(body))
+        run.write("r", lines)
+        run.process()
+        assert sorted(map(str, decode(run.output("q")))) == sorted(str(json.loads(line)) for line in lines)
+
+
+def test_plain_lines_are_told_by_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = tuples(1)[0]
+    plain = ["", one, f"{one}\n", f"{one}\n{one}", f"{one}\r\n{one}\r\n", f"\ufeff{one}\n{one}\n"]
+    other = [f"{one}{one}", f"{one}\n\n{one}", f"[{one}]\n", f" {one}\n", f"{one}\r{one}", '{"a": {}}', "no"]
+    other += [
+        f"{one}\n[]\n{one}",
+        f"{one} {one}\n{one}",
+        f'{one}\n{{"a":\n[]\n1}}\n{one}',
+        f"{one}\n{one},",
+        "{\n",
+    ]
+    for chunk in (1 << 20, 3, 4, 5, 7, len(one) + 1, len(one) + 2):
+        monkeypatch.setattr("cedilla.runtime.sources.objects._CHUNK", chunk)
+        for text in (*plain, *other):
+            path = tmp_path / "1.jsonl"
+            path.write_bytes(text.encode())
+            # The mark at the beginning and a line's end are seen only where the first chunk holds them.
+            may_miss = chunk < 100 and ("\ufeff" in text or "\r" in text)
+            assert has_plain_lines(path) == (text in plain) or may_miss, (text, chunk)
+
+
+def test_spark_and_the_driver_agree_on_what_is_misread(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [line.decode("utf-8", "replace") if isinstance(line, bytes) else line for line in ODD.values()]
+    texts += [
+        '{"a": {"b": 1}}',
+        '{"a": "{"}{"b": "}"}',
+        '{"a": "\\"}{"}',
+        '{"a": {"b": {"c": [{}]}}}',
+        ' {"a": 1} ',
+    ]
+    texts += ['{"a": "' + "x}" * 5000 + '"}', '{"a": "' + "{" * 5000 + '"} 1', '{"a": NaN} 1', "\t[1]"]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number:03d}.jsonl").write_text(text + "\n")
+        os.utime(tmp_path / f"{number:03d}.jsonl", (number, number))
+    files = JsonLines().discover(spark, str(tmp_path))
+    expected = {number for number, text in enumerate(texts) if is_misread(text)}
+    assert misread_files(spark, files) == expected
+    monkeypatch.setattr("cedilla.runtime.sources.objects._SMALL", 0)
+    assert misread_files(spark, files) == expected
+    assert len(expected) == 12
+
+
+def test_near_is_so_many_edits() -> None:
+    assert [near_markers._distance("accnet", "accent"), near_markers._distance("", "ab")] == [1, 2]
