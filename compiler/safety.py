@@ -31,6 +31,7 @@ from cedilla.compiler.operators import (
     Sort,
     Top,
     User,
+    Window,
 )
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.schemes import (
@@ -149,6 +150,11 @@ def _missing(operator: Operator, memory: Memory, inputs: tuple[Facts, ...]) -> s
 # --- diagnostics -----------------------------------------------------------------------------------------
 
 
+def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
+    """Of the findings those that a run is told: RQ130 and RQ131."""
+    return tuple(each for each in findings(plan) if each.severity == "warning")
+
+
 def findings(plan: Plan) -> tuple[Diagnostic, ...]:
     """What is not bounded, or never written, with the clause that would change it (design, section 8).
 
@@ -244,8 +250,33 @@ def _help(plan: Plan, bound: Bound) -> str | None:
         changed = {each.source.name: each.changed for each in changes}
         if _is_mended(plan, [changed.get(source.name, source) for source in plan.sources], bound):
             effect = "let them pass" if bound.waits else "bound it"
-            return f"{' and '.join(each.advice for each in changes)} would {effect}"
+            advice = f"{' and '.join(each.advice for each in changes)} would {effect}"
+            return "".join([advice, *_of_promises(plan, changes)])
     return "a group by a window of a punctuated attribute" if isinstance(bound.operator, Aggregate) else None
+
+
+def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
+    """What has to be known of promised punctuation: the clause sends none, a heartbeat does."""
+    promising = [each for each in changes if each.changed.punctuated != each.source.punctuated]
+    if promising:
+        names = " and ".join(f"`{each.source.name}`" for each in promising)
+        yield f" if {names} sends such punctuations: the clause only promises them"
+    for each in promising:
+        scheme = each.changed.punctuated[-1]
+        if len(scheme) == 1 and each.source.heartbeat is None and _is_time(plan, each.source, scheme[0]):
+            type_ = plan.start[each.source.name].types[scheme[0]]
+            delay = "10 seconds" if type_.name == "timestamp" else "10"
+            heartbeat = f"`heartbeat {scheme[0]} delay {delay}` of `{each.source.name}`"
+            yield f"; {heartbeat} has Cedilla punctuate by itself, that long behind the greatest {scheme[0]}"
+
+
+def _is_time(plan: Plan, source: Source, name: str) -> bool:
+    """Whether an attribute grows as time does, as far as the query tells."""
+    if plan.start[source.name].types[name].name == "timestamp":
+        return True
+    axes = [o.on for o in plan.operators if isinstance(o, Window | Session)]
+    axes += [o.keys[0][0] for o in plan.operators if isinstance(o, Sort)]
+    return name in axes and plan.start[source.name].types[name].is_numeric
 
 
 def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:

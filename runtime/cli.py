@@ -70,10 +70,12 @@ def main() -> None:
 @run_options
 def run(query: str, options: Options) -> None:
     """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
+    from cedilla.compiler.safety import warnings as unbounded
+
     console = Console()
     name, texts, compiled = _compile(query, console)
     options.check(compiled.plan)
-    console.diagnostics(compiled.warnings, texts)
+    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
 
     from cedilla.runtime.load import load
     from cedilla.runtime.program import execute
@@ -202,12 +204,13 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 @run_options
 def simulate_command(query: str, options: Options) -> None:
     """Run a query without Spark: the reference, for small streams. `--sink NAME=-` writes to standard output."""
+    from cedilla.compiler.safety import warnings as unbounded
     from cedilla.runtime.simulation import Input, simulate
 
     console = Console()
     _, texts, compiled = _compile(query, console)
     options.check(compiled.plan)
-    console.diagnostics(compiled.warnings, texts)
+    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
 
     def rejected(line: Input, code: str) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")

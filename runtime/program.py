@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.safety import warnings
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint import Checkpoint
 from cedilla.runtime.console import Console
@@ -73,6 +74,7 @@ def main(plan: Plan, functions: Mapping[str, Function]) -> None:
     def command(options: Options) -> None:
         console = Console()
         options.check(plan)
+        console.diagnostics(warnings(plan), {})
         try:
             sys.exit(execute(plan, functions, options, console))
         except DiagnosticError as error:

@@ -41,7 +41,25 @@ def test_check_warns_of_state_without_bound_and_strict_fails(call: Call) -> None
     assert (lenient.exit_code, strict.exit_code) == (0, 1)
     assert lenient.stdout == strict.stdout
     assert lenient.stdout.startswith("warning[RQ130]: Aggregate `aggregate` keeps open groups without bound")
-    assert "= help: `punctuated on k` of `a` would bound it" in lenient.stdout
+    assert "= help: `punctuated on k` of `a` would bound it if `a` sends such punctuations" in lenient.stdout
+    assert "heartbeat" not in lenient.stdout  # k is no time
+
+
+def test_the_hint_names_the_promise_and_the_heartbeat_where_an_attribute_is_a_time(call: Call) -> None:
+    text = """stream a(ts: long, k: int) from json "a";
+    emit aggregate[count() as n by w](window[60 on ts as w](a)) to json "o";"""
+    hint = next(line for line in call("check", "-", text=text).stdout.splitlines() if "= help:" in line)
+    assert "`punctuated on ts` of `a` would bound it if `a` sends such punctuations" in hint
+    assert "`heartbeat ts delay 10` of `a` has Cedilla punctuate by itself" in hint
+    mended = text.replace('"a";', '"a" heartbeat ts delay 10;', 1)
+    assert "nothing to complain about" in call("check", "-", text=mended).stdout
+
+
+def test_simulate_warns_of_rows_that_never_pass_as_check_does(call: Call, tmp_path: Path) -> None:
+    text = UNSAFE.replace('from json "a"', f'from json "{tmp_path}"')
+    done = call("simulate", "-", "--sink", "aggregate=-", text=text)
+    assert done.stderr == call("check", "-", text=text).stdout
+    assert done.stdout == ""
 
 
 def test_strict_fails_on_lists_that_are_ranges_and_on_what_is_never_true(call: Call) -> None:

@@ -80,7 +80,7 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     result = call("simulate", "q.rq", "--sink", "flow=-")
     assert result.exit_code == 1
     assert '{"minute": 0, "litres": 120.0}' in result.output
-    assert "1.jsonl:8: " in result.output
+    assert "1.jsonl:8:" in result.output
     assert not (folder / "flow").exists()
 
 
