@@ -13,6 +13,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.rounding import quotient_sql, rounded_sql
 from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, column, quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import (
     Attribute,
     Binary,
@@ -203,10 +204,8 @@ def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
 
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
-    known = ", ".join(types)
-    return DiagnosticError(
-        [Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=f"known attributes: {known}")]
-    )
+    help = meant(name, types, "attributes")
+    return DiagnosticError([Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=help)])
 
 
 # --- SQL -------------------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.patterns import value_of
 from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source, check_paths
 from cedilla.compiler.types import Type
-from cedilla.grammar import syntax
+from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
 
 FORMATS = ("json", "parquet", "xml")
@@ -150,7 +151,7 @@ class _Planner:
         for scheme in node.punctuated:
             for name in scheme:
                 if name not in types:
-                    known = f"known attributes: {', '.join(types)}"
+                    known = meant(name, types, "attributes")
                     raise fail("RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, known)
         source = Source(
             name=node.name,
@@ -297,7 +298,7 @@ class _Planner:
         if name in self.broken:
             raise DiagnosticError([])  # complained about where it is defined
         if name not in self.nodes:
-            known = f"known relations: {', '.join(self.nodes)}" if self.nodes else None
+            known = meant(name, self.nodes, "relations") if self.nodes else None
             raise fail("RQ101", f"unknown relation `{name}`", span, known)
         return self.nodes[name]
 
@@ -399,7 +400,9 @@ def _renamed(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
 
 def _check_format(name: str, span: Span) -> None:
     if name not in FORMATS:
-        raise fail("RQ113", f"unknown format `{name}`", span, f"known formats: {', '.join(FORMATS)}")
+        near = foreign.FORMATS.get(name.lower())
+        help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
+        raise fail("RQ113", f"unknown format `{name}`", span, help)
 
 
 def _attribute(node: syntax.AttributeDeclaration) -> Attribute:
@@ -423,7 +426,7 @@ def _heartbeat(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbe
     if node is None:
         return None
     if node.attribute not in types:
-        known = f"known attributes: {', '.join(types)}"
+        known = meant(node.attribute, types, "attributes")
         raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":

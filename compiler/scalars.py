@@ -16,6 +16,7 @@ from attrs import frozen
 
 from cedilla.compiler import functions, patterns
 from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, quote
+from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.syntax import Expression, Literal, Scalar
 
@@ -322,6 +323,14 @@ def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
     return result
 
 
+_PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
+
+
+def is_changing(name: str) -> bool:
+    """Whether a name without parentheses calls in SQL what gives another value each time."""
+    return name.lower() in _CHANGING - _PLAIN
+
+
 def _known(node: Scalar) -> Function:
     if node.name in FUNCTIONS:
         return FUNCTIONS[node.name]
@@ -333,8 +342,13 @@ def _known(node: Scalar) -> Function:
     if node.name in functions.FUNCTIONS:
         help = f"`aggregate[{node.name}(...) as name by ...](R)`"
         raise _wrong("RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, help)
+    if (other := foreign.SCALARS.get(node.name)) is not None:
+        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, f"did you mean `{other}`?")
+    if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
+        help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
+        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
     close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
-    help = f"the closest names: {', '.join(close)}" if close else None
+    help = f"did you mean `{'` or `'.join(close)}`?" if close else None
     raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
 
 

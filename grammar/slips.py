@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 
 from attrs import frozen
@@ -112,6 +113,14 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely a misspelling of."""
     by_lower = {each.lower(): each for each in known}
     return next((by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=1)), None)
+
+
+def misspelt(word: str, known: Iterable[str]) -> str | None:
+    """The known name that a word is all but surely: names that differ in digits only are different ones."""
+    for near in difflib.get_close_matches(word, list(known), n=3, cutoff=0.81):
+        if re.sub(r"\d+", "", near) != re.sub(r"\d+", "", word):
+            return near
+    return None
 
 
 def meant(word: str, known: Iterable[str], what: str) -> str:

@@ -38,10 +38,11 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, Type
-from cedilla.grammar import syntax
+from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_query
+from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, Literal
 
 
@@ -182,8 +183,9 @@ class Aggregate(Operator):
 
     def _check_function(self, name: str) -> None:
         if name not in FUNCTIONS:
-            known = f"known: {', '.join(FUNCTIONS)}"
-            raise fail("RQ109", f"unknown aggregate function `{name}`", self.span, known)
+            other = foreign.AGGREGATES.get(name.lower()) or foreign.percentile(name.lower())
+            help = f"did you mean `{other} as {name}`?" if other else meant(name, FUNCTIONS, "functions")
+            raise fail("RQ109", f"unknown aggregate function `{name}`", self.span, help)
 
     def _check_call(self, call: Call, source: Facts) -> None:
         self._check_function(call.function)

@@ -13,6 +13,7 @@ from cedilla.compiler.evolution import Facts
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.schemes import Memory, Schemes
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.slips import meant
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
@@ -153,8 +154,8 @@ def fail(code: str, message: str, span: Span | None, hint: str | None = None) ->
 def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
     """Raise RQ102 unless the attribute exists when the query starts."""
     if attribute not in facts.types:
-        known = ", ".join(facts.types)
-        raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, f"known attributes: {known}")
+        help = meant(attribute, facts.types, "attributes")
+        raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, help)
 
 
 def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span | None, of: str) -> None:

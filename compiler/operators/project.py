@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from cedilla.compiler import expressions, regions
+from cedilla.compiler import expressions, regions, scalars
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.conditions import doubts
 from cedilla.compiler.evolution import (
@@ -31,7 +31,8 @@ from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
-from cedilla.grammar.syntax import Attribute, Expression
+from cedilla.grammar.slips import misspelt
+from cedilla.grammar.syntax import Attribute, Expression, Scalar
 
 _Axes = dict[str, tuple[str, Affine | Step]]
 """Input attribute -> the output attribute that regions over it can speak of, and how."""
@@ -75,22 +76,35 @@ class Project(Operator):
         for expression in self.items.values():
             if not isinstance(expression, Attribute):
                 expressions.type_of(expression, source.types)
-        if not self.rest and not any(
-            expressions.attributes(e) <= source.types.keys() for e in self.items.values()
-        ):
+        missing = {
+            n: e for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()
+        }
+        found = [each for n, e in self.items.items() if n not in missing for each in doubts(e, source)]
+        later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
+        if not self.rest and len(missing) == len(self.items):
             raise fail("RQ102", "no attribute of the projection exists in its input", self.span)
-        missing = [n for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()]
-        return [each for n, e in self.items.items() if n not in missing for each in doubts(e, source)] + [
-            Diagnostic(
-                "RQ106",
-                "warning",
-                f"`{name}` does not exist yet",
-                self.items[name].span,
-                ("it appears in the output once an accent adds it (theory P4)",),
-                f"known attributes: {', '.join(source.types)}",
-            )
-            for name in missing
-        ]
+        return found + later
+
+    def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
+        """The warning about an attribute that does not exist yet (P4).
+
+        Raises `DiagnosticError` where the name is a misspelt one (RQ102), or what SQL calls the time of day (RQ117).
+        """
+        name, read = attribute.name, frozenset[str]().union(*map(expressions.attributes, self.items.values()))
+        if scalars.is_changing(name):
+            expressions.type_of(Scalar(name.lower(), (), span=attribute.span), source.types)
+        near = misspelt(name, source.types.keys() - read)
+        if near is not None:
+            hint = f"did you mean `{near}`? An attribute that is to come later is declared: `{name}?: type`"
+            raise fail("RQ102", f"unknown attribute `{name}`", attribute.span, hint)
+        return Diagnostic(
+            "RQ106",
+            "warning",
+            f"`{name}` does not exist yet",
+            attribute.span,
+            ("it appears in the output once an accent adds it (theory P4)",),
+            f"`{name}?: type` in the declaration says that it is to come; known attributes: {', '.join(source.types)}",
+        )
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs

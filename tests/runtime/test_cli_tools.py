@@ -62,7 +62,11 @@ def test_simulate_warns_of_rows_that_never_pass_as_check_does(call: Call, tmp_pa
     assert done.stdout == ""
 
 
-def test_strict_fails_on_lists_that_are_ranges_and_on_what_is_never_true(call: Call) -> None:
+def test_strict_fails_on_what_is_likely_wrong(call: Call) -> None:
+    text = 'stream r(a: int) from json "r"; emit project[a, later](r) to json "o";'
+    assert [call("check", "-", *strict, text=text).exit_code for strict in ((), ("--strict",))] == [0, 1]
+    expected = text.replace("a: int", "a: int, later?: int")
+    assert call("check", "-", "--strict", text=expected).exit_code == 0
     for condition, code in (('p in ("paid", "shipped")', "RQ125"), ("a in (1, 2)", "RQ126")):
         text = f'stream r(a: int, p: string) from json "r"; emit select[{condition}](r) to json "o";'
         lenient, strict = call("check", "-", text=text), call("check", "-", "--strict", text=text)
