@@ -58,12 +58,12 @@ def finish(
     """The markers of an epoch, whose Adds and sink `begin` gave, and the sink's state after it.
 
     `after`: the output's facts at the epoch's end. With `original_units` nothing is ever encoded (paper,
-    section 5: the absorbing alternative).
+    section 5: the absorbing alternative); what was announced before the query said so is taken back.
     """
-    punctuations = tuple(_punctuations(begun, after))
-    alters, scale = ((), begun.scale) if original_units else _alters(begun, after)
+    punctuations, closed = _punctuations(begun, after)
+    alters, scale = _alters(begun, after, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
-    return SinkState(present, scale, after.closed), Markers(adds, punctuations, alters, drops)
+    return SinkState(present, scale, closed), Markers(adds, punctuations, alters, drops)
 
 
 def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
@@ -111,25 +111,34 @@ def _drops(
     return tuple(texts), present
 
 
-def _punctuations(before: SinkState, after: Facts) -> Iterator[str]:
-    """Written in the units of the tuples they follow (theory 3.3)."""
+def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tree]:
+    """Punctuations, written in the units of the tuples they follow (theory 3.3), and all that is closed by what was
+    said: values outside a domain too, which may grow (theory N1)."""
     new = regions.difference(after.closed, before.closed)
+    more = regions.difference(before.closed, after.closed)
+    closed = after.closed if more is False else regions.union(after.closed, more)
     if regions.is_empty(new, after.universe):
-        return
+        return (), closed
+    texts: list[str] = []
     for box in simple_boxes(new, after.universe, after.closed):
+        if regions.difference(regions.box(box), after.closed) is not False:
+            closed = regions.union(closed, regions.box(box))
         raw = translate(regions.box(box), before.scale)
         for conditions, inside in regions.boxes(raw):
             if inside is True:
                 for written in patterns.texts(conditions, after.types, outer=False):
-                    yield punctuation_text(written)
+                    texts.append(punctuation_text(written))
+    return tuple(texts), closed
 
 
-def _alters(before: SinkState, after: Facts) -> tuple[tuple[str, ...], dict[str, Tree]]:
+def _alters(
+    before: SinkState, after: Facts, *, original_units: bool
+) -> tuple[tuple[str, ...], dict[str, Tree]]:
     texts: list[str] = []
     scale = dict(before.scale)
     for name, units in after.units.items():
         old = scale.get(name, IDENTITY)
-        target = _target(units, old)
+        target: Tree = IDENTITY if original_units else _target(units, old)
         if target is old:
             continue
         change = regions.combine(target, old, _CHANGE)
@@ -249,17 +258,16 @@ def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 @regions.remembered
 def _came(presence: Tree, told: Tree) -> Tree:
-    """Where an attribute is present and was not said to be."""
-    return regions.difference(_is_present(presence), _is_present(told))
+    """Where an attribute is present and was not said to be; or where it may be, of which a query that was edited
+    while it ran has said nothing."""
+    unsaid = regions.difference(_may_be(presence), _may_be(told))
+    return regions.union(regions.difference(_is_present(presence), _is_present(told)), unsaid)
 
 
 @regions.remembered
 def _went(told: Tree, presence: Tree) -> Tree:
     """Where an attribute was not said to be absent and is."""
-    return regions.intersection(
-        regions.map_leaves(told, lambda leaf: leaf is not ABSENT),
-        regions.map_leaves(presence, lambda leaf: leaf is ABSENT),
-    )
+    return regions.difference(_may_be(told), _may_be(presence))
 
 
 @regions.remembered
@@ -270,3 +278,7 @@ def _target(units: Tree, scale: Tree) -> Tree:
 
 def _is_present(presence: Tree) -> Tree:
     return regions.map_leaves(presence, lambda leaf: leaf is PRESENT)
+
+
+def _may_be(presence: Tree) -> Tree:
+    return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)

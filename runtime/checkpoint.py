@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, evolve
 from immutables import Map
 
 from cedilla.compiler.affine import Affine
@@ -19,47 +18,24 @@ from cedilla.compiler.evolution import History, Presence
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Domain, Steps, Tree, Value
 from cedilla.compiler.types import Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
+from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.announce import SinkState
+from cedilla.runtime.change import Changes
+from cedilla.runtime.commits import Commit, Progress
 from cedilla.runtime.control import MANY, Altered, SourceState
 from cedilla.runtime.files import Files
+from cedilla.runtime.plan_changes import resume
 from cedilla.runtime.sources.base import InputFile
-from cedilla.runtime.state import Segment
+from cedilla.runtime.state import Segment, paths
+from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
 
 _VERSION = 1
 _KEPT_COMMITS = 2
 _BASES = re.compile(r'"base": "([^"]+)"')
 
 
-@frozen
-class Progress:
-    """How far a source has been read in the current batch: files done, and lines (blank ones not counted) of
-    the file after those, where the last epoch ended inside it.
-    """
-
-    files: int = 0
-    lines: int = 0
-
-
-@frozen
-class Commit:
-    """All that the next epoch builds on, and what has been counted since the first.
-
-    `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
-    `time`: when it was committed.
-    """
-
-    epoch: int = -1
-    batch: int = -1
-    progress: Mapping[str, Progress] = field(factory=dict[str, Progress])
-    sources: Mapping[str, SourceState] = field(factory=dict[str, SourceState])
-    sinks: Mapping[str, SinkState] = field(factory=dict[str, SinkState])
-    held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
-    segments: Mapping[str, tuple[Segment, ...]] = field(factory=dict[str, tuple[Segment, ...]])
-    counters: Mapping[str, int] = field(factory=dict[str, int])
-    read: Mapping[str, int] = field(factory=dict[str, int])
-    written: Mapping[str, int] = field(factory=dict[str, int])
-    time: str | None = None
+OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
+"""What is done where a checkpoint is of another query: its path, its plan, its last commit, the edited plan."""
 
 
 class Checkpoint:
@@ -68,37 +44,50 @@ class Checkpoint:
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
         self.path = path.rstrip("/")
+        self.streams: tuple[str, ...] = ()
+        """The streams in the order in which Spark's own record has them."""
         self._trees = _TreeFiles(f"{self.path}/trees", files)
 
-    def open(self, plan: Plan) -> Commit:
+    def open(self, plan: Plan, on_edited: OnEdited = resume) -> Commit:
         """The last commit, an empty one in a new checkpoint.
 
-        Raises `DiagnosticError` RQ402 where the checkpoint is of another plan.
+        Where the query was edited, `on_edited` tells what it goes on from, and that is committed as an epoch of its
+        own, without tuples. Raises `DiagnosticError` RQ402 where it cannot go on, or has to be confirmed.
         """
-        place = f"{self.path}/plan.json"
-        described = plan.describe()
-        if not self._files.exists(place):
-            self._files.make(f"{self.path}/commits")
-            self._files.write(place, json.dumps({"version": _VERSION, "plan": described}, indent=1))
-        elif (known := json.loads(self._files.read(place))["plan"]) != described:
-            changes = difflib.unified_diff(known, described, "checkpoint", "query", lineterm="", n=0)
-            raise DiagnosticError(
-                [
-                    Diagnostic(
-                        "RQ402",
-                        "error",
-                        f"the checkpoint {self.path} is of another query",
-                        notes=tuple(line for line in changes if not line.startswith("@@")),
-                        help="a changed query requires a new checkpoint: --checkpoint DIR",
-                    )
-                ]
-            )
+        commit = self._opened(plan, on_edited)
         streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
         self._files.write(f"{self.path}/paths.json", json.dumps({"streams": streams}))
+        return commit
+
+    def _opened(self, plan: Plan, on_edited: OnEdited) -> Commit:
+        place = f"{self.path}/plan.json"
+        if not self._files.exists(place):
+            self._files.make(f"{self.path}/commits")
+            self._write(StoredPlans.start(plan))
+            return Commit()
         records = [self._files.read(r.path) for r in self._files.list(f"{self.path}/commits")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
-        return load_commit(json.loads(records[-1]), self._trees) if records else Commit()
+        last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
+        plans = StoredPlans.load(json.loads(self._files.read(place)))
+        stored = plans.in_force(last.epoch)
+        self.streams = plans.streams
+        if stored.is_of(plan):
+            return last
+        changes = on_edited(self.path, stored, last, plan)
+        if changes.commit == evolve(last, epoch=changes.commit.epoch):
+            self._write(plans.edited(stored, plan, stored.since))
+            return last
+        # The plan counts once a record of its epoch is there: a crash in between changes nothing.
+        self._write(plans.edited(stored, plan, changes.commit.epoch))
+        self.commit(changes.commit)
+        for path in sorted(paths(last.segments) - paths(changes.commit.segments)):
+            self._files.delete(path)
+        return changes.commit
+
+    def _write(self, plans: StoredPlans) -> None:
+        self.streams = plans.streams
+        self._files.write(f"{self.path}/plan.json", json.dumps(plans.dump(), indent=1))
 
     def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.

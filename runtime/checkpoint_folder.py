@@ -8,9 +8,13 @@ from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
+from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint import Commit, StoredTrees, load_commit
-from cedilla.runtime.stored_plan import StoredPlan, in_force, load_plans
+from cedilla.runtime.change import Changes
+from cedilla.runtime.checkpoint import StoredTrees, load_commit
+from cedilla.runtime.commits import Commit
+from cedilla.runtime.plan_comparison import compare
+from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
 
 
 @frozen
@@ -33,11 +37,11 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
         hint = f"`{command}` reads local folders only; copy it first"
         raise _failed("RQ412", f"{path} is not a local path", hint)
     try:
-        plans = load_plans(json.loads((root / "plan.json").read_text("utf-8")))
+        plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
         records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
         trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
         commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
-        return CheckpointFolder(root, in_force(plans, -1 if commit is None else commit.epoch), commit)
+        return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
     except OSError:
         raise _failed(
             "RQ411",
@@ -47,6 +51,18 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
     except (ValueError, KeyError, TypeError) as problem:
         hint = "another version of Cedilla may have written it"
         raise _failed("RQ411", f"the checkpoint {path} cannot be read: {problem}", hint) from None
+
+
+def changes_of(path: str, plan: Plan) -> Changes:
+    """What an edited plan does to a checkpoint in a local folder. Raises as `read_checkpoint` does."""
+    folder = read_checkpoint(path, "plan")
+    return compare(folder.stored, folder.commit or Commit(), plan, _is_fresh)
+
+
+def _is_fresh(emit: Emit) -> bool:
+    """Whether an output's folder has no epochs, as far as this machine can tell."""
+    folder = local_path(emit.path)
+    return folder is None or not any(folder.glob("epoch=*"))
 
 
 def local_path(path: str) -> Path | None:

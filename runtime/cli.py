@@ -13,7 +13,7 @@ import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.runtime.console import Console
-from cedilla.runtime.options import Options, param_option, params_of, run_options
+from cedilla.runtime.options import Options, apply, param_option, params_of, path_options, run_options
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
@@ -369,6 +369,28 @@ def status_command(checkpoint: str, form: str) -> None:
     with _reported(console, {}):
         status = read_status(checkpoint)
     console.out(_json(status_json(status)) if form == "json" else status_text(status))
+
+
+@main.command("plan")
+@_query
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@path_options
+@_format
+def plan_command(query: str, checkpoint: str, options: Options, form: str) -> None:
+    """Show what an edited query does to a checkpoint, change by change. Starts no Spark.
+
+    Exit status 0: `run` goes on. 1: it asks first (--yes), or a new checkpoint is needed.
+    """
+    from cedilla.runtime.checkpoint_folder import changes_of
+    from cedilla.runtime.plan_changes import changes_json, changes_text
+
+    console = Console()
+    _, texts, compiled = _compile(query, console)
+    options.check(compiled.plan)
+    with _reported(console, texts):
+        changes = changes_of(checkpoint, apply(compiled.plan, options))
+    console.out(_json(changes_json(changes)) if form == "json" else changes_text(changes))
+    sys.exit(not changes.goes_on_at_once)
 
 
 # --- steps -----------------------------------------------------------------------------------------------

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+import click
 
 from cedilla.grammar.diagnostics import Diagnostic, render
 from cedilla.runtime.report import EpochReport
+
+if TYPE_CHECKING:
+    from cedilla.runtime.change import Changes
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
@@ -41,6 +46,17 @@ class Console:
             self._styled(head, _STYLES[item.severity])
             if rest:
                 _write(sys.stderr, "\n".join(rest))
+
+    def consent(self, changes: Changes) -> bool:
+        """Whether a person at the terminal lets an edited query go on; where there is none, it may not."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        from cedilla.runtime.plan_changes import change_lines
+
+        self.note("the query was edited since the last epoch:")
+        for line in change_lines(changes):
+            self.note(f"  {line}")
+        return click.confirm("go on with the edited query?", err=True)
 
     def epoch(self, report: EpochReport) -> None:
         """One line about an epoch, and what is doubtful about its accents, on standard error."""

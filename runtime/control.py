@@ -121,6 +121,24 @@ class SourceState:
             placed = regions.union(placed, regions.intersection(region, _after(position)))
         return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
 
+    def grow(self, attribute: str, members: Tree) -> SourceState:
+        """The state with more values in the domain of an attribute (theory N1).
+
+        A new value has the presence and the history that descriptions which match it have given it, else the
+        original ones: the trees say so already. What was closed because the domain was covered stays closed,
+        for the new values too.
+        """
+        domain, over = self.universe[attribute], {attribute}
+        covered = regions.forall(self.closed, over, self.universe)
+        placed = regions.forall(self.placed_closed, over, self.universe)
+        wider = evolve(domain, members=regions.union(domain.members, members))
+        return evolve(
+            self,
+            universe={**self.universe, attribute: wider},
+            closed=regions.union(self.closed, covered),
+            placed_closed=regions.union(self.placed_closed, placed),
+        )
+
     def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.
 

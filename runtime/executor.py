@@ -23,6 +23,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
 from cedilla.runtime import in_force, intake
 from cedilla.runtime.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.change import Changes
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.encode import encoded
@@ -32,6 +33,7 @@ from cedilla.runtime.frames import ORDER, order
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Miscounted, Read
 from cedilla.runtime.jobs import Jobs, settle
+from cedilla.runtime.plan_changes import resume
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
@@ -42,6 +44,7 @@ from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS
 from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
+from cedilla.runtime.stored_plan import StoredPlan
 from cedilla.runtime.tuning import Tuning
 from cedilla.runtime.waiting import rows_that_wait
 
@@ -91,6 +94,8 @@ class Executor:
     on_epoch: OnEpoch | None = None
     conf: Mapping[str, str] = field(factory=dict[str, str])
     """Spark's settings that the user has chosen."""
+    consent: Callable[[Changes], bool] = lambda changes: False
+    """Whether an edited query may go on, where that has to be confirmed."""
     last: Commit = field(init=False)
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
@@ -111,7 +116,7 @@ class Executor:
             else SINKS[e.format](self.files, e.path, e.relation)
             for e in self.plan.emits
         }
-        self.last = self.checkpoint.open(self.plan)
+        self.last = self.checkpoint.open(self.plan, self._edited)
         if self.last.epoch < 0:
             self.last = evolve(
                 self.last,
@@ -136,6 +141,15 @@ class Executor:
         self.tuning = Tuning(self.spark, self.conf)
         self._releases = releases(self.plan)
 
+    def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
+        """What an edited query goes on from; the outputs of the one before are brought to their end first."""
+        changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
+        for emit in stored.plan.emits if stored.complete else ():
+            sink = SINKS[emit.format](self.files, emit.path, emit.relation)
+            sink.publish(last.epoch)
+            sink.tidy(last.epoch)
+        return changes
+
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
             if not self.sinks[emit.name].check_fresh():
@@ -156,7 +170,8 @@ class Executor:
             return
         if batch > self.last.batch:
             self.last = evolve(self.last, batch=batch, progress={})
-        files = self.checkpoint.order(batch, {**found, **self._tables()})
+        ordered = self.checkpoint.order(batch, {**found, **self._tables()})
+        files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         try:
             while self._in_flight or self._is_left(files):
                 try:

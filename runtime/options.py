@@ -20,7 +20,8 @@ Texts = Mapping[str, str]
 class Options:
     """How to run a query; what is not given is as the query says.
 
-    `sources`, `sinks`: name -> path; `settings`: those of the query; `conf`: those of Spark.
+    `sources`, `sinks`: name -> path; `settings`: those of the query; `conf`: those of Spark; `yes`: an edited query
+    goes on from its checkpoint, where that has to be confirmed.
     """
 
     once: bool = False
@@ -32,6 +33,7 @@ class Options:
     master: str | None = None
     settings: Texts = field(factory=dict[str, str])
     conf: Texts = field(factory=dict[str, str])
+    yes: bool = False
 
     def check(self, plan: Plan) -> None:
         """Raise `click.UsageError` where a source or sink is named that the plan does not have."""
@@ -47,6 +49,17 @@ def apply(plan: Plan, options: Options) -> Plan:
         emits=[evolve(e, path=options.sinks.get(e.name, e.path)) for e in plan.emits],
         settings={**plan.settings, **options.settings},
     )
+
+
+def path_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the options of `run` that change the plan, as for `run_options`."""
+
+    @wraps(command)
+    def with_options(*args: Any, **given: Any) -> Any:
+        chosen = {name: given.pop(name) for name in ("sources", "sinks", "settings")}
+        return command(*args, options=Options(**chosen), **given)
+
+    return _SOURCE(_SINK(_SET(with_options)))
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,25 +136,35 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float) -
     return value
 
 
+_SOURCE = click.option(
+    "--source",
+    "sources",
+    metavar="NAME=PATH",
+    multiple=True,
+    callback=_pairs,
+    help="Read a source from elsewhere than the query says.",
+)
+_SINK = click.option(
+    "--sink",
+    "sinks",
+    metavar="NAME=PATH",
+    multiple=True,
+    callback=_pairs,
+    help="Write a result elsewhere than the query says; its name is that of the emitted relation.",
+)
+_SET = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_settings,
+    help="A setting of the query, for example late=abort.",
+)
 _OPTIONS = (
     click.option("--once", is_flag=True, help="Process what is there and stop."),
     click.option("--checkpoint", metavar="DIR", help="Where state and commit records are kept."),
-    click.option(
-        "--source",
-        "sources",
-        metavar="NAME=PATH",
-        multiple=True,
-        callback=_pairs,
-        help="Read a source from elsewhere than the query says.",
-    ),
-    click.option(
-        "--sink",
-        "sinks",
-        metavar="NAME=PATH",
-        multiple=True,
-        callback=_pairs,
-        help="Write a result elsewhere than the query says; its name is that of the emitted relation.",
-    ),
+    _SOURCE,
+    _SINK,
     click.option(
         "--files-per-epoch",
         metavar="N",
@@ -158,13 +181,7 @@ _OPTIONS = (
         help="How often to look for new files.",
     ),
     click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
-    click.option(
-        "--set",
-        "settings",
-        metavar="NAME=VALUE",
-        multiple=True,
-        callback=_settings,
-        help="A setting of the query, for example late=abort.",
-    ),
+    _SET,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
+    click.option("--yes", is_flag=True, help="Go on with an edited query without asking (`cedilla plan`)."),
 )

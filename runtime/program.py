@@ -18,6 +18,7 @@ from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.compiler.safety import warnings
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.change import Changes
 from cedilla.runtime.checkpoint import Checkpoint
 from cedilla.runtime.console import Console
 from cedilla.runtime.executor import Executor, Function
@@ -58,7 +59,7 @@ def run(
 def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     try:
-        start(plan, functions, options, console.epoch)
+        start(plan, functions, options, console.epoch, consent=console.consent)
     except KeyboardInterrupt:
         console.note("stopped; the next run continues after the last committed epoch")
         return 130
@@ -91,6 +92,7 @@ def start(
     on_report: Callable[[EpochReport], None],
     spark: SparkSession | None = None,
     on_epoch: OnEpoch | None = None,
+    consent: Callable[[Changes], bool] = lambda changes: False,
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
     plan = apply(plan, options)
@@ -116,6 +118,7 @@ def start(
         on_report,
         on_epoch,
         options.conf,
+        lambda changes: options.yes or consent(changes),
     )
     try:
         _drive(session, plan, executor, options)
@@ -136,7 +139,8 @@ def open_session(plan: Plan, options: Options) -> SparkSession:
 
 def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options) -> None:
     """Let Spark's file stream discover files, and the executor do the rest."""
-    streams = [source for source in plan.sources if not source.table]
+    order = executor.checkpoint.streams
+    streams = sorted((s for s in plan.sources if not s.table), key=lambda s: order.index(s.name))
     if not streams:
         executor.process(0, {})
         return

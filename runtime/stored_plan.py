@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
@@ -36,21 +36,42 @@ class StoredPlan:
         return _dump(evolve(self, plan=plan)) == _dump(self)
 
 
-def in_force(plans: Sequence[StoredPlan], epoch: int) -> StoredPlan:
-    """The plan that the record of an epoch was made with; a later one has not been committed."""
-    return [plan for plan in plans if plan.since <= max(epoch, 0)][-1]
+@frozen
+class StoredPlans:
+    """What `plan.json` holds: the plans, oldest first, and the streams in the order of the first, which Spark's
+    own record of what is read goes by."""
 
+    plans: tuple[StoredPlan, ...] = field(converter=tuple)
+    streams: tuple[str, ...] = field(converter=tuple)
 
-def dump_plans(plans: Sequence[StoredPlan]) -> dict[str, Any]:
-    """The content of `plan.json`; `load_plans` reads it."""
-    return {"version": _VERSION, "plans": [_dump(plan) for plan in plans]}
+    @classmethod
+    def start(cls, plan: Plan) -> StoredPlans:
+        return cls([StoredPlan(0, plan)], [s.name for s in plan.sources if not s.table])
 
+    @classmethod
+    def load(cls, data: dict[str, Any]) -> StoredPlans:
+        """From the JSON of `plan.json`; version 1 held the lines of one plan."""
+        if data["version"] > 1:
+            return cls([_load(each) for each in data["plans"]], data["streams"])
+        first = plan_of(data["plan"])
+        return evolve(cls.start(first), plans=[StoredPlan(0, first, complete=False)])
 
-def load_plans(data: dict[str, Any]) -> list[StoredPlan]:
-    """The plans of a `plan.json`, oldest first; version 1 held the lines of one plan."""
-    if data["version"] == 1:
-        return [StoredPlan(0, plan_of(data["plan"]), complete=False)]
-    return [_load(each) for each in data["plans"]]
+    def dump(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "version": _VERSION,
+            "streams": list(self.streams),
+            "plans": [_dump(plan) for plan in self.plans],
+        }
+
+    def in_force(self, epoch: int) -> StoredPlan:
+        """The plan that the record of an epoch was made with; a later one has not been committed."""
+        return [plan for plan in self.plans if plan.since <= max(epoch, 0)][-1]
+
+    def edited(self, stored: StoredPlan, plan: Plan, since: int) -> StoredPlans:
+        """With a new plan after the one that is in force, or in its place if it counts from the same epoch."""
+        older = [each for each in self.plans if each.since < min(since, stored.since + 1)]
+        return evolve(self, plans=[*older, StoredPlan(since, plan)])
 
 
 def _dump(stored: StoredPlan) -> dict[str, Any]:

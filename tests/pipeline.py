@@ -33,6 +33,8 @@ class Run:
     reports: list[EpochReport] = field(factory=list[EpochReport])
     conf: Mapping[str, str] = field(factory=dict[str, str])
     """Spark's settings that a user would have chosen."""
+    yes: bool = False
+    """Whether an edited query may go on."""
     _batch: int = 0
     _count: int = 0
 
@@ -70,6 +72,7 @@ class Run:
             files_per_epoch,
             self.reports.append,
             conf=self.conf,
+            consent=lambda changes: self.yes,
         )
 
     def files(self, executor: Executor) -> dict[str, list[InputFile]]:

@@ -69,6 +69,20 @@ class Matching(Operator):
         """Regions of left and of right tuples that meet no later tuple (theory 1.3, Keep of Join)."""
         return self._purged(inputs, 0), self._purged(inputs, 1)
 
+    def released(self, inputs: tuple[Facts, ...]) -> tuple[Tree, Tree]:
+        """Regions of left and of right tuples that state lets go of.
+
+        As `purge`, but what an input that has ended holds beyond the domain of the other is kept: it does not
+        come again, and the domain may grow (theory N1).
+        """
+        return self._released(inputs, 0), self._released(inputs, 1)
+
+    def _released(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        if inputs[side].closed is not True:
+            return self._purged(inputs, side)
+        other = inputs[1 - side]
+        return self._renamed(fold_closed(other, self._others(other, 1 - side)), 1 - side)
+
     def _purged(self, inputs: tuple[Facts, ...], side: int) -> Tree:
         mine, other = inputs[side], inputs[1 - side]
         closed = fold_closed(other, self._others(other, 1 - side))

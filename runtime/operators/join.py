@@ -37,7 +37,7 @@ class JoinDataflow(Dataflow):
         new = [
             frame if e.is_busy(i) else None for frame, i in zip((left, right), operator.inputs, strict=True)
         ]
-        purges = operator.purge(e.inputs(operator.name))
+        purges = operator.released(e.inputs(operator.name))
         # What is new on one side meets the other side's tuples, twice if there are old and new ones, and is kept.
         there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
         stays = [e.may_stay(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)]
@@ -54,7 +54,7 @@ class JoinDataflow(Dataflow):
 
     def keeps(self, e: Epoch, operator: Join, attribute: str) -> Iterable[Kept]:
         inputs = e.inputs(operator.name)
-        for side, facts, purged in zip(SIDES, inputs, operator.purge(inputs), strict=True):
+        for side, facts, purged in zip(SIDES, inputs, operator.released(inputs), strict=True):
             if attribute in facts.types:
                 yield Kept(f"{operator.name}.{side}", column(attribute), purged)
 
@@ -255,7 +255,7 @@ class FilteringDataflow(Dataflow):
         tuples = apart(operator, still_waiting(e, operator, waiting), new, known, fresh)
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, operator, waiting, tuples, purged[0])
-        keep_keys(e, operator, keys, fresh, purged[1])
+        keep_keys(e, operator, keys, fresh, operator.released(e.inputs(operator.name))[1])
         return tuples
 
     def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:

@@ -49,8 +49,9 @@ class LeftJoinDataflow(Dataflow):
         purged = operator.purge(e.inputs(operator.name))
         keep_waiting(e, operator, key, tuples, purged[0])
         e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
-        right_stays = e.may_stay(operator.inputs[1], purged[1])
-        e.keep(right_key, new_right if right_stays else None, purged[1])
+        released = operator.released(e.inputs(operator.name))[1]
+        right_stays = e.may_stay(operator.inputs[1], released)
+        e.keep(right_key, new_right if right_stays else None, released)
         alone = given_up(e, operator, tuples)
         if pairs is None:
             pairs = no_pairs(left, right, operator.on)
@@ -62,7 +63,7 @@ class LeftJoinDataflow(Dataflow):
 
     def keeps(self, e: Epoch, operator: LeftJoin, attribute: str) -> Iterable[Kept]:
         inputs = e.inputs(operator.name)
-        purged = operator.purge(inputs)
+        purged = operator.purge(inputs)[0], operator.released(inputs)[1]
         for index, key in ((0, LEFT), (0, WAITING), (1, RIGHT)):
             if attribute in inputs[index].types:
                 state = f"{operator.name}.{key}"

@@ -1,0 +1,95 @@
+"""A domain that grows in the middle of a stream (theory N1): nothing is lost, nothing that was said is taken back."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cedilla.compiler import compile_query
+from cedilla.runtime.reference import Reference
+from tests.laws.relational import evaluate_plan
+from tests.laws.test_reference import TABLE, Items, accepted, bag
+from tests.laws.worlds import ALL, World, canonical, stream, world
+from tests.runtime.plan_edits import edited
+from tests.strategies import BRIEF, HEAVY
+from tests.stream import Item, complaints, decode
+
+
+def before(world: World) -> str:
+    """The query's text when the fleet had two members."""
+    return world.text.replace("k: int in {1, 2, 3}", "k: int in {1, 2}", 2)
+
+
+def without_newcomer(items: Items) -> Items:
+    """What a stream says before its new member is known of: no tuples of it, and no marker that names it."""
+    return [
+        (source, item)
+        for source, item in items
+        if item.get("k") != 3
+        and not any("k = 3" in str(item.get(m, "")) for m in ("$accent", "$punctuation"))
+    ]
+
+
+def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
+    for item in items:
+        for outputs in reference.step([item]):
+            output += outputs[emit].items()
+
+
+def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> str:
+    """One random case; how it went: `refused` where something closed would be opened again."""
+    made = world(rng, size, kinds)
+    small = compile_query(before(made)).plan
+    items = accepted(made.plan, stream(rng, length))
+    cut = rng.randint(0, len(items))
+    early = accepted(small, without_newcomer(items[:cut]))
+    items = accepted(made.plan, [*early, *items[cut:]])
+    cut = len(early)
+    told = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
+    (emit,) = made.plan.emits
+    reference, output = Reference(small), list[Item]()
+    drive(reference, emit.name, [*TABLE, *items[:cut]], output)
+    assert reference.rejected == [], told
+    changes, grown = edited(reference, made.text)
+    if changes.effect == "new checkpoint":
+        return "refused"
+    if changes.effect == "continues after":
+        return "let go"  # what an input had of the newcomer before is to be sent again
+    kick = ("r", {"$punctuation": "[ts < -1000]"})
+    drive(grown, emit.name, [kick, *items[cut:]], output)
+    late = [item for _, code, item in grown.rejected if code == "RQ305"]
+    assert len(late) == len(grown.rejected), told
+    assert all(item["k"] == 3 for item in late), told  # only the newcomer's, where its past is closed
+    rest = list(items)
+    for source, _, item in grown.rejected:
+        rest.remove((source, dict(item)))
+    expected = bag(evaluate_plan(made.plan, canonical(rest))[emit.relation])
+    assert bag(decode(output)) == expected, told
+    start = made.plan.start[emit.relation]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    assert list(complaints(output, initial)) == [], told
+    return "grown"
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_a_stream_that_grows_says_what_the_wide_one_says(seed: int) -> None:
+    rng = Random(seed)
+    check(rng, rng.randint(1, 4), 40)
+
+
+@pytest.mark.soak
+@given(seed=st.integers(0, 2**32))
+@HEAVY
+def test_growth_in_many_cases(seed: int) -> None:
+    rng = Random(seed)
+    check(rng, rng.randint(1, 6), rng.randint(10, 60))
+
+
+def test_most_cases_of_the_law_do_grow() -> None:
+    """Otherwise it would say nothing."""
+    went = [check(Random(seed), Random(seed).randint(1, 4), 40) for seed in range(40)]
+    assert went.count("grown") > 25

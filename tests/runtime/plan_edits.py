@@ -1,0 +1,74 @@
+"""A checkpoint as the reference would have left it, and edits of its query. No Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cedilla.compiler import Plan, compile_query
+from cedilla.runtime.change import Changes
+from cedilla.runtime.checkpoint import dump_commit
+from cedilla.runtime.commits import Commit
+from cedilla.runtime.naive import Node
+from cedilla.runtime.plan_comparison import compare
+from cedilla.runtime.plan_matching import match
+from cedilla.runtime.reference import Reference
+from cedilla.runtime.state import Segment
+from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
+
+Items = Sequence[tuple[str, dict[str, Any]]]
+
+
+def commit_of(reference: Reference, epoch: int) -> Commit:
+    """What a run would have committed, with a segment for each state that is not empty."""
+    return Commit(
+        epoch=epoch,
+        sources={name: state.next_epoch() for name, state in reference.states.items()},
+        sinks=dict(reference.sinks),
+        held=reference.held,
+        segments={
+            key: (Segment(f"state/{key}/epoch=0", ""),)
+            for o in reference.plan.operators
+            if o.stateful
+            for key in ([o.name] if len(o.inputs) == 1 else [f"{o.name}.left", f"{o.name}.right"])
+        },
+    )
+
+
+def ran(plan: Plan, items: Items) -> Reference:
+    """A reference after some items, each an epoch of its own."""
+    reference = Reference(plan)
+    for item in items:
+        reference.step([item])
+    return reference
+
+
+def write_checkpoint(folder: Path, reference: Reference, epoch: int = 7) -> Path:
+    """A checkpoint in a folder."""
+    (folder / "commits").mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(StoredPlans.start(reference.plan).dump()))
+    record = dump_commit(commit_of(reference, epoch))
+    (folder / "commits" / f"{epoch:012d}.json").write_text(json.dumps(record))
+    return folder
+
+
+def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Reference]:
+    """What an edit of the query does, and a reference of the edited query that goes on where it can."""
+    plan = compile_query(text).plan
+    changes = compare(StoredPlan(0, reference.plan), commit_of(reference, epoch), plan)
+    goes_on = Reference(plan)
+    if changes.effect != "new checkpoint":
+        goes_on.states = dict(changes.commit.sources)
+        goes_on.sinks = dict(changes.commit.sinks)
+        goes_on.held = changes.commit.held
+        goes_on.opened = {name: dict(held) for name, held in changes.commit.held.items()}
+        intact = {s.name for s in plan.sources if s.name in reference.plan.source_of}
+        kept = match(reference.plan, plan, intact).kept_operators(reference.plan, plan)
+        for before, name in kept.items():
+            node: Node = reference.nodes[before]
+            node.operator = plan.operator_of[name]
+            goes_on.nodes[name] = node
+        goes_on.after = {}
+    return changes, goes_on
