@@ -98,7 +98,8 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
     accepts = lalr.accepted(before, start)
     if found.type == "$END":
         message, place = "unexpected end of the text", end_of(text, source)
-        return Diagnostic("RQ002", "error", message, place, help=_expected(accepts))
+        help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(accepts)
+        return Diagnostic("RQ002", "error", message, place, help=help)
     slip = Slip(found, before, accepts, source)
     for rule in SLIPS:
         if (diagnostic := rule(slip)) is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, overload
 
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import complaints, lalr
+from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.syntax import AccentText, Constant, Expression, PunctuationText, Query
@@ -56,7 +57,9 @@ def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = 
     try:
         node = lalr.build(builder, lalr.parse(text, start))
     except UnexpectedInput as error:
-        raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
+        if start != "query":
+            raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
+        raise DiagnosticError(_all_errors(error, text, source, builder)) from None
     except RecursionError:
         # Nodes nest as deep as the text, and every later stage has to walk them too.
         end = complaints.end_of(text, source)
@@ -64,3 +67,11 @@ def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = 
     if builder.problems:
         raise DiagnosticError(builder.problems)
     return node
+
+
+def _all_errors(error: UnexpectedInput, text: str, source: str, builder: Builder) -> list[Diagnostic]:
+    """The syntax errors of a query, and what is wrong in its other statements, in the order of the text."""
+    found, rest = recovery.errors(error, text, source)
+    with suppress(UnexpectedInput, RecursionError):
+        lalr.build(builder, lalr.parse(rest, "query"))
+    return sorted((*found, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start)

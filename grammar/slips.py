@@ -106,6 +106,8 @@ class Slip:
         return self.complain(f"unexpected `{self.found}`", help)
 
 
+UNENDED = "missing `;` at the end of the statement"
+
 Rule = Callable[[Slip], Diagnostic | None]
 
 
@@ -229,7 +231,7 @@ def missing_semicolon(slip: Slip) -> Diagnostic | None:
         last = slip.before[-2]  # the defined name was taken for a unit
     elif found.type not in _STARTS and not (found.type == "NAME" and found.line != last.end_line):
         return None
-    return slip.complain("missing `;` at the end of the statement", at=_after(last, slip.source))
+    return slip.complain(UNENDED, at=_after(last, slip.source))
 
 
 def unknown_statement(slip: Slip) -> Diagnostic | None:
