@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from random import Random
 from typing import Any
 
@@ -78,6 +79,8 @@ def key(value: Any) -> Any:
     """A value of JSON as one that compares with its like: moments and days as such, numbers exactly."""
     if isinstance(value, str) and _MOMENT.fullmatch(value):
         return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    if isinstance(value, float) and isfinite(value):
+        return Fraction(repr(value))  # as its constant is written
     return Fraction(value) if isinstance(value, Decimal) else value
 
 

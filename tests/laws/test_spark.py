@@ -1,46 +1,133 @@
-"""Random queries on random streams through real Spark: the laws of `test_reference`, on fewer cases."""
+"""Random queries on random streams through real Spark: the laws of `test_reference`, on fewer cases, and the same
+files and settings through `run` and `simulate`."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
+from cedilla.runtime.options import Options
+from cedilla.runtime.simulation import simulate
+from cedilla.runtime.values import json_text
+from tests.laws.edges import read
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import TABLE, accepted, bag, cut, described
-from tests.laws.worlds import canonical, stream, world
+from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
+from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
 from tests.pipeline import Run
-from tests.stream import complaints, decode
+from tests.stream import Item, complaints
+
+SPOILT = (
+    '{"k": 7, "ts": 3, "v": 1.0}',  # outside its domain
+    '{"k": 1, "ts": 3}',
+    '{"k": 1, "ts": "late", "v": 1.0}',
+    '{"k": 1, "ts": 2.5, "v": 1.0}',
+    '{"k": 2, "ts": 3, "v": 1.0, "new": 1}',
+    '{"k": 2, "ts": 0, "v": null}',
+    '{"k": 2, "ts": 0, "v": 0.5}',  # late, where something has closed it
+    "no json",
+    "[]",
+    "",
+)
+SETTINGS = {"late": ("quarantine", "ignore"), "drift": ("ignore", "quarantine")}
 
 
-def check(spark: SparkSession, root: Path, seed: int, size: int, length: int) -> None:
-    rng = Random(seed)
-    made = world(rng, size)
-    items = accepted(made.plan, stream(rng, length))
-    told = described(made, items)
-    (emit,) = made.plan.emits
+def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Run:
+    """The items as files of a run, one file of each source a part; texts are lines as they are."""
     run = Run(spark, root, made.text)
     run.write("d", [item for _, item in TABLE])
-    for part in cut(rng, items):
+    for part in parts:
         for source in ("r", "s"):
-            run.write(source, [item for name, item in part if name == source])
-    run.process(files_per_epoch=rng.choice([1, 2]))
-    output = run.output(emit.name)
+            items = [item for name, item in part if name == source]
+            run.write(source, [f"{i if isinstance(i, str) else json_text(i)}" for i in items])
+    return run
+
+
+def output(folder: Path) -> list[Item]:
+    """An output's lines; numbers of more digits than a double has are exact."""
+    files = (file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir()))
+    lines = (line for file in files for line in file.read_text().splitlines())
+    return [json.loads(line, parse_float=_number) for line in lines]
+
+
+def _number(text: str) -> float | Decimal:
+    return Decimal(text) if len(re.sub(r"\D", "", text)) > 17 else float(text)
+
+
+def check(
+    spark: SparkSession,
+    root: Path,
+    seed: int,
+    size: int,
+    length: int,
+    kinds: tuple[str, ...] = ALL,
+    edges: int = 0,
+) -> None:
+    rng = Random(seed)
+    made = world(rng, size, kinds, edges)
+    items = accepted(made.plan, stream(rng, length, made.extra))
+    told = described(made, items)
+    (emit,) = made.plan.emits
+    run = written(spark, root, made, cut(rng, items))
+    run.process(files_per_epoch=rng.choice([1, 2, None]))
+    found = output(root / "out" / emit.name)
     assert run.quarantine("r") + run.quarantine("s") == [], told
-    assert bag(decode(output)) == bag(evaluate_plan(made.plan, canonical(items))[emit.relation]), told
+    assert bag(decoded(found)) == bag(evaluate_plan(made.plan, canonical(items))[emit.relation]), told
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(output, initial)) == [], told
+    assert list(complaints(found, initial, read)) == [], told
+
+
+def same(
+    spark: SparkSession, root: Path, seed: int, size: int, length: int, kinds: tuple[str, ...] = ALL
+) -> None:
+    """`run` and `simulate` give the same tuples and set the same lines aside, with the same settings."""
+    rng = Random(seed)
+    made = world(rng, size, kinds)
+    items: list[tuple[str, Any]] = list(accepted(made.plan, stream(rng, length)))
+    for _ in range(rng.randint(1, 6)):
+        items.insert(rng.randrange(len(items)), (rng.choice("rs"), rng.choice(SPOILT)))
+    settings = {name: rng.choice(values) for name, values in SETTINGS.items()}
+    told = f"{settings}\n{described(made, items)}"
+    (emit,) = made.plan.emits
+    run = written(spark, root, made, cut(rng, items))
+    run.process(rng.choice([1, 2, None]), settings)
+    sources = {name: str(root / "in" / name) for name in ("r", "s", "d")}
+    options = Options(sources=sources, sinks={emit.name: str(root / "simulated")}, settings=settings)
+    aside: Counter[tuple[str, str]] = Counter()
+    simulate(compile_query(made.text), options, lambda line, code: aside.update([(line.source, code)]))
+    found = bag(decoded(output(root / "out" / emit.name)))
+    assert found == bag(decoded(output(root / "simulated"))), told
+    assert Counter((s, line["code"]) for s in ("r", "s") for line in run.quarantine(s)) == aside, told
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 4, 40)
+    check(spark, tmp_path, seed, 4, 40, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_run_and_simulate_agree_on_random_plans_and_bad_lines(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    same(spark, tmp_path, seed, 3, 40)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(100, 160))
 def test_more_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 1 + seed % 6, 50)
+    check(spark, tmp_path, seed, 1 + seed % 6, 50, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_run_and_simulate_agree_on_more_random_plans(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    same(spark, tmp_path, seed, 1 + seed % 5, 50, (ALL, ORDERED)[seed % 2])
