@@ -17,7 +17,7 @@ from math import floor, isfinite
 from typing import Any
 
 from cedilla.compiler import expressions, operators, patterns, regions
-from cedilla.compiler.affine import Affine
+from cedilla.compiler.affine import Affine, exact
 from cedilla.compiler.evolution import Facts, fold_closed
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.limit import OPEN
@@ -46,6 +46,8 @@ def control(value: Any) -> Any:
             return Fraction(value)
         case list():
             return tuple(value)
+        case float() if isfinite(value):
+            return exact(Fraction(repr(value)))  # as a constant is written: 0.1 is a tenth
         case _:
             return value
 
@@ -141,7 +143,7 @@ class Window(Node):
         return [
             _defined({**row, **_named(o, window)})
             for row in new[0]
-            for window in _window_numbers(control(row[o.on]), o.length, o.step)
+            for window in _window_numbers(row[o.on], o.length, o.step)
         ]
 
 
@@ -149,6 +151,7 @@ def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[in
     """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none. Of a double,
     as computed in doubles."""
     if not isinstance(value, float):
+        value = control(value)
         first, last = floor((value - length) / step) + 1, floor(value / step)
     elif not isfinite(value):
         return [None]

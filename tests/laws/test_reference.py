@@ -352,3 +352,15 @@ def test_markers_of_strings_and_of_decimals_of_38_digits_go_on_as_they_are() -> 
     reference = Reference(plan)
     said = [reference.step([("r", m)])[0] for m in (accent, {"$punctuation": '[name >= "north"]'})]
     assert [o["project"].items() for o in said] == [[accent], [{"$punctuation": '[place >= "north"]'}]]
+
+
+def test_a_tenth_is_a_tenth_in_a_description_and_in_a_pattern() -> None:
+    """A double is the number that it is written as, for `simulate` as for Spark."""
+    plan = compile_query("stream r(e: double, v: double) from json 'r'; emit r to json 'out';").plan
+    reference = Reference(plan)
+    reference.step([("r", {"$accent": "[[e = 0.1, alter(v, y -> y * 2)]]"})])
+    (output,) = reference.step([("r", {"e": 0.1, "v": 3.0})])
+    assert output["r"].canonical == ({"e": 0.1, "v": 1.5},)
+    reference.step([("r", {"$punctuation": "[e <= 0.1]"})])
+    reference.step([("r", {"e": 0.1, "v": 3.0})])
+    assert [code for _, code, _ in reference.rejected] == ["RQ305"]
