@@ -13,6 +13,7 @@ from attrs import frozen
 
 from cedilla.compiler import patterns
 from cedilla.compiler.expressions import attributes
+from cedilla.compiler.growths import Growth, growth_json, growths
 from cedilla.compiler.operators import CountWindow, Limit, Operator, Project, Reaction
 from cedilla.compiler.operators.base import KINDS, Kind
 from cedilla.compiler.plan import Emit, Plan, Source
@@ -303,6 +304,7 @@ _Row = tuple[str, str, str, str]
 def evolution_text(plan: Plan) -> str:
     """A table per source; attributes with equal fates stand together."""
     parts: list[str] = []
+    grown = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
     by_source: dict[str, dict[str, list[Fate]]] = {}
     for fate in fates(plan):
         by_source.setdefault(fate.source, {}).setdefault(fate.attribute, []).append(fate)
@@ -310,7 +312,8 @@ def evolution_text(plan: Plan) -> str:
         others = [attribute.name for attribute in plan.source_of[name].attributes]
         alike: dict[tuple[_Row, ...], list[str]] = {}
         for attribute, found in by_attribute.items():
-            alike.setdefault(tuple(_block(found, others)), []).append(attribute)
+            rows = (*_block(found, others), *(row for row in grown.get((name, attribute), ())))
+            alike.setdefault(rows, []).append(attribute)
         widths = [max(len(row[column]) for rows in alike for row in rows) for column in range(3)]
         parts.append("\n".join([name, *_lines(alike, widths)]))
     return "\n\n".join(parts)
@@ -352,9 +355,19 @@ def _rows(fate: Fate, label: str) -> Iterator[_Row]:
         yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
 
 
+def _growth(growth: Growth) -> _Row:
+    verdict = "accumulates" if growth.waits else "propagates"
+    return "wider", verdict, "", "; ".join(growth.notes)
+
+
 def evolution_json(plan: Plan) -> dict[str, Any]:
-    """The fates as plain JSON values."""
-    return {"version": 1, "query": plan.name, "accents": [_json(fate) for fate in fates(plan)]}
+    """The fates, and what wider domains do, as plain JSON values."""
+    return {
+        "version": 1,
+        "query": plan.name,
+        "accents": [_json(fate) for fate in fates(plan)],
+        "domains": [growth_json(growth) for growth in growths(plan)],
+    }
 
 
 def _json(fate: Fate) -> dict[str, Any]:
