@@ -182,9 +182,12 @@ class _Comparison:
             yield self._change("continues", what, why)
 
     def _why_wider(self, came: Tree) -> str:
-        closed = regions.intersection(self.state.grow(_only(came), came).closed, came)
-        late = list(region_texts(closed, self.state.facts())) if self.state.closed is not True else []
-        return _GROWN + (f"; already closed for them, so late (RQ305): {', '.join(late)}" if late else "")
+        grown = self.state.grow(_only(came), came)
+        closed = regions.intersection(grown.closed, came)
+        if regions.is_empty(closed, grown.universe):
+            return _GROWN
+        late = ", ".join(region_texts(closed, grown.facts()))
+        return f"{_GROWN}; tuples with a new value are late (RQ305) where that is closed already: {late}"
 
     def _widen(self, name: str) -> None:
         """Grow what the attribute may be to what is declared, ⊥ too where a Drop has become possible."""

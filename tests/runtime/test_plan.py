@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint_folder import read_checkpoint
 from cedilla.runtime.cli import main
+from cedilla.runtime.console import Console
 from cedilla.runtime.plan_changes import changes_text, resume
 from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
 from tests import golden
@@ -172,6 +174,26 @@ def test_the_command(tmp_path: Path) -> None:
     data = json.loads(text)
     assert (status, data["effect"], data["epoch"]) == (1, "continues after", 9)
     assert data["changes"][0]["where"] == "Aggregate average (line 7)"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "goes_on"), [("y", True), ("n", False), ("", False)])
+def test_a_person_at_the_terminal_is_asked(
+    answer: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes, _ = edited(ran(compile_query(QUERY).plan, STREAM), edit("avg by => max by"))
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert Console().consent(changes) is goes_on
+    assert "groups that are open then lack the tuples read before" in shown.getvalue()
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal: nobody is asked
+    assert not Console().consent(changes)
 
 
 # --- on Spark ---
