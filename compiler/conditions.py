@@ -55,21 +55,25 @@ def doubts_of_domain(name: str, type_: Type, domain: SetPattern | RangePattern) 
 def _of_range(
     operand: Expression, pattern: RangePattern, negated: bool, facts: Facts, span: Span
 ) -> Iterator[Diagnostic]:
-    if pattern.low is None or pattern.high is None or pattern.low_closed or pattern.high_closed:
+    if pattern.low is None or pattern.high is None or pattern.low_closed != pattern.high_closed:
         return
     type_ = expressions.type_of(operand, facts.types)
+    if pattern.low_closed and type_.name != "string":  # `a in [1, 5]` is how a range is written
+        return
     tested, word = format_expression(operand), "not in" if negated else "in"
     low, high = pattern.low.text, pattern.high.text
     list_ = f"`{tested} {word} {{{low}, {high}}}`"
+    text = f"[{low}, {high}]" if pattern.low_closed else f"({low}, {high})"
     members = patterns.value_set("x", type_, pattern)
     if regions.is_empty(members, {"x": Domain(True, type_.is_integral)}):
         what = "whole number" if type_.is_numeric else "value"
-        message = f"`{tested} in ({low}, {high})` is never true"
+        message = f"`{tested} in {text}` is never true"
         why = (f"it is a range, and no {what} lies between {low} and {high}",)
         yield Diagnostic("RQ126", "warning", message, span, why, f"did you mean {list_}?")
     elif type_.name in _LISTED:
-        message = f"`{tested} {word} ({low}, {high})` is a range, not a list of two values"
-        both = f"{tested} > {low} and {tested} < {high}"
+        message = f"`{tested} {word} {text}` is a range, not a list of two values"
+        or_equal = "=" if pattern.low_closed else ""
+        both = f"{tested} >{or_equal} {low} and {tested} <{or_equal} {high}"
         says = f"not ({both})" if negated else both
         why, help = (f"it says `{says}`, which is clearer",), f"did you mean {list_}?"
         yield Diagnostic("RQ125", "warning", message, span, why, help)

@@ -205,6 +205,10 @@ def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
     help = meant(name, types, "attributes")
+    if name.lower() in ("null", "none", "nil", "undefined"):
+        help = "`x is null` and `x is not null` tell whether a value is undefined"
+    elif not help.startswith("did"):
+        help += f'; a string is written in quotes: "{name}"'
     return DiagnosticError([Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=help)])
 
 

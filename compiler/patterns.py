@@ -50,6 +50,8 @@ _HINTS = {
     "timestamp": 'a timestamp is written as a string, "2013-01-31T00:00:00Z"',
     "date": 'a date is written as a string, "2013-01-31"',
     "string": 'a string is written in quotes, "north"',
+    "boolean": "`true` and `false` are written without quotes",
+    **dict.fromkeys(("int", "long", "double", "decimal"), "a number is written without quotes, 5 or 0.5"),
 }
 
 

@@ -137,7 +137,7 @@ class _Planner:
     def _source(self, node: syntax.StreamDeclaration) -> None:
         self._declare(node.name, node.span)
         self.broken.add(node.name)
-        _check_format(node.format, node.span)
+        _check_format(node.format, node.format_span or node.span)
         seen: set[str] = set()
         for attribute in node.attributes:
             if attribute.name in seen:
@@ -177,7 +177,7 @@ class _Planner:
         self.broken.discard(name)
 
     def _emit(self, node: syntax.Emit) -> None:
-        _check_format(node.format, node.span)
+        _check_format(node.format, node.format_span or node.span)
         relation = self._relation(node.relation, None)
         name, number = relation, 1
         while name in {emit.name for emit in self.emits}:
@@ -438,7 +438,8 @@ def _measured(type_: Type, measure: Measure) -> int | Fraction:
     try:
         return type_.measure(measure)
     except ValueError as problem:
-        raise fail("RQ103", str(problem), measure.span) from None
+        help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
+        raise fail("RQ103", str(problem), measure.span, help) from None
 
 
 def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
@@ -446,12 +447,20 @@ def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
-            written = format_expression(item.expression)
-            raise fail("RQ114", "a computed attribute requires a name", item.span, f"`{written} as name`")
+            raise fail("RQ114", "a computed attribute requires a name", item.span, _named(item.expression))
         if name in chosen:
             raise fail("RQ104", f"`{name}` is projected twice", item.span)
         chosen[name] = item.expression
     return chosen
+
+
+def _named(expression: syntax.Expression) -> str:
+    """An expression with a name, as in `x = a * 2`, where the name was written in front."""
+    match expression:
+        case syntax.Binary("=", syntax.Attribute(name), value):
+            return f"`{format_expression(value)} as {name}`"
+        case _:
+            return f"`{format_expression(expression)} as name`"
 
 
 def _aggregate(

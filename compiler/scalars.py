@@ -359,7 +359,9 @@ def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
         required = f"{function.required}" + (f" or {most}" if most > function.required else "")
         number = f"at least {function.required}" if function.repeats else required
         noun = "argument" if number.endswith("1") else "arguments"
-        raise _wrong("RQ103", f"{function.name} requires {number} {noun}, found {count}", node.span)
+        message = f"{function.name} requires {number} {noun}, found {count}"
+        taken = ", ".join(_WORDS.get(kind, "a value") for kind in function.takes)
+        raise _wrong("RQ103", message, node.span, f"it takes {taken}" if taken else None)
     return (*function.takes[:count], *function.takes[-1:] * (count - most))
 
 

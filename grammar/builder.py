@@ -9,7 +9,7 @@ from attrs import evolve
 from lark import Token
 from lark.tree import Meta
 
-from cedilla.grammar import syntax
+from cedilla.grammar import foreign, syntax
 from cedilla.grammar.lalr import per_rule
 from cedilla.grammar.terms import ASCII, TermBuilder
 
@@ -50,6 +50,7 @@ class Builder(TermBuilder):
             self._string(path),
             tuple(clause for clause in clauses if not isinstance(clause, syntax.Heartbeat)),
             heartbeats[0] if heartbeats else None,
+            self._span(format),
             span=self._span(meta),
         )
 
@@ -72,7 +73,7 @@ class Builder(TermBuilder):
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]
-        if self._known("RQ005", "type", name, syntax.TYPES):
+        if self._known("RQ005", "type", name, syntax.TYPES, foreign.TYPES):
             self._check_parameters(meta, name, numbers)
         values = tuple(int(number) for number in numbers if number.isdecimal())
         return syntax.TypeName(str(name), values, span=self._span(meta))
@@ -153,7 +154,12 @@ class Builder(TermBuilder):
         self, meta: Meta, _emit: Token, relation: Relation, format: Token, path: Token, original: bool | None
     ) -> syntax.Emit:
         return syntax.Emit(
-            relation, str(format), self._string(path), original is not None, span=self._span(meta)
+            relation,
+            str(format),
+            self._string(path),
+            original is not None,
+            self._span(format),
+            span=self._span(meta),
         )
 
     def original_units(self, _meta: Meta) -> bool:
@@ -167,7 +173,7 @@ class Builder(TermBuilder):
         if unit is not None:
             plurals = [f"{each}s" for each in syntax.UNITS]
             if unit not in plurals:
-                self._known("RQ006", "unit", unit, syntax.UNITS)
+                self._known("RQ006", "unit", unit, syntax.UNITS, foreign.UNITS)
             singular = str(unit).removesuffix("s")
         if number.type == "NAME":
             return self._named_measure(meta, number, singular)

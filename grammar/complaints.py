@@ -6,8 +6,9 @@ import re
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-from cedilla.grammar import lalr
+from cedilla.grammar import foreign, lalr
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.habits import HABITS
 from cedilla.grammar.slips import SLIPS, Slip, span_of
 
 _NAMES = {
@@ -83,9 +84,13 @@ _SECOND_SPELLINGS = {
 _CHARACTERS = {
     "“": "strings are written in straight quotes",
     "”": "strings are written in straight quotes",
-    "`": "strings are written in double or single quotes",
+    "`": "names are written as they are, strings in double or single quotes",
+    "^": "a power is written `pow(x, y)`",
+    "$": "an attribute is written by its name alone: `a`",
+    "@": "an attribute is written by its name alone: `a`",
+    "~": "negation is written `not`",
     "&": "conjunction is written `and`",
-    "|": "disjunction is written `or`; `a || b` joins strings",
+    "|": "disjunction is written `or`; `a || b` joins strings, and operators are written around their input",
     "!": "negation is written `not`",
 }
 
@@ -101,7 +106,7 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(accepts)
         return Diagnostic("RQ002", "error", message, place, help=help)
     slip = Slip(found, before, accepts, source)
-    for rule in SLIPS:
+    for rule in (*HABITS, *SLIPS):
         if (diagnostic := rule(slip)) is not None:
             return diagnostic
     place = span_of(found, source)
@@ -127,7 +132,10 @@ def _illegal(text: str, source: str, position: int) -> Diagnostic:
         return Diagnostic("RQ006", "error", "a string without its closing quote", place)
     if number := re.compile(r"\d[\w.]*").match(text, position):
         place = _at(text, source, position, len(number[0]))
+        unit = re.fullmatch(r"(\d+)([a-z]+)", number[0])
         help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"
+        if unit and (full := foreign.UNITS.get(unit[2])):
+            help = f"a length of time is written `{unit[1]} {full}s`"
         return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", place, help=help)
     place = _at(text, source, position, 1)
     help = _CHARACTERS.get(character)

@@ -1,4 +1,4 @@
-"""What other languages call what this one has: types, formats, functions. For hints only."""
+"""What other languages call what this one has: types, formats, functions, operators, statements. For hints only."""
 
 from __future__ import annotations
 
@@ -82,6 +82,120 @@ SCALARS = {
     **dict.fromkeys(("tumble", "tumbling", "hop", "date_bin"), "window[5 minutes on at as w](R)"),
 }
 """Functions of one tuple by other names, with the call that does the same."""
+
+STATEMENTS = {
+    **dict.fromkeys(
+        ("select", "with", "query", "project", "filter"),
+        'a relation gets a name, and is written out: `t := project[a](select[a > 1](r));`, `emit t to json "out";`',
+    ),
+    **dict.fromkeys(
+        ("insert", "write", "output", "print", "show", "save", "sink", "return", "execute", "export"),
+        'results are written by `emit r to json "out";`',
+    ),
+    **dict.fromkeys(
+        ("create", "source", "input", "read", "from", "load", "kafka", "relation"),
+        'a source is declared by `stream r(ts: long, a: int) from json "path";`',
+    ),
+    **dict.fromkeys(("const", "var", "val", "define", "param", "declare"), "a constant is `let rate = 0.9;`"),
+    **dict.fromkeys(("view", "if", "def", "function"), "a relation gets a name by `name := relation;`"),
+    **dict.fromkeys(("import", "include", "use", "require"), "a query is one text; nothing is imported"),
+}
+"""What statements of other languages begin with."""
+
+OPERATORS = {
+    **dict.fromkeys(
+        ("filter", "where", "having", "grep", "qualify"),
+        "tuples are selected by `select[t > 90](R)`",
+    ),
+    **dict.fromkeys(
+        ("map", "withcolumn", "with_column", "mutate", "assign", "transform", "compute"),
+        "attributes are computed by `extend[t * 1.8 + 32 as f](R)`",
+    ),
+    **dict.fromkeys(
+        ("orderby", "order_by", "order", "sortby", "sort_by", "sorted"),
+        "tuples are sorted by `sort[t desc](R)`",
+    ),
+    **dict.fromkeys(
+        ("groupby", "group_by", "group", "reduce", "summarize", "agg", "fold", "rollup"),
+        "groups are made by `aggregate[avg(t) as mean by l](R)`",
+    ),
+    **dict.fromkeys(("unionall", "union_all", "merge", "append"), "relations are united by `A union B`"),
+    **dict.fromkeys(
+        ("tumble", "tumbling", "hop", "hopping", "sliding", "slide", "tumblingwindow"),
+        "windows are made by `window[5 minutes every 1 minute on at as w](R)`",
+    ),
+    **dict.fromkeys(
+        ("dedup", "dedupe", "unique", "uniq", "drop_duplicates", "dropduplicates", "deduplicate"),
+        "equal tuples are left out by `distinct(R)`, `distinct[a, b](R)`",
+    ),
+    **dict.fromkeys(("take", "head", "fetch"), "the first tuples to arrive are `limit[5](R)`"),
+    **dict.fromkeys(
+        ("rank", "row_number", "topk", "top_k", "topn", "argmax"),
+        "the best of each group are `top[10 by x desc per y](R)`",
+    ),
+    **dict.fromkeys(
+        ("avg", "sum", "count", "min", "max"),
+        "functions of many tuples are for `aggregate[avg(t) as mean by l](R)`",
+    ),
+    **dict.fromkeys(
+        ("drop", "drop_columns", "columns", "pick", "alias"),
+        "attributes are chosen by `project[a, b as c](R)`",
+    ),
+    **dict.fromkeys(
+        ("except_", "difference", "subtract", "exceptall"),
+        "the difference of relations is written `A minus B`",
+    ),
+}
+"""Operators by other names, with what does the same."""
+
+CLAUSES = {
+    "where": "tuples are selected by `select[t > 90](R)`",
+    "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
+    "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
+    "order": "tuples are sorted by `sort[t desc](R)`",
+    "limit": "the first tuples to arrive are `limit[5](R)`",
+    "as": "a relation is named by `name := relation;`",
+}
+"""What other languages write behind a relation."""
+
+PROMISES = {
+    **dict.fromkeys(
+        ("watermark", "withwatermark", "lateness", "heartbeats", "heartbeat_"),
+        "what is older is closed, as a watermark does, by `heartbeat ts delay 10`",
+    ),
+    **dict.fromkeys(
+        ("punctuate", "punctuation", "punctuations", "punctuates", "puntuated", "punctated"),
+        "what the source promises to close is written `punctuated on ts`",
+    ),
+    **dict.fromkeys(
+        ("format", "using", "options", "path", "location"), 'a place is written `from json "path"`'
+    ),
+}
+"""What is written behind a source elsewhere."""
+
+WORDS = frozenset(
+    (
+        *("and", "or", "not", "in", "is", "null", "between", "as", "on", "by", "to", "from", "join", "union"),
+        *(
+            "minus",
+            "intersect",
+            "case",
+            "when",
+            "then",
+            "else",
+            "end",
+            "desc",
+            "asc",
+            "every",
+            "per",
+            "where",
+        ),
+        *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
+        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "window", "session"),
+        *("aggregate", "left", "semi", "anti", "true", "false", "rows"),
+    )
+)
+"""Words of the language that are written in capitals elsewhere."""
 
 
 def percentile(name: str) -> str | None:

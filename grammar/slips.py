@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from attrs import frozen
 from lark import Token
 
+from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic, Span
 
 _FOREIGN_JOINS = {
@@ -36,16 +37,6 @@ _OPERATORS = (
 )
 _STATEMENTS = ("stream", "table", "operator", "set", "let", "emit")
 _STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT")
-
-_CLAUSES = {
-    "where": "tuples are selected by `select[t > 90](R)`",
-    "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
-    "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
-    "order": "tuples are sorted by `sort[t desc](R)`",
-    "limit": "the first tuples to arrive are `limit[5](R)`",
-    "as": "a relation is named by `name := relation;`",
-}
-"""What other languages write behind a relation."""
 
 _TESTS = {
     "like": "`like(x, 'a%')` compares with a pattern",
@@ -162,7 +153,8 @@ def change(slip: Slip) -> Diagnostic | None:
         return None
     help = "a change is one of `+(p: double)`, `-(p)`, `alter(t, y -> y * 2)`"
     if slip.found in ("]", "]]") and slip.accepts & {"AND", "ALTER"}:
-        return slip.complain("an accent requires a change at its end", help)
+        both = f"{help}; a punctuation has single brackets, `[ts < 300]`"
+        return slip.complain("an accent requires a change at its end", both)
     if slip.found == "(" and slip.last.type == "NAME" and "EQUAL" in slip.accepts:
         return slip.complain(f"unknown change `{slip.last}`", help, span_of(slip.last, slip.source))
     return None
@@ -187,8 +179,8 @@ def foreign_join(slip: Slip) -> Diagnostic | None:
 def foreign_clause(slip: Slip) -> Diagnostic | None:
     """`R where t > 90`, `x is null`, `x between 1 and 5`, `x in (1, 2, 3)`, `cast(x as int)`."""
     found = str(slip.found)
-    if "JOIN" in slip.accepts and found in _CLAUSES and slip.found.line == slip.last.end_line:
-        return slip.unexpected(_CLAUSES[found])
+    if "JOIN" in slip.accepts and found in foreign.CLAUSES and slip.found.line == slip.last.end_line:
+        return slip.unexpected(foreign.CLAUSES[found])
     if {"PLUS", "AND"} <= slip.accepts:
         if found == "as" and "cast" in map(str, slip.before):
             return slip.unexpected(

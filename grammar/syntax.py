@@ -215,6 +215,7 @@ class StreamDeclaration(Node):
     path: str
     punctuated: tuple[tuple[str, ...], ...] = ()
     heartbeat: Heartbeat | None = None
+    format_span: Span | None = field(default=None, eq=False, repr=False)
 
 
 @frozen
@@ -265,6 +266,7 @@ class Emit(Node):
     format: str
     path: str
     original_units: bool = False
+    format_span: Span | None = field(default=None, eq=False, repr=False)
 
 
 Constant = Literal | Measure

@@ -46,6 +46,9 @@ def _constant(expression: Expression) -> syntax.Literal | None:
             return None
 
 
+_NO_OTHERS: Mapping[str, str] = {}
+
+
 @per_rule
 class TermBuilder(Transformer[Token, Any]):
     """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
@@ -71,13 +74,16 @@ class TermBuilder(Transformer[Token, Any]):
         span = at if isinstance(at, Span) else self._span(at)
         self.problems.append(Diagnostic(code, "error", message, span, help=help))
 
-    def _known(self, code: str, what: str, word: Token, known: Iterable[str]) -> bool:
+    def _known(
+        self, code: str, what: str, word: Token, known: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
+    ) -> bool:
+        """Whether a word is known; else it is reported. `others`: what is called so elsewhere -> the known word."""
         known = tuple(known)
         if word in known:
             return True
-        guess = closest(word, known)
+        guess = others.get(word.lower()) or closest(word, known)
         listed = ", ".join(f"`{each}`" for each in known)
-        help = f"the closest name is `{guess}`" if guess else f"available: {listed}"
+        help = f"did you mean `{guess}`?" if guess else f"available: {listed}"
         self._report(code, f"unknown {what} `{word}`", word, help)
         return False
 

@@ -55,6 +55,8 @@ class Call:
     arguments: tuple[Expression, ...] = field(default=(), converter=tuple)
     distinct: bool = False
     where: Expression | None = None
+    span: Span | None = field(default=None, eq=False, repr=False)
+    """The place of the function's name."""
 
     @classmethod
     def parse(cls, text: str) -> Call:
@@ -67,7 +69,9 @@ class Call:
 
     @classmethod
     def of(cls, node: AggregateCall) -> Call:
-        return cls(node.function, node.arguments, node.distinct, node.where)
+        start, length = node.span, len(node.function)
+        span = evolve(start, end=start.start + length, end_line=start.line, end_column=start.column + length)
+        return cls(node.function, node.arguments, node.distinct, node.where, span)
 
     def __str__(self) -> str:
         arguments = ", ".join(format_expression(argument) for argument in self.arguments)
@@ -159,7 +163,7 @@ class Aggregate(Operator):
         for name in self.by:
             require(name, source, self.span, "`by`")
         if self.function is not None:
-            self._check_function(self.function)
+            self._check_function(self.function, self.span)
             if len(FUNCTIONS[self.function].takes) > 1:
                 usage = FUNCTIONS[self.function].usage
                 message = f"{self.function} of every attribute has no meaning: it takes two arguments"
@@ -181,22 +185,25 @@ class Aggregate(Operator):
             ),
         ]
 
-    def _check_function(self, name: str) -> None:
+    def _check_function(self, name: str, span: Span | None) -> None:
         if name not in FUNCTIONS:
             other = foreign.AGGREGATES.get(name.lower()) or foreign.percentile(name.lower())
-            help = f"did you mean `{other} as {name}`?" if other else meant(name, FUNCTIONS, "functions")
-            raise fail("RQ109", f"unknown aggregate function `{name}`", self.span, help)
+            help = f"did you mean `{other}`?" if other else meant(name, FUNCTIONS, "functions")
+            raise fail("RQ109", f"unknown aggregate function `{name}`", span, help)
 
     def _check_call(self, call: Call, source: Facts) -> None:
-        self._check_function(call.function)
+        self._check_function(call.function, call.span or self.span)
         function = FUNCTIONS[call.function]
         if call.distinct and function.distinct is None:
             message = f"{call.function} of distinct values is not in the language"
-            raise fail("RQ109", message, self.span, f"`distinct` goes with {', '.join(DISTINCT)}")
+            raise fail(
+                "RQ109", message, call.span or self.span, f"`distinct` goes with {', '.join(DISTINCT)}"
+            )
         counts_tuples = call.function == "count" and not call.arguments and not call.distinct
         if len(call.arguments) != len(function.takes) and not counts_tuples:
-            wanted = "two arguments" if len(function.takes) == 2 else "an argument"
-            raise fail("RQ109", f"{call.function} requires {wanted}", self.span, f"as in `{function.usage}`")
+            wanted = "two arguments" if len(function.takes) == 2 else "one argument"
+            message = f"{call.function} requires {wanted}, found {len(call.arguments)}"
+            raise fail("RQ109", message, call.span or self.span, f"as in `{function.usage}`")
         for argument, kind in zip(call.arguments, function.takes, strict=False):
             _check_argument(call.function, argument, kind, source)
         if call.where is not None:

@@ -35,7 +35,12 @@ class Rename(Operator):
         for name in self.names:
             require(name, source, self.span, "rename")
         if (taken := self.conflict(inputs)) is not None:
-            raise fail("RQ104", f"the new name `{taken}` is an attribute already", self.span)
+            raise fail(
+                "RQ104",
+                f"the new name `{taken}` is an attribute already",
+                self.span,
+                "the old name comes first: `rename[old as new](R)`",
+            )
         return []
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:

@@ -13,7 +13,7 @@ from cedilla.compiler.explain import explain_text
 from cedilla.compiler.operators import OPERATORS
 from cedilla.compiler.safety import findings
 from cedilla.compiler.views import show
-from cedilla.grammar import DiagnosticError, render
+from cedilla.grammar import Diagnostic, DiagnosticError, render
 from cedilla.runtime.trace import trace, trace_text
 from tests.golden import check
 
@@ -36,6 +36,8 @@ def run(directive: str, text: str) -> str:
     command, *rest = directive.split(" ")
     params = dict(word.split("=", 1) for word in rest if "=" in word)
     path = " ".join(word for word in rest if "=" not in word)
+    if command == "slips":
+        return "\n".join(map(slip, text.splitlines()))
     source = path or "q.rq"
     lines = text.splitlines() if command == "markers" else []
     markers = [(name, marker) for name, _, marker in (line.partition(" ") for line in lines)]
@@ -61,7 +63,47 @@ def run(directive: str, text: str) -> str:
             return render(compiled.warnings, {source: text})
 
 
+SOURCES = """stream r(ts: long, a: int, b: double, name: string, at: timestamp) from json "r" punctuated on ts;
+stream q(a: int, c: double) from json "q" punctuated on a;
+"""
+
+
+def slip(line: str) -> str:
+    """A statement behind `SOURCES`, and per complaint its code, the words that it is about, message and hint.
+
+    A line `[[...]]` or `[...]` is a marker of `r`.
+    """
+    try:
+        if line.startswith("["):
+            next(trace(compile_query(SOURCES + 'emit r to json "o";').plan, [("r", line)]))
+            found: tuple[Diagnostic, ...] = ()
+        else:
+            found = compile_query(f'{SOURCES}{line}\nemit r to json "z";').warnings
+    except DiagnosticError as error:
+        found = error.diagnostics
+    said = [line]
+    for each in found:
+        assert each.span is not None
+        assert line.startswith("[") or each.span.line == SOURCES.count("\n") + 1, each
+        words = line[each.span.column - 1 :][: each.span.end - each.span.start]
+        said += [f"  {each.code} `{words}`: {each.message}", *(f"    {note}" for note in each.notes)]
+        said.append(f"    -> {each.help}")
+    return "\n".join(said)
+
+
 # --- what the files have to cover ---
+
+
+def test_every_slip_gets_a_hint_at_its_word() -> None:
+    text = (GOLDEN / "slips.txt").read_text(encoding="utf-8")
+    slips = [
+        line for line in text.splitlines() if line and not line.startswith((" ", "#", "=", "-", "slips"))
+    ]
+    answers = text.partition("----\n")[2]
+    assert len(slips) / 2 >= 60
+    assert "-> None" not in answers
+    for line in slips:
+        assert f"{line}\n  RQ" in answers, line
 
 
 def queries() -> list[CompiledQuery]:

@@ -43,7 +43,7 @@ def compact(value: object) -> str:
         case Literal(constant, text):
             return f"{type(constant).__name__} {constant}" + (f" as {text}" if str(constant) != text else "")
         case Node():
-            fields = [field.name for field in attrs.fields(type(value)) if field.name != "span"]
+            fields = [field.name for field in attrs.fields(type(value)) if "span" not in field.name]
             parts = [f"{name}={compact(part)}" for name in fields if not unset(part := getattr(value, name))]
             return f"{type(value).__name__}({', '.join(parts)})"
         case tuple():

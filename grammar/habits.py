@@ -1,0 +1,229 @@
+"""Habits from SQL, Flink, PySpark, Python and jq: rules as in `slips`, which are tried before those."""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token
+
+from cedilla.grammar import foreign
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.slips import Rule, Slip, misspelt, span_of
+
+_COMMENT = "a comment begins with `#` and ends with its line"
+_AGGREGATE = "groups are written last, without a comma: `aggregate[avg(t) as mean by l](R)`"
+
+
+def _statement(slip: Slip) -> list[str]:
+    """The words of the statement so far."""
+    words = [str(token) for token in slip.before]
+    return words[len(words) - words[::-1].index(";") :] if ";" in words else words
+
+
+def _adjacent(first: Token, second: Token) -> bool:
+    return first.end_pos == second.start_pos
+
+
+def comment(slip: Slip) -> Diagnostic | None:
+    """`-- text`, `// text`, `/* text */`."""
+    ends = {"EMIT", "SEMICOLON"} & slip.accepts and not {"PLUS", "JOIN"} & slip.accepts
+    if ends and slip.found in ("-", "/"):
+        return slip.unexpected(_COMMENT)
+    return None
+
+
+def statement(slip: Slip) -> Diagnostic | None:
+    """`select a from r`, `insert into ...`, `create table ...`, `t <- ...`, `EMIT r ...`."""
+    if not slip.requires("DEFINE"):
+        return None
+    word = str(slip.last)
+    at = span_of(slip.last, slip.source)
+    if slip.found == "<":
+        return slip.unexpected("a definition is written `name := relation;`")
+    if (help := foreign.STATEMENTS.get(word.lower())) is not None and slip.found not in ("=", ":"):
+        return slip.complain(f"unknown statement `{word}`", help, at)
+    return None
+
+
+def small_letters(slip: Slip) -> Diagnostic | None:
+    """`a > 1 AND b > 1`, `NOT a`, `R JOIN S ON k`."""
+    for token in (slip.found, slip.last):
+        lower = str(token).lower()
+        if token.type == "NAME" and lower != token and lower in foreign.WORDS:
+            at = span_of(token, slip.source)
+            help = f"words of the language are in small letters: `{lower}`"
+            return slip.complain(f"unexpected `{token}`", help, at)
+    return None
+
+
+def operator(slip: Slip) -> Diagnostic | None:
+    """`filter[...](R)`, `groupby[...](R)`, `tumble[...](R)`, `r.filter(...)`."""
+    if "JOIN" not in slip.accepts:
+        return None
+    if slip.found in ("[", "(") and slip.last.type == "NAME":
+        help = foreign.OPERATORS.get(str(slip.last).lower())
+        if help is not None:
+            at = span_of(slip.last, slip.source)
+            return slip.complain(f"unknown operator `{slip.last}`", help, at)
+    if slip.found == ".":
+        return slip.unexpected("operators are written around their input: `select[t > 90](R)`")
+    if slip.last.type == "DISTINCT" and slip.found.type == "NAME":
+        return slip.unexpected("attributes are written in brackets: `distinct[a, b](R)`")
+    return None
+
+
+def output(slip: Slip) -> Diagnostic | None:
+    """`emit r into json "o"`, `emit to json "o"`, `emit r as json "o"`."""
+    words = _statement(slip)
+    if "JOIN" not in slip.accepts or words[:1] != ["emit"]:
+        return None
+    if words[1:] == ["to"]:
+        return slip.unexpected('an output requires a relation: `emit R to json "path"`')
+    if (
+        slip.found in ("into", "as", "in", "on", "json", "parquet", "xml", "csv")
+        or slip.found.type == "STRING"
+    ):
+        return slip.unexpected('an output is written `emit R to json "path"`')
+    return None
+
+
+def clause(slip: Slip) -> Diagnostic | None:
+    """`R wher t > 90`, `aggregate[avg(t) as m group by l]`, `... having m > 1`."""
+    found = str(slip.found)
+    if "JOIN" in slip.accepts and slip.found.type == "NAME" and slip.found.line == slip.last.end_line:
+        guess = misspelt(found, foreign.CLAUSES)
+        if guess is not None:
+            return slip.unexpected(foreign.CLAUSES[guess])
+    if found == "having" and "COMMA" in slip.accepts:
+        return slip.unexpected("results are selected behind it: `select[mean > 90](aggregate[...](R))`")
+    if found == "group" and "BY" in slip.accepts:
+        return slip.unexpected(_AGGREGATE)
+    return None
+
+
+def aggregate(slip: Slip) -> Diagnostic | None:
+    """`aggregate[l, avg(t) as m]`, `aggregate[by l, ...]`, `aggregate[avg(t) as m, by l]`."""
+    if slip.found == "," and {"BY", "EXCEPT", "LPAR"} <= slip.accepts:
+        return slip.unexpected(_AGGREGATE)
+    if slip.last == "by" and slip.last.type == "NAME":
+        if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or slip.requires("LPAR"):
+            return slip.complain("unexpected `by`", _AGGREGATE, span_of(slip.last, slip.source))
+        if "DIRECTION" in slip.accepts:
+            help = "keys are written without `by`: `sort[t desc](R)`"
+            return slip.complain("unexpected `by`", help, span_of(slip.last, slip.source))
+    if slip.last.type == "DIRECTION" and _adjacent(slip.last, slip.found):
+        return slip.complain(f"unexpected `{slip.last}{slip.found}`", "a direction is `asc` or `desc`")
+    return None
+
+
+def parameters(slip: Slip) -> Diagnostic | None:
+    """`top[10](R)`, `window[300 as w](R)`, `select[t > 90(R)`."""
+    if slip.found == "]" and slip.requires("BY"):
+        help = "as in `top[10 by t desc per l](R)`; `limit[10](R)` is the first ten to arrive"
+        return slip.unexpected(help)
+    if slip.last == "as" and slip.last.type == "NAME" and {"EVERY", "ON"} <= slip.accepts:
+        return slip.unexpected("a window goes along an attribute: `window[300 on ts as wid](R)`")
+    if slip.found == "(" and "RSQB" in slip.accepts and slip.last.type in ("NUMBER", "STRING"):
+        return slip.complain("missing `]`", "a bracket is still open before `(`: `select[t > 90](R)`")
+    return None
+
+
+def separator(slip: Slip) -> Diagnostic | None:
+    """`[a, b,]`, `[a b]`, `[x as a * 2]`, a string that ends too early."""
+    found, last = slip.found, slip.last
+    if found in (")", "]", "}") and last == ",":
+        at = span_of(last, slip.source)
+        return slip.complain(f"nothing follows the comma before `{found}`", "leave the comma out", at)
+    if last.type == "STRING" and _adjacent(last, found) and re.match(r"\w", str(found)):
+        help = "its quote is missing, or one inside it needs `\\` in front: 'it\\'s', \"it's\""
+        return slip.complain(
+            f"the string {last} ends where it likely should not", help, span_of(last, slip.source)
+        )
+    named = len(slip.before) > 1 and slip.before[-2] == "as" and slip.accepts == frozenset(("COMMA", "RSQB"))
+    if named and found.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
+        return slip.unexpected(f"the expression comes before its name: `... as {last}`")
+    if found.type == "NAME" and last.type == "NAME" and {"COMMA", "AS"} <= slip.accepts:
+        return slip.unexpected(f"a comma is missing, or a name is given by `{last} as {found}`")
+    return None
+
+
+def spelling(slip: Slip) -> Diagnostic | None:
+    """`=>`, `=<`, `**`, `a::double`, `.a`."""
+    pair = str(slip.last) + str(slip.found)
+    if pair in ("=>", "=<") and _adjacent(slip.last, slip.found):
+        return slip.unexpected(f"it is written `{pair[1]}=`")
+    if pair == "**":
+        return slip.unexpected("a power is written `pow(x, y)`")
+    if slip.found == ":" and "PLUS" in slip.accepts:
+        return slip.unexpected("a value is converted by `double(x)`, `int(x)`, `string(x)` ...")
+    if slip.found == "." and "NAME" in slip.accepts:
+        return slip.unexpected("an attribute is written by its name alone: `a`")
+    open_call = slip.found == "as" and "RPAR" in slip.accepts and "AS" not in slip.accepts
+    if open_call and "cast" not in map(str, slip.before):
+        return slip.complain("missing `)`", "a parenthesis is still open before `as`")
+    return None
+
+
+def declaration(slip: Slip) -> Diagnostic | None:
+    """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
+    found, last, accepts = str(slip.found), str(slip.last), slip.accepts
+    path = "path" if last in ("json", "parquet", "xml", "csv") else last
+    if accepts == frozenset(("COLON", "OPTIONAL")):
+        return slip.unexpected("the type is written behind a colon: `a: int`, `a?: int` if it may be missing")
+    if found in ("not", "null", "primary", "default") and {"IN", "COMMA", "RPAR"} <= accepts:
+        return slip.unexpected("every tuple has an attribute, unless it is declared as `a?: int`")
+    if accepts == frozenset(("LBRACE", "LPAR", "LSQB")) and last == "in":
+        return slip.unexpected("values are written `in {1, 2, 3}` or `in [1, 10)`")
+    if "PUNCTUATED" in accepts and slip.found.type == "NAME" and (help := foreign.PROMISES.get(found)):
+        return slip.unexpected(help)
+    if last == "punctuated":
+        return slip.unexpected("attributes come behind `on`: `punctuated on ts`")
+    if slip.requires("DELAY"):
+        return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
+    if slip.requires("STRING"):
+        if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and found == ";":
+            return slip.unexpected(
+                f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
+            )
+        return slip.unexpected('a path is written in quotes: `"data/in"`')
+    return None
+
+
+def setting(slip: Slip) -> Diagnostic | None:
+    """`set late abort;`, `set late := abort;`."""
+    if slip.requires("EQUAL") and _statement(slip)[:1] == ["set"]:
+        return slip.unexpected("a setting is written `set late = abort;`")
+    return None
+
+
+def marker(slip: Slip) -> Diagnostic | None:
+    """`[[alter(t, t * 2)]]`, `[[+p]]`, `[[+(p)]]`, `[alter(...)]`."""
+    if not slip.before or slip.before[0] not in ("[[", "["):
+        return None
+    if "ARROW" in slip.accepts:
+        return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
+    if slip.last in ("+", "-", "−") and slip.requires("LPAR"):
+        return slip.unexpected("as in `+(p: double)` and `-(p)`")
+    if slip.requires("COLON"):
+        return slip.unexpected("an attribute comes with its type: `+(p: double)`")
+    if slip.before[0] == "[" and slip.found == "(" and slip.last.type in ("ALTER", "NAME"):
+        return slip.unexpected("an accent is written in double brackets: `[[s = 2, alter(t, y -> y * 2)]]`")
+    return None
+
+
+HABITS: tuple[Rule, ...] = (
+    marker,
+    comment,
+    statement,
+    small_letters,
+    operator,
+    output,
+    clause,
+    aggregate,
+    parameters,
+    separator,
+    spelling,
+    declaration,
+    setting,
+)
+"""Rules in the order they are tried."""
