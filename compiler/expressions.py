@@ -239,9 +239,9 @@ def _sql(expression: Expression, types: Types) -> str:
         case InSet(operand, values, negated):
             of = type_of(operand, types)
             listed = ", ".join(of.sql(of.value(v)) for v in values)
-            return f"{_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
+            return f"{_compared_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
         case InRange(operand, pattern, negated):
-            of, tested = type_of(operand, types), _operand(operand, types)
+            of, tested = type_of(operand, types), _compared_operand(operand, types)
             bounds: list[str] = []
             if pattern.low is not None:
                 bounds.append(
@@ -312,9 +312,14 @@ def _comparison_sql(operator: str, left: Expression, right: Expression, types: T
     if isinstance(left, Literal) and not isinstance(right, Literal):
         operator, left, right = _MIRRORED[operator], right, left
     of = type_of(left, types)
-    bare = _operand(left, types)
-    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _operand(right, types)
+    bare = _compared_operand(left, types)
+    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _compared_operand(right, types)
     return f"{bare} {operator} {constant}"
+
+
+def _compared_operand(expression: Expression, types: Types) -> str:
+    """A side of a comparison: decimals are compared with all their digits."""
+    return column(expression.name) if isinstance(expression, Attribute) else _operand(expression, types)
 
 
 def _operand(expression: Expression, types: Types) -> str:

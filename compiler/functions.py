@@ -7,6 +7,7 @@ a constant argument, `{order}` the order of arrival, `{p}` the name of the resul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal as OneOf
 
@@ -44,6 +45,12 @@ class Function:
     ordered: bool = False
     distinct: Function | None = field(default=None, repr=False)
     """What it is over distinct values; `None` where the language has no such thing."""
+    special: Callable[[Type], Function | None] = field(default=lambda _: None, repr=False)
+    """What computes it over arguments of a type, where that is something else."""
+
+    def over(self, argument: Type) -> Function:
+        """The function over arguments of a type."""
+        return self.special(argument) or self
 
     @property
     def numeric(self) -> bool:
@@ -132,8 +139,9 @@ _SPREAD = (
 _VARIANCE = "`{p}$spread`.m2 / (`{p}$spread`.n - 1)"
 
 _JOINT = {
-    "joint": "named_struct('n', count({x}), 'mx', avg({x}), 'my', avg({y}), 'xx', var_pop({x}) * count({x}), "
-    "'yy', var_pop({y}) * count({x}), 'xy', covar_pop({x}, {y}) * count({x}))",
+    "joint": "named_struct('n', count({x}), "
+    "'mx', avg(CAST({x} AS DOUBLE)), 'my', avg(CAST({y} AS DOUBLE)), "
+    "'xx', var_pop({x}) * count({x}), 'yy', var_pop({y}) * count({x}), 'xy', covar_pop({x}, {y}) * count({x}))",
     # Whether values differ at all is exact only so: moments of equal values can be a little above zero.
     **{f"{end}_{v}": f"{end}({{{v}}})" for end in ("min", "max") for v in "xy"},
 }
@@ -150,6 +158,68 @@ _MERGE_JOINT = {
     **{f"{end}_{v}": f"{end}(`{{p}}${end}_{v}`)" for end in ("min", "max") for v in "xy"},
 }
 
+
+def _exact(text: str) -> str:
+    """A sum as a long, undefined where it has more than 64 bits."""
+    return f"try_cast({text} AS BIGINT)"
+
+
+# Two halves of 32 bits each never overflow, and cost no more than one sum; decimals would cost several times as much.
+_SUM_OF_LONGS = {
+    "sum": "CAST(CAST(sum(shiftright({x}, 32)) AS DECIMAL(20, 0)) * 4294967296BD + sum({x} & 4294967295L) "
+    "AS DECIMAL(38, 0))"
+}
+_LOW = 28
+"""Digits of the lower part of a decimal in a sum: ten digits are left for the number of values."""
+
+
+def _whole_of(scale: int, high: str, low: str) -> str:
+    """The number of both parts, undefined where it has more than 38 digits."""
+    kind = f"DECIMAL(38, {scale})"
+    upper = f"try_cast(try_multiply(CAST({high} AS DECIMAL(20, 0)), {_unit(scale)}) AS {kind})"
+    return f"try_cast(try_add({upper}, {low}) AS {kind})"
+
+
+def _unit(scale: int) -> str:
+    """One of the upper part."""
+    return f"{Decimal(1).scaleb(_LOW - scale):f}BD"
+
+
+def _special_sum(argument: Type) -> Function | None:
+    """Sums of what could overflow on the way, whatever the order of the values."""
+    if argument == LONG:
+        return evolve(_SUM, partials=_SUM_OF_LONGS, finish=_exact("`{p}$sum`"))
+    if argument.name != "decimal" or argument.parameters[0] <= _LOW:
+        return None
+    scale = argument.parameters[1]
+    unit, low = _unit(scale), "`{p}$sum`.low"
+    return evolve(
+        _SUM,
+        partials={"sum": f"named_struct('high', sum({{x}} div {unit}), 'low', sum({{x}} % {unit}))"},
+        merge={"sum": f"named_struct('high', sum(`{{p}}$sum`.high), 'low', sum({low}))"},
+        finish=_whole_of(scale, "`{p}$sum`.high", low),
+        holds=low,
+    )
+
+
+def _special_distinct_sum(argument: Type) -> Function | None:
+    def total(value: str, type_: str) -> str:
+        zero, add = f"CAST(0 AS {type_})", f"CAST(a + {value} AS {type_})"
+        return f"IF(size(`{{p}}$set`) > 0, aggregate(`{{p}}$set`, {zero}, (a, v) -> {add}), NULL)"
+
+    plain = _distinct(_SUM, total("v", "DECIMAL(38, 0)"))
+    if argument.name in ("int", "long"):
+        return evolve(plain, finish=_exact(total("v", "DECIMAL(38, 0)")))
+    if argument.name != "decimal":
+        return None
+    digits, scale = argument.parameters
+    if digits <= _LOW:
+        return evolve(plain, finish=total("v", f"DECIMAL({digits + 10}, {scale})"))
+    unit = _unit(scale)
+    parts = total(f"(v div {unit})", "BIGINT"), total(f"(v % {unit})", f"DECIMAL(38, {scale})")
+    return evolve(plain, finish=_whole_of(scale, *parts))
+
+
 _NUMBERS = {"values": "collect_list(CAST({x} AS DOUBLE))"}
 _MERGE_VALUES = {"values": _all("values")}
 _HOLDS_VALUES = _some("`{p}$values`")
@@ -160,8 +230,13 @@ def _quantile(share: str) -> str:
     """Linear between the two neighbours, as Spark's `percentile`."""
     place = f"{share} * (size(s) - 1)"
     low, high = f"CAST(floor({place}) AS INT)", f"CAST(ceil({place}) AS INT)"
-    between = f"get(s, {low}) + (get(s, {high}) - get(s, {low})) * ({place} - floor({place}))"
-    return _let("array_sort(`{p}$values`)", "s", f"IF(size(s) > 0, {between}, NULL)")
+    least, greatest = f"get(s, {low})", f"get(s, {high})"
+    between = f"{least} + ({greatest} - {least}) * ({place} - floor({place}))"
+    return _let(
+        "array_sort(`{p}$values`)",
+        "s",
+        f"IF(size(s) > 0, IF({least} = {greatest}, {least}, {between}), NULL)",
+    )
 
 
 def _best(usage: str, ascending: str) -> Function:
@@ -240,7 +315,10 @@ _MIN, _MAX = (
 )
 _VAR = Function(
     "var(x)",
-    {"spread": "named_struct('n', count({x}), 'mean', avg({x}), 'm2', var_pop({x}) * count({x}))"},
+    {
+        "spread": "named_struct('n', count({x}), 'mean', avg(CAST({x} AS DOUBLE)), "
+        "'m2', var_pop({x}) * count({x}))"
+    },
     {"spread": _SPREAD},
     f"IF(`{{p}}$spread`.n > 1, {_VARIANCE}, NULL)",
     "nullif(`{p}$spread`.n, 0)",
@@ -291,7 +369,11 @@ _CORR = Function(
 
 FUNCTIONS: dict[str, Function] = {
     "avg": evolve(_AVG, distinct=_distinct(_AVG, f"{_fold(_DOUBLES, '+')} / nullif(size(`{{p}}$set`), 0)")),
-    "sum": evolve(_SUM, distinct=_distinct(_SUM, _fold("transform(`{p}$set`, v -> v + 0L)", "+"))),
+    "sum": evolve(
+        _SUM,
+        special=_special_sum,
+        distinct=evolve(_distinct(_SUM, _fold(_DOUBLES, "+")), special=_special_distinct_sum),
+    ),
     "count": evolve(_COUNT, distinct=_distinct(_COUNT, "CAST(size(`{p}$set`) AS BIGINT)")),
     "min": evolve(_MIN, distinct=_MIN),
     "max": evolve(_MAX, distinct=_MAX),

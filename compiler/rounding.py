@@ -12,9 +12,8 @@ from cedilla.compiler.affine import Affine
 from cedilla.compiler.types import Type
 
 _LEAST, _BEYOND = -(2**63), 2**63
-_DIGITS = 38
-"""Digits of Spark's widest decimal."""
-_WIDEST = 10**_DIGITS
+_WIDEST = 10**38
+"""Spark's widest decimal has 38 digits."""
 _OF_LONG = 20
 """Digits of the decimal that holds a long."""
 
@@ -25,17 +24,10 @@ def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
     if type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61:
         return _of_long(name, value, q, r)
     if type_.is_integral or type_.name == "decimal":
-        if _fits(type_, p, q, r):
+        if max(abs(p), abs(q), r) < _WIDEST:
             return _of_decimal(name, value, type_, (p, q, r))
         value = f"CAST({value} AS DOUBLE)"
     return _of_double(name, function.sql(value))
-
-
-def _fits(type_: Type, p: int, q: int, r: int) -> bool:
-    """Whether `value * p + q` is exact in a decimal."""
-    digits, scale = type_.parameters or (_OF_LONG, 0)
-    needed = digits + (0 if p == 1 else len(str(abs(p))) + 1) + (1 if q else 0)
-    return needed <= _DIGITS and abs(q) < 10 ** (digits - scale) and r < _WIDEST
 
 
 def _of_long(name: str, value: str, shift: int, divisor: int) -> str:
@@ -57,11 +49,11 @@ def _signed(number: int) -> str:
 
 
 def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, int]) -> str:
-    """Of `(value * p + q) / r` in decimals that are wide enough for all of it."""
+    """Of `(value * p + q) / r` in decimals. What has no place in 38 digits is undefined."""
     p, q, r = function
     wide = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
-    scaled = wide if p == 1 else f"{wide} * {p}BD"
-    scaled = scaled if q == 0 else f"({scaled} {'-' if q < 0 else '+'} {abs(q)}BD)"
+    scaled = wide if p == 1 else f"try_multiply({wide}, {p}BD)"
+    scaled = scaled if q == 0 else f"try_add({scaled}, {q}BD)"
     if name == "floor":
         off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
     else:

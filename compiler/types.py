@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 
 from attrs import frozen
 
@@ -29,6 +30,8 @@ _SPARK = {
 # The only words that Spark 4 takes for something else where a column of that name is there.
 _VALUES = {"null", "true", "false", "not", "current_path"}
 _LARGEST = Fraction(sys.float_info.max)
+FARTHEST = 2 * Fraction(sys.float_info.max)
+"""What infinities and NaN are in the control plane: no constant lies beyond."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = {
@@ -157,7 +160,8 @@ class Type:
         if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
             return str(value) if abs(value) < 2**31 else f"{value}L"
         if self.name == "decimal" and (exactly := _decimal(value, _MOST_DIGITS)) is not None:
-            return f"{exactly:f}BD"
+            if len(f"{exactly:f}".strip("-0").replace(".", "")) <= _MOST_DIGITS:  # else no literal has them
+                return f"{exactly:f}BD"
         if abs(value) > _LARGEST:
             return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
@@ -176,6 +180,13 @@ class Type:
             return str(value)
         exactly = _decimal(value, _MOST_DIGITS if self.name == "decimal" else 17)
         return f"{Decimal(repr(float(value))) if exactly is None else exactly:f}"
+
+
+def finite(value: float) -> float | Fraction:
+    """A double as the control plane has it, which does not tell NaN from infinity."""
+    if isfinite(value):
+        return value
+    return -FARTHEST if value < 0 else FARTHEST
 
 
 def _moment(value: int | Fraction) -> datetime:

@@ -236,7 +236,10 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Tall
     if heartbeat is not None:
         name, type_ = column(heartbeat[0]), heartbeat[1]
         axis = f"unix_micros({name})" if type_.name == "timestamp" else name
-        counts.append(F.max(F.expr(f"CASE WHEN `{REJECT}` IS NULL THEN {axis} END")).alias("greatest"))
+        beats = f"`{REJECT}` IS NULL"
+        if type_.name == "double":  # infinities and NaN are no times
+            beats += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
+        counts.append(F.max(F.expr(f"CASE WHEN {beats} THEN {axis} END")).alias("greatest"))
     row = frame.agg(*counts).first()
     assert row is not None
     greatest = row["greatest"] if heartbeat is not None else None

@@ -23,10 +23,12 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.limit import OPEN
 from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.types import DOUBLE, finite
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive_aggregates import ORDER, comparable, rank, result
-from cedilla.runtime.scalars.arithmetic import affine, in_range
+from cedilla.runtime.naive_aggregates import ORDER, result
+from cedilla.runtime.scalars.arithmetic import affine, double, in_range
+from cedilla.runtime.scalars.order import comparable, equal, rank
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -48,6 +50,8 @@ def control(value: Any) -> Any:
             return tuple(value)
         case float() if isfinite(value):
             return exact(Fraction(repr(value)))  # as a constant is written: 0.1 is a tenth
+        case float():
+            return finite(value)
         case _:
             return value
 
@@ -134,7 +138,12 @@ class Rename(Node):
 
 class Union(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        return [*new[0], *new[1]]
+        left, right = (facts.types for facts in inputs)
+        widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
+        return [
+            {n: double(v) if n in widened and isinstance(v, int) else v for n, v in row.items()}
+            for row in (*new[0], *new[1])
+        ]
 
 
 class Window(Node):
@@ -283,7 +292,7 @@ class _Pairing(Node):
 
     def agree(self, left: Row, right: Row) -> bool:
         """Whether two tuples agree on the join attributes; ⊥ agrees with nothing."""
-        return all(left.get(a) is not None and left.get(a) == right.get(b) for a, b in self.operator.on)
+        return all(left.get(a) is not None and equal(left[a], right.get(b)) for a, b in self.operator.on)
 
     def meets_no_more(self, row: Row, side: int, inputs: tuple[Facts, ...]) -> bool:
         """Whether every tuple that a row of one side could meet is closed on the other (Keep of Join)."""
@@ -379,11 +388,12 @@ def by_keys(keys: Sequence[tuple[str, bool]]) -> Callable[[Row], Any]:
     def compare(a: Row, b: Row) -> int:
         for name, descending in keys:
             x, y = a.get(name), b.get(name)
-            if x == y:
-                continue
             if x is None or y is None:
+                if x is y:
+                    continue
                 return 1 if x is None else -1
-            return (1 if x > y else -1) * (-1 if descending else 1)
+            if not equal(x, y):
+                return (1 if rank(x) > rank(y) else -1) * (-1 if descending else 1)
         return 0
 
     return cmp_to_key(compare)
@@ -494,8 +504,8 @@ class Session(Node):
     def _sessions(self, rows: Rows) -> Iterator[Rows]:
         o = self.operator
         session: Rows = []
-        for row in sorted(rows, key=lambda row: control(row[o.on])):
-            if session and control(row[o.on]) - control(session[-1][o.on]) >= o.gap:
+        for row in sorted(rows, key=lambda row: rank(row[o.on])):
+            if session and _is_pause(session[-1][o.on], row[o.on], o.gap):
                 yield session
                 session = []
             session.append(row)
@@ -507,6 +517,13 @@ class Session(Node):
 
     def knows(self) -> dict[str, Tree]:
         return {} if self.done is False else {DONE: self.done}
+
+
+def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:
+    """Whether the gap lies between two times; between doubles as doubles are added."""
+    if isinstance(before, float):
+        return rank(after) >= rank(before + float(gap))
+    return control(after) - control(before) >= gap
 
 
 def _exactly(name: str, value: Any) -> Tree:
@@ -548,6 +565,7 @@ class Aggregate(Node):
             self.groups.setdefault(key_of(row, o.by), []).append(row)
         closed = fold_closed(inputs[0], frozenset(inputs[0].types) - frozenset(o.by))
         results = o.results(inputs[0])
+        types = o.facts(inputs).types
         done = [
             key
             for key, rows in self.groups.items()
@@ -557,7 +575,8 @@ class Aggregate(Node):
         for key in done:
             rows = self.groups.pop(key)
             group = {name: rows[0].get(name) for name in o.by}
-            out.append(_defined({**group, **{name: result(call, rows) for name, call in results.items()}}))
+            computed = {name: result(call, rows, types[name]) for name, call in results.items()}
+            out.append(_defined({**group, **computed}))
         return out
 
     def stored(self) -> Iterable[Row]:

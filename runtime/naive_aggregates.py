@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import floor, isnan, prod, sqrt
+from functools import partial
+from math import ceil, floor, prod, sqrt
 from typing import Any
 
 from cedilla.compiler.functions import FUNCTIONS
 from cedilla.compiler.operators import Call
+from cedilla.compiler.types import LONG, Type
 from cedilla.runtime.evaluate import Row, evaluate
+from cedilla.runtime.scalars.arithmetic import double
+from cedilla.runtime.scalars.order import comparable, equal, rank
 
 ORDER = "$order"
 """A row's place: numbers that compare as tuples have arrived, or as a sort has put them (`Plan.placed`)."""
 
 
-def comparable(value: Any) -> Any:
-    """A value as a key of a dictionary."""
-    return tuple(value) if isinstance(value, list) else value
+def result(call: Call, rows: Sequence[Row], type_: Type | None = None) -> Any:
+    """An aggregate function over the rows of a group; undefined values do not count (theory 2.8).
 
-
-def rank(value: Any) -> Any:
-    """A value to order by, as Spark orders: ⊥ first, NaN last."""
-    if value is None:
-        return (0, 0)
-    return (2, 0) if isinstance(value, float) and isnan(value) else (1, value)
-
-
-def result(call: Call, rows: Sequence[Row]) -> Any:
-    """An aggregate function over the rows of a group; undefined values do not count (theory 2.8)."""
+    `type_`: of the result; a sum that it has no room for is undefined.
+    """
     if call.where is not None:
         rows = [row for row in rows if evaluate(call.where, row) is True]
     if not call.arguments:
@@ -38,8 +33,20 @@ def result(call: Call, rows: Sequence[Row]) -> Any:
     values = [[evaluate(argument, row) for argument in call.arguments] for row in rows]
     pairs = [v for v in values if all(x is not None for x in v)]
     if call.distinct:
-        pairs = list({tuple(map(comparable, v)): v for v in pairs}.values())
-    return _FUNCTIONS[call.function](*zip(*pairs, strict=True)) if pairs else _NOTHING.get(call.function)
+        pairs = list({comparable(v): v for v in reversed(pairs)}.values())[::-1]
+        if call.function in ("sum", "avg"):  # doubles are added from the least on
+            pairs.sort(key=lambda v: rank(v[0]))
+    if not pairs:
+        return _NOTHING.get(call.function)
+    value = _FUNCTIONS[call.function](*zip(*pairs, strict=True))
+    return None if call.function == "sum" and type_ is not None and not _fits(value, type_) else value
+
+
+def _fits(value: Any, type_: Type) -> bool:
+    if type_.name == "decimal":
+        precision, scale = type_.parameters
+        return abs(value) * 10**scale < 10**precision
+    return type_ != LONG or -(2**63) <= value < 2**63
 
 
 _NOTHING: dict[str, Any] = {"count": 0}
@@ -53,7 +60,7 @@ def _variance(x: Sequence[Any]) -> Any:
     if len(x) < 2:
         return None
     mean = _average(x)
-    return sum((v - mean) ** 2 for v in x) / (len(x) - 1)
+    return sum((v - mean) * (v - mean) for v in x) / (len(x) - 1)
 
 
 def _stddev(x: Sequence[Any]) -> Any:
@@ -62,18 +69,21 @@ def _stddev(x: Sequence[Any]) -> Any:
 
 
 def _quantile(x: Sequence[Any], share: Sequence[Any]) -> Any:
-    ordered = sorted(x)
-    place = Fraction(share[0]) * (len(ordered) - 1)
-    low = floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * float(place - low)
+    values = sorted(map(double, x), key=rank)
+    place = Fraction(share[0]) * (len(values) - 1)
+    low, high = values[floor(place)], values[ceil(place)]
+    return low if equal(low, high) else low + (high - low) * float(place - floor(place))
+
+
+def _product(x: Sequence[Any]) -> float:
+    return prod(sorted(map(double, x), key=rank))
 
 
 def _moments(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, Any, Any]:
     a, b = _average(x), _average(y)
     return (
-        sum((v - a) ** 2 for v in x),
-        sum((w - b) ** 2 for w in y),
+        sum((v - a) * (v - a) for v in x),
+        sum((w - b) * (w - b) for w in y),
         sum((v - a) * (w - b) for v, w in zip(x, y, strict=True)),
     )
 
@@ -89,11 +99,11 @@ def _slope(y: Sequence[Any], x: Sequence[Any]) -> Any:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "avg": _average,
+    "avg": lambda x: _average([*map(double, x)]),
     "sum": sum,
     "count": lambda x, *_: len(x),
-    "min": min,
-    "max": max,
+    "min": partial(min, key=rank),
+    "max": partial(max, key=rank),
     "var": _variance,
     "stddev": _stddev,
     "first": lambda x: x[0],
@@ -101,9 +111,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "median": lambda x: _quantile(x, [Fraction(1, 2)]),
     "quantile": _quantile,
     "collect": list,
-    "largest": lambda x, count: sorted(x, reverse=True)[: count[0]],
-    "smallest": lambda x, count: sorted(x)[: count[0]],
-    "product": prod,
+    "largest": lambda x, count: sorted(x, key=rank, reverse=True)[: count[0]],
+    "smallest": lambda x, count: sorted(x, key=rank)[: count[0]],
+    "product": _product,
     "corr": _correlation,
     "slope": _slope,
 }

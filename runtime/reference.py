@@ -26,7 +26,7 @@ from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
 from cedilla.runtime.naive import ORDER, Node, Row, Rows, control, inside, node_of, without_places
-from cedilla.runtime.scalars.arithmetic import double
+from cedilla.runtime.scalars.arithmetic import double, is_odd
 from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.values import json_text, rounded_decimal
 
@@ -227,7 +227,8 @@ class Reference:
 def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:
     """The source after its own heartbeat, if it has one."""
     beat = source.heartbeat
-    values = [] if beat is None else [control(row[beat.attribute]) for row in rows if beat.attribute in row]
+    given = [] if beat is None else [row[beat.attribute] for row in rows if beat.attribute in row]
+    values = [control(value) for value in given if not is_odd(value)]
     if beat is None or not values:
         return state
     bound = exact(Fraction(max(values)) - beat.delay)
@@ -298,9 +299,7 @@ def write_value(type_: Type, value: Any) -> Any:
         case bool() | str():
             return value
         case datetime():
-            text = value.astimezone(UTC).isoformat(
-                timespec="milliseconds" if value.microsecond % 1000 == 0 else "microseconds"
-            )
+            text = value.astimezone(UTC).isoformat(timespec="microseconds")
             return text.replace("+00:00", "Z")
         case date():
             return value.isoformat()

@@ -20,6 +20,8 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Attributes `t` and `T` are two.
     "spark.sql.caseSensitive": "true",
+    # A sum of decimals keeps its last digit.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     # Outputs are read in the order of their names: nothing else may lie beside them.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",

@@ -86,6 +86,10 @@ class Call:
         function = FUNCTIONS[self.function]
         return function.distinct or function if self.distinct else function
 
+    def over(self, types: Mapping[str, Type]) -> Function:
+        """The function over arguments as the input's attributes give them."""
+        return self.how.over(expressions.type_of(self.columns[0], types)) if self.columns else self.how
+
     @property
     def columns(self) -> tuple[Expression, ...]:
         """The arguments that are computed tuple by tuple."""

@@ -100,7 +100,7 @@ class Window(Operator):
             {**source.types, **dict.fromkeys(self.names, self.gives)},
             {
                 **source.universe,
-                **{name: Domain(regions.defined(name), self.gives.is_integral) for name in self.names},
+                **{name: Domain(self._values(name, whole), self.gives.is_integral) for name in self.names},
             },
             {**present, **dict.fromkeys(self.names, present[self.on])},
             # W3: what was said of the window's own attribute ends here, it leaves in canonical values (G27).
@@ -152,7 +152,10 @@ class Window(Operator):
             yield rest
         else:
             numbers = Extents(self.length, self.step).image(members, name, whole)
-            yield {**rest, name: self._bounded(numbers, name)}
+            values = self._bounded(numbers, name)
+            if self._may_have_no_number(whole) and regions.intersection(members, self._far()) is not False:
+                values = regions.union(values, regions.complement(regions.defined(name)))
+            yield {**rest, name: values}
 
     def _bounded(self, numbers: Tree, name: str) -> Tree:
         """Numbers of windows as values of one of the window's names.
@@ -170,6 +173,20 @@ class Window(Operator):
     def _least(self) -> float:
         """The least value that a marker can name."""
         return -inf if self.gives.first is None else self.gives.first
+
+    def _values(self, name: str, whole: bool) -> Tree:
+        """The values that one of the window's names can have."""
+        return True if self._may_have_no_number(whole) else regions.defined(name)
+
+    def _may_have_no_number(self, whole: bool) -> bool:
+        """Whether a window's number may have more than 64 bits: it is undefined then."""
+        return not whole or self.step < 1
+
+    def _far(self) -> Tree:
+        """The values that may be so large, and more."""
+        far = self.step * 2**62
+        low, high = regions.interval(self.on, None, (-far, 0)), regions.interval(self.on, (far, 0), None)
+        return regions.union(low, high)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken(self.names, inputs)

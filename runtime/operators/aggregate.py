@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attrs import frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import expressions, sql
+from cedilla.compiler.evolution import Facts
+from cedilla.compiler.functions import Function
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
@@ -30,7 +33,7 @@ class AggregateDataflow(Dataflow):
             return _run_counted(e, operator, operator.complete, frame)
         name = operator.name
         (source,) = e.inputs(name)
-        results = operator.results(source)
+        results = _computed(operator, source)
         old, new = e.state.read(name), _partials(operator, results, frame)
         closed = e.after[name].closed
         stays = e.may_stay(operator.inputs[0], closed)
@@ -55,10 +58,23 @@ class AggregateDataflow(Dataflow):
             yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
             return
         (source,) = e.inputs(operator.name)
-        function = operator.results(source)[attribute].how
+        function = _computed(operator, source)[attribute].how
         rows = e.state.read(operator.name)
         if rows is not None and {f"{attribute}${part}" for part in function.partials} <= set(rows.columns):
             yield Kept(operator.name, function.holds.format(p=attribute), e.after[operator.name].closed)
+
+
+@frozen
+class _Computed:
+    """A call, and its function over arguments of the types that they have in this epoch."""
+
+    call: Call
+    how: Function
+
+
+def _computed(operator: Aggregate, source: Facts) -> dict[str, _Computed]:
+    results = operator.results(source)
+    return {name: _Computed(call, call.over(source.types)) for name, call in results.items()}
 
 
 def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
@@ -66,7 +82,7 @@ def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame)
     group of each key, and is written anew whenever it changes."""
     name = operator.name
     (source,) = e.inputs(name)
-    results = operator.results(source)
+    results = _computed(operator, source)
     old, rows = e.state.read(name), _partials(operator, results, frame)
     if old is not None:
         rows = stacked(old, rows)
@@ -82,13 +98,13 @@ def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame)
     return _finished(operator, results, merged.where(passes))
 
 
-def _partials(operator: Aggregate, results: Mapping[str, Call], frame: DataFrame) -> DataFrame:
+def _partials(operator: Aggregate, results: Mapping[str, _Computed], frame: DataFrame) -> DataFrame:
     types = types_of(frame)
     columns = [
-        F.expr(text.format(**_arguments(call, types))).alias(f"{name}${part}")
-        for name, call in results.items()
-        if call.reads <= types.keys()
-        for part, text in call.how.partials.items()
+        F.expr(text.format(**_arguments(result.call, types))).alias(f"{name}${part}")
+        for name, result in results.items()
+        if result.call.reads <= types.keys()
+        for part, text in result.how.partials.items()
     ]
     columns.append(F.count(F.lit(1)).alias(_TUPLES))
     return frame.groupBy(*(column(b) for b in operator.by)).agg(*columns)
@@ -113,12 +129,12 @@ def _constant(call: Call) -> str:
     return str(value) if isinstance(value, int) else f"{float(value)!r}D"
 
 
-def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, Call]) -> DataFrame:
+def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
     there = set(rows.columns)
     columns = [
-        F.expr(text.format(p=name, k=_constant(call))).alias(f"{name}${part}")
-        for name, call in results.items()
-        for part, text in call.how.merge.items()
+        F.expr(text.format(p=name, k=_constant(result.call))).alias(f"{name}${part}")
+        for name, result in results.items()
+        for part, text in result.how.merge.items()
         if f"{name}${part}" in there
     ]
     columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
@@ -127,11 +143,11 @@ def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, Call]) -> 
     return merged if by else merged.where(f"`{_TUPLES}` > 0")
 
 
-def _finished(operator: Aggregate, results: Mapping[str, Call], merged: DataFrame) -> DataFrame:
+def _finished(operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame) -> DataFrame:
     there = set(merged.columns)
     finished = [
-        F.expr(call.how.finish.format(p=name, k=_constant(call))).alias(name)
-        for name, call in results.items()
-        if {f"{name}${part}" for part in call.how.partials} <= there
+        F.expr(result.how.finish.format(p=name, k=_constant(result.call))).alias(name)
+        for name, result in results.items()
+        if {f"{name}${part}" for part in result.how.partials} <= there
     ]
     return merged.select(*(F.col(column(b)) for b in operator.by), *finished)

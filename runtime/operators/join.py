@@ -116,7 +116,8 @@ def keys_of(right: DataFrame, operator: Matching) -> DataFrame:
 
 
 def _right_keys(right: DataFrame, operator: Matching) -> DataFrame:
-    return right.select(*(column(name) for name in operator.keys(1))).dropna()
+    names = [column(name) for name in operator.keys(1)]
+    return right.select(*names).where(" AND ".join(f"{name} IS NOT NULL" for name in names))  # NaN is defined
 
 
 def _as_right_keys(left: DataFrame, operator: Matching) -> DataFrame:

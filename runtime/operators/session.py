@@ -17,7 +17,7 @@ from cedilla.compiler.operators import Operator, Session
 from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import ANYTHING, Value
 from cedilla.compiler.spans import Span
-from cedilla.compiler.types import LONG, Type, column
+from cedilla.compiler.types import LONG, Type, column, finite
 from cedilla.runtime.frames import stacked
 from cedilla.runtime.operators.base import Dataflow, Kept
 
@@ -122,4 +122,4 @@ def _least(operator: Session, source: Facts, rows: DataFrame) -> tuple[int, Valu
     start = F.min(F.expr(_axis(operator.alias, source.types[operator.on])))
     counted = rows.agg(F.count(F.lit(1)), start).first()
     assert counted is not None
-    return counted[0], None if counted[1] is None else exact(Fraction(counted[1]))
+    return counted[0], None if counted[1] is None else exact(Fraction(finite(counted[1])))

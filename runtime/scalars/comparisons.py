@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from cedilla.runtime.scalars.arithmetic import double, number
+from cedilla.runtime.scalars.order import rank
 from cedilla.runtime.scalars.times import moment_of
 
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -21,7 +22,8 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compare(sign: str, x: Any, y: Any) -> bool:
-    return COMPARED[sign](*_comparable(number(x), number(y)))
+    x, y = _comparable(number(x), number(y))
+    return COMPARED[sign](rank(x), rank(y))
 
 
 def _comparable(x: Any, y: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from typing import Any
 
 from cedilla.runtime.scalars.arithmetic import double
+from cedilla.runtime.scalars.order import comparable
 from cedilla.runtime.scalars.times import START, micros
 
 
@@ -29,7 +30,7 @@ def _hash(*given: Any) -> int:
             case date():
                 seed = _mixed(seed, struct.pack("<i", (value - START.date()).days))
             case _:  # 0.0 and -0.0 are one
-                seed = _mixed(seed, struct.pack("<d", double(value) + 0.0))
+                seed = _mixed(seed, struct.pack("<d", comparable(double(value))))
     return seed - 2**32 if seed >= 2**31 else seed
 
 

@@ -17,7 +17,8 @@ from cedilla.compiler.arrival import Order
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive_aggregates import ORDER, rank, result
+from cedilla.runtime.naive_aggregates import ORDER, result
+from cedilla.runtime.scalars.order import rank
 
 Row = dict[str, Any]
 Rows = list[Row]
