@@ -159,9 +159,8 @@ class Type:
             return f"DATE'{_day(value)}'"
         if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
             return str(value) if abs(value) < 2**31 else f"{value}L"
-        if self.name == "decimal" and (exactly := _decimal(value, _MOST_DIGITS)) is not None:
-            if len(f"{exactly:f}".strip("-0").replace(".", "")) <= _MOST_DIGITS:  # else no literal has them
-                return f"{exactly:f}BD"
+        if self.name == "decimal" and (literal := _literal(value)) is not None:
+            return literal
         if abs(value) > _LARGEST:
             return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
@@ -198,6 +197,13 @@ def _day(value: int | Fraction) -> date:
 
 
 _MOST_DIGITS = 38
+
+
+def _literal(value: int | Fraction) -> str | None:
+    """The number as a decimal of Spark SQL, where one has all its digits."""
+    exactly = _decimal(value, _MOST_DIGITS)
+    text = "" if exactly is None else f"{exactly:f}"
+    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MOST_DIGITS else None
 
 
 def _decimal(value: int | Fraction, most: int) -> Decimal | None:

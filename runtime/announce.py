@@ -12,6 +12,7 @@ from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
 from cedilla.compiler.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import Operation, Tree, Universe
+from cedilla.compiler.types import DOUBLE, Type
 from cedilla.runtime.control import translate
 
 _MANY = 64
@@ -23,16 +24,17 @@ class SinkState:
     """What an output stream has said so far, in canonical values.
 
     `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
-    (theory D0: o); `closed`: the region that its punctuations describe.
+    (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of.
     """
 
     present: Mapping[str, Tree]
     scale: Mapping[str, Tree] = field(factory=dict[str, Tree])
     closed: Tree = False
+    types: Mapping[str, Type] = field(factory=dict[str, Type])
 
     @classmethod
     def start(cls, facts: Facts) -> SinkState:
-        return cls(dict(facts.present))
+        return cls(dict(facts.present), types=dict(facts.types))
 
 
 @frozen
@@ -63,11 +65,12 @@ def finish(
     punctuations, closed = _punctuations(begun, after)
     alters, scale = _alters(begun, after, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
-    return SinkState(present, scale, closed), Markers(adds, punctuations, alters, drops)
+    return SinkState(present, scale, closed, begun.types), Markers(adds, punctuations, alters, drops)
 
 
 def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
-    """The sink once the Adds of an epoch are said, before its tuples, and their texts.
+    """The sink once the Adds of an epoch are said, before its tuples, and their texts; behind them stand Alters that
+    change nothing but a type.
 
     `during`: the output's facts with all that tuples of the epoch may have. Units begin anew with an Add, for
     whoever reads the stream as for the query that wrote it (G32).
@@ -89,7 +92,27 @@ def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]
         present[name] = regions.update(told, announced, lambda _: PRESENT)
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
-    return SinkState(present, scale, before.closed), tuple(texts)
+    types = {**during.types, **before.types}
+    for name in _widened(types, present, during):
+        texts.append(accent_text((), Alter(name, IDENTITY)))
+        types[name] = during.types[name]
+    return SinkState(present, scale, before.closed, types), tuple(texts)
+
+
+def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
+    """The numbers that readers know as whole or as decimals, and that an Alter at a source has made doubles of.
+
+    Values in the old units may have decimals already, while the Alter waits for others (D1): an Alter that changes
+    nothing says so before they come, for with their first Alter attributes are doubles for readers as well.
+    """
+    return [
+        name
+        for name, type_ in during.types.items()
+        if type_ == DOUBLE
+        and (known := told.get(name, type_)) != type_
+        and known.is_numeric
+        and present.get(name, ABSENT) is not ABSENT
+    ]
 
 
 def _drops(

@@ -208,6 +208,7 @@ def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
         "present": _dump_trees(state.present, trees, f"{slot} present"),
         "scale": _dump_trees(state.scale, trees, f"{slot} scale"),
         "closed": trees.dump(f"{slot} closed", state.closed),
+        "types": {name: str(type_) for name, type_ in state.types.items()},
     }
 
 
@@ -216,6 +217,7 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
         _load_trees(data["scale"], _load_affine, trees, f"{slot} scale"),
         trees.load(f"{slot} closed", data["closed"], bool),
+        {name: Type.parse(text) for name, text in data.get("types", {}).items()},
     )
 
 

@@ -1,5 +1,6 @@
 """What an output tells its readers, as the difference between two instants (theory 3.3)."""
 
+import pytest
 from immutables import Map
 
 from cedilla.compiler import compile_query, regions
@@ -9,8 +10,15 @@ from cedilla.compiler.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Steps
 from cedilla.compiler.types import DOUBLE, LONG
+from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.announce import SinkState, announce
 from cedilla.runtime.control import SourceState
+from cedilla.runtime.lines import Line
+from cedilla.runtime.reference import Reference
+from cedilla.runtime.schema import Schema, declared_schema
+from cedilla.runtime.validate import validate
+from cedilla.runtime.values import json_text
+from tests.stream import Item
 
 TWICE, SIX = Affine(2, 0), Affine(6, 0)
 
@@ -58,3 +66,38 @@ def test_time_that_goes_on_changes_nothing_that_many_accents_have_said() -> None
         assert seen[0].closed != seen[1].closed or "by s]" in result
         assert seen[0].units["t"] is seen[1].units["t"]
         assert regions.contains(seen[1].live_units("t"), {"s": 4, "wid": 9}) == (IDENTITY, Affine(3, 0))
+
+
+def declared(query: str, emit: str) -> Schema:
+    """The schema that an output has at the query's start."""
+    types = compile_query(query).plan.start[emit].types
+    return declared_schema(", ".join(f"{name}?: {type_}" for name, type_ in types.items()))
+
+
+@pytest.mark.parametrize("units", ["", " in original units"])
+def test_an_output_is_valid_by_the_schema_that_it_was_declared_with(units: str) -> None:
+    """Values that an Alter has made doubles of come while it still waits for others: readers are told before."""
+    query = f"""
+    stream r(ts: long, s: int in {{1, 2}}, t: int, m: decimal(5,2)) from json "r" punctuated on ts;
+    out := aggregate[max(t) as most, sum(t) as t, sum(m) as m, count() as n by ts](r);
+    emit out to json "out"{units};
+    """
+    items: list[Item] = [
+        {"ts": 1, "s": 1, "t": 10, "m": 1},
+        {"$punctuation": "[ts < 2]"},
+        {"$accent": "[[s = 1, alter(t, y -> y * 9/5 + 32)]]"},
+        {"$accent": "[[s = 1, alter(m, y -> y * 3)]]"},
+        {"ts": 3, "s": 1, "t": 97, "m": 1},
+        {"$punctuation": "[ts < 4]"},
+        {"$accent": "[[s = 2, alter(t, y -> y * 9/5 + 32)]]"},
+        {"ts": 5, "s": 2, "t": 97, "m": 1},
+        {"$punctuation": "[]"},
+    ]
+    reference = Reference(compile_query(query).plan)
+    output = [line for item in items for o in reference.step([("r", item)]) for line in o["out"].items()]
+    lines = [Line(json_text(item), f"out:{number}") for number, item in enumerate(output, 1)]
+    findings: list[Diagnostic] = []
+    validate(lines, declared(query, "out"), findings.append)
+    assert findings == []
+    told = [item["$accent"] for item in output if "$accent" in item]
+    assert told[:3] == [f"[[alter({name}, y -> y)]]" for name in ("most", "t", "m")]
