@@ -3,7 +3,7 @@ predicates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from cedilla.compiler import patterns, regions, scalars
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, column, quote
+from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, column, quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import (
@@ -143,6 +143,11 @@ def type_of(expression: Expression, types: Types) -> Type:
         case Binary(operator, left, right) if operator in _COMPARISONS:
             _check_comparison(left, right, types, expression.span)
             return BOOLEAN
+        case Binary("-", left, right) if TIMESTAMP in (
+            given := [type_of(side, types) for side in (left, right)]
+        ):
+            _check_difference(left, right, given)
+            return DOUBLE
         case Binary(operator, left, right):
             numbers = (_numeric(left, types), _numeric(right, types))
             if operator == "/" or DOUBLE in numbers:
@@ -170,8 +175,23 @@ def _type_of_literal(value: int | Fraction | str | bool) -> Type:
 def _numeric(operand: Expression, types: Types) -> Type:
     found = type_of(operand, types)
     if not found.is_numeric:
-        raise clash(f"arithmetic requires numbers, found {found}", operand.span)
+        raise clash(f"arithmetic requires numbers, found {found}", operand.span, _MOMENTS.get(found.name))
     return scalars.read_as(found)
+
+
+_MOMENTS = {
+    "timestamp": "the difference of two timestamps is a number, their seconds; `timestamp_seconds(x)` is a timestamp",
+    "date": "`datediff(end, start)` counts days, `date_add(d, 7)` is a later date",
+}
+
+
+def _check_difference(left: Expression, right: Expression, given: Sequence[Type]) -> None:
+    """Raise RQ103 unless both sides of a difference are timestamps, one perhaps as a string in ISO form."""
+    for side, found in zip((left, right), given, strict=True):
+        if isinstance(side, Literal) and isinstance(side.value, str):
+            patterns.value_of(TIMESTAMP, side)
+        elif found != TIMESTAMP:
+            raise clash(f"a timestamp is required, found {found}", side.span, _MOMENTS["timestamp"])
 
 
 def _boolean(operand: Expression, types: Types) -> Type:
@@ -253,6 +273,8 @@ def _sql(expression: Expression, types: Types) -> str:
                 )
             inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
             return f"NOT ({inside})" if negated else inside
+        case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
+            return f"({_micros(left, types)} - {_micros(right, types)}) / 1000000D"
         case Binary(operator, left, right):
             if operator in _COMPARISONS:
                 return _comparison_sql(operator, left, right, types)
@@ -275,6 +297,13 @@ def _sql(expression: Expression, types: Types) -> str:
             ]
             rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
             return " ".join(["CASE", *cases, *rest, "END"])
+
+
+def _micros(moment: Expression, types: Types) -> str:
+    """A timestamp as microseconds, in SQL."""
+    if isinstance(moment, Literal):
+        return f"{patterns.value_of(TIMESTAMP, moment)}L"
+    return f"unix_micros({_sql(moment, types)})"
 
 
 def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:

@@ -15,7 +15,7 @@ from typing import Literal as OneOf
 from attrs import frozen
 
 from cedilla.compiler import functions, patterns
-from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, Type, quote
+from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, quote
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.syntax import Expression, Literal, Scalar
@@ -23,7 +23,7 @@ from cedilla.grammar.syntax import Expression, Literal, Scalar
 Defined = OneOf["every", "some", "rest", "first", "always"]
 """Which arguments a result needs: every one, some, some after the first, the first, none."""
 
-INT, TIMESTAMP, DATE = Type("int"), Type("timestamp"), Type("date")
+INT, DATE = Type("int"), Type("date")
 
 BOUNDS = {"length": (-(2**31), 10_000), "days": (-3_652_058, 3_652_058), "months": (-119_988, 119_988)}
 """Kinds of whole numbers that must not be too large: outside, the result is undefined."""

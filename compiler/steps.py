@@ -18,7 +18,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY, Affine, Number
 from cedilla.compiler.expressions import Types, single
 from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
-from cedilla.compiler.types import Type
+from cedilla.compiler.types import TIMESTAMP
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
 _Range = tuple[int | None, int | None]
@@ -155,22 +155,21 @@ _LENGTHS = {
 }
 _SINCE_1970 = {"unix_seconds": _SECOND, "unix_millis": 1_000, "unix_micros": 1}
 _TO_MONDAY = 3 * _LENGTHS["day"]  # 1970-01-01 was a Thursday
-_TIMESTAMP = Type("timestamp")
 
 
 def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
     """The one attribute and the function, where an expression is an increasing step function of exactly one."""
     match expression:
-        case Scalar("date_trunc", (Literal(str(unit)), Attribute(name))) if types.get(name) == _TIMESTAMP:
+        case Scalar("date_trunc", (Literal(str(unit)), Attribute(name))) if types.get(name) == TIMESTAMP:
             length = _LENGTHS.get(unit.lower())
             if length is None:  # months and years are not equally long
                 return None
             shift = _TO_MONDAY if unit.lower() == "week" else 0
             return name, Step(Affine(Fraction(1, length), Fraction(shift, length)), Affine(length, -shift))
-        case Scalar("date" | "to_date", (Attribute(name),)) if types.get(name) == _TIMESTAMP:
+        case Scalar("date" | "to_date", (Attribute(name),)) if types.get(name) == TIMESTAMP:
             return name, Step(Affine(Fraction(1, _LENGTHS["day"]), 0))
         case Scalar(function, (Attribute(name),)) if function in _SINCE_1970:
-            if types.get(name) != _TIMESTAMP:
+            if types.get(name) != TIMESTAMP:
                 return None
             return name, Step(Affine(Fraction(1, _SINCE_1970[function]), 0))
         case Scalar("floor", (argument,)):

@@ -169,12 +169,7 @@ class Builder(TermBuilder):
         return tuple(str(name) for name in names)
 
     def measure(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
-        singular = None
-        if unit is not None:
-            plurals = [f"{each}s" for each in syntax.UNITS]
-            if unit not in plurals:
-                self._known("RQ006", "unit", unit, syntax.UNITS, foreign.UNITS)
-            singular = str(unit).removesuffix("s")
+        singular = None if unit is None else self._unit(unit)
         if number.type == "NAME":
             return self._named_measure(meta, number, singular)
         return syntax.Measure(Fraction(number), singular, span=self._span(meta))

@@ -145,6 +145,8 @@ def _illegal(text: str, source: str, position: int) -> Diagnostic:
 def _expected(accepts: frozenset[str]) -> str | None:
     """`expected ...`, when that is short enough to help."""
     left = set(accepts) - _SECOND_SPELLINGS
+    if {"SLASH", "NAME"} <= left:
+        left.remove("NAME")  # a unit behind a number
     names: list[str] = []
     for name, group in _GROUPS:
         if group <= left:

@@ -11,7 +11,7 @@ from attrs import evolve
 from lark import Token, Transformer
 from lark.tree import Meta
 
-from cedilla.grammar import syntax
+from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import decimal_text
 from cedilla.grammar.lalr import per_rule
@@ -34,8 +34,10 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
 def _constant(expression: Expression) -> syntax.Literal | None:
-    """A constant with its sign."""
+    """A constant with its sign, of those that a range can have."""
     match expression:
+        case syntax.Literal(int() | Fraction(), text) if " " in text:  # `5 minutes`
+            return None
         case syntax.Literal():
             return expression
         case syntax.Unary("-", syntax.Literal(int() | Fraction() as value, text)) if not isinstance(
@@ -213,6 +215,19 @@ class TermBuilder(Transformer[Token, Any]):
         return self.value(meta, *tokens)
 
     constant = literal
+
+    def seconds(self, meta: Meta, number: Token, unit: Token) -> syntax.Literal:
+        """`5 minutes` in an expression: a number of seconds."""
+        known = self._unit(unit)
+        exact = Fraction(number) * _SECONDS.get(known, Fraction(1))
+        value = int(exact) if exact.denominator == 1 else exact
+        return syntax.Literal(value, f"{number} {unit}", span=self._span(meta))
+
+    def _unit(self, unit: Token) -> str:
+        """A unit of time in the singular."""
+        if unit not in [f"{each}s" for each in syntax.UNITS]:
+            self._known("RQ006", "unit", unit, syntax.UNITS, foreign.UNITS)
+        return str(unit).removesuffix("s")
 
     def _named(self, name: Token) -> syntax.Literal:
         if name in self.constants:

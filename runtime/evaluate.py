@@ -7,6 +7,7 @@ conditions `bool`, timestamps `datetime` with a zone, dates `date`. It is slow a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from cedilla.compiler import expressions, scalars
@@ -15,6 +16,7 @@ from cedilla.runtime.scalars import VALUES
 from cedilla.runtime.scalars.arguments import as_kind
 from cedilla.runtime.scalars.arithmetic import affine, arithmetic, in_range, number
 from cedilla.runtime.scalars.comparisons import COMPARED, compare
+from cedilla.runtime.scalars.times import micros
 
 Row = Mapping[str, Any]
 
@@ -51,6 +53,8 @@ def evaluate(expression: Expression, row: Row) -> Any:
             x, y = evaluate(left, row), evaluate(right, row)
             if x is None or y is None:
                 return None
+            if sign == "-" and (isinstance(x, datetime) or isinstance(y, datetime)):
+                return (micros(as_kind("timestamp", x)) - micros(as_kind("timestamp", y))) / 1_000_000
             return compare(sign, x, y) if sign in COMPARED else arithmetic(sign, number(x), number(y))
         case Case(branches, otherwise):
             for branch in branches:
