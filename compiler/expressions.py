@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
+from attrs import evolve
+
 from cedilla.compiler import patterns, regions, scalars
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.regions import Tree
@@ -50,6 +52,25 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
         case Case(branches, otherwise):
             chosen = tuple(part for branch in branches for part in (branch.condition, branch.value))
             return chosen if otherwise is None else (*chosen, otherwise)
+
+
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with each of its parts changed."""
+    match expression:
+        case Attribute() | Literal():
+            return expression
+        case Unary(_, operand) | InSet(operand) | InRange(operand):
+            return evolve(expression, operand=change(operand))
+        case Binary(_, left, right):
+            return evolve(expression, left=change(left), right=change(right))
+        case Scalar(_, arguments):
+            return evolve(expression, arguments=tuple(map(change, arguments)))
+        case Case(branches, otherwise):
+            chosen = tuple(
+                evolve(branch, condition=change(branch.condition), value=change(branch.value))
+                for branch in branches
+            )
+            return evolve(expression, branches=chosen, otherwise=otherwise and change(otherwise))
 
 
 def attributes(expression: Expression) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import field, frozen, mutable
 
 from cedilla.compiler.arrival import Arrival, Order
+from cedilla.compiler.computed import computes, separated
 from cedilla.compiler.conditions import doubts_of_domain
 from cedilla.compiler.evolution import Facts
 from cedilla.compiler.operators import (
@@ -208,6 +209,8 @@ class _Planner:
                 return self._reference(referred, node.span)
             case syntax.Applied(operator, sources):
                 return self._applied(operator, sources, name, node)
+            case syntax.Aggregate() if computes(node):
+                return self._computed(node, name)
             case syntax.Union() | syntax.Intersect() | syntax.Minus() | syntax.Join():
                 inputs = self._relation(node.left, None), self._relation(node.right, None)
                 return self._operator(inputs, name, node, self._of_two(node))
@@ -293,6 +296,14 @@ class _Planner:
                 computed=tuple(name for name in returns or () if name not in known),
             ),
         )
+
+    def _computed(self, node: syntax.Aggregate, name: str | None) -> str:
+        """An aggregate whose results are computed from several: the calls, then a projection of them."""
+        name = name or self._fresh("aggregate")
+        groups, project = separated(node)
+        inputs = (self._relation(node.input, None),)
+        of = self._operator(inputs, self._fresh(f"{name}_groups"), groups, self._of_one(groups))
+        return self._operator((of,), name, project, self._of_one(project))
 
     def _reference(self, name: str, span: Span) -> str:
         if name in self.broken:
@@ -469,6 +480,7 @@ def _aggregate(
     _once(node.by, "by", node.span)
     calls: dict[str, Call] = {}
     for call in node.calls:
+        assert isinstance(call, syntax.AggregateCall)
         if call.alias in calls or call.alias in node.by:
             raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
         calls[call.alias] = Call.of(call)

@@ -332,6 +332,9 @@ def is_changing(name: str) -> bool:
 
 
 def _known(node: Scalar) -> Function:
+    if node.name in FUNCTIONS and (node.distinct or node.where is not None):
+        message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
+        raise _wrong("RQ109", message, node.span, "`if(condition, a, b)` chooses between two values")
     if node.name in FUNCTIONS:
         return FUNCTIONS[node.name]
     if node.name in _CHANGING:

@@ -345,30 +345,24 @@ class Builder(TermBuilder):
     def aggregate_calls(
         self,
         meta: Meta,
-        calls: tuple[syntax.AggregateCall, ...],
+        calls: tuple[syntax.AggregateCall | syntax.ProjectItem, ...],
         by: tuple[str, ...] | None,
         input: Relation,
     ) -> syntax.Aggregate:
         return syntax.Aggregate(None, calls, by or (), None, input, span=self._span(meta))
 
-    def calls(self, _meta: Meta, *calls: syntax.AggregateCall) -> tuple[syntax.AggregateCall, ...]:
+    def calls(
+        self, _meta: Meta, *calls: syntax.AggregateCall | syntax.ProjectItem
+    ) -> tuple[syntax.AggregateCall | syntax.ProjectItem, ...]:
         return calls
 
-    def call(
-        self,
-        meta: Meta,
-        function: Token,
-        distinct: Token | None,
-        arguments: tuple[Expression, ...] | None,
-        where: Expression | None,
-        alias: Token,
-    ) -> syntax.AggregateCall:
-        return syntax.AggregateCall(
-            str(function), arguments or (), str(alias), distinct is not None, where, span=self._span(meta)
-        )
-
-    def where(self, _meta: Meta, condition: Expression) -> Expression:
-        return condition
+    def call(self, meta: Meta, value: Expression, alias: Token) -> syntax.AggregateCall | syntax.ProjectItem:
+        span = self._span(meta)
+        if isinstance(value, syntax.Scalar):
+            return syntax.AggregateCall(
+                value.name, value.arguments, str(alias), value.distinct, value.where, span=span
+            )
+        return syntax.ProjectItem(value, str(alias), span=span)
 
     def by(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
         return names

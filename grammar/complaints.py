@@ -147,6 +147,8 @@ def _expected(accepts: frozenset[str]) -> str | None:
     left = set(accepts) - _SECOND_SPELLINGS
     if {"SLASH", "NAME"} <= left:
         left.remove("NAME")  # a unit behind a number
+    if {"CASE", "WHERE"} <= left:
+        left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples
     names: list[str] = []
     for name, group in _GROUPS:
         if group <= left:

@@ -339,12 +339,18 @@ def _item(item: syntax.ProjectItem) -> str:
     return format_expression(item.expression) + alias
 
 
-def _call(call: syntax.AggregateCall) -> str:
-    arguments = ", ".join(format_expression(argument) for argument in call.arguments)
-    inside = f"{'distinct ' if call.distinct else ''}{arguments}"
-    if call.where is not None:
-        inside += f"{' ' if inside else ''}where {format_expression(call.where)}"
-    return f"{call.function}({inside}) as {call.alias}"
+def _call(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
+    if isinstance(call, syntax.ProjectItem):
+        return _item(call)
+    return f"{call.function}({_inside(call)}) as {call.alias}"
+
+
+def _inside(call: syntax.AggregateCall | syntax.Scalar) -> str:
+    """What a call has in its parentheses."""
+    words = ["distinct"] if call.distinct else []
+    words += [", ".join(map(format_expression, call.arguments))] if call.arguments else []
+    words += [f"where {format_expression(call.where)}"] if call.where is not None else []
+    return " ".join(words)
 
 
 def _keys(keys: tuple[syntax.SortKey, ...]) -> str:
@@ -378,8 +384,8 @@ def format_expression(expression: Expression) -> str:
             return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_set(values)}"
         case syntax.InRange(operand, range, negated):
             return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_pattern(range)}"
-        case syntax.Scalar(name, arguments):
-            return f"{name}({', '.join(format_expression(argument) for argument in arguments)})"
+        case syntax.Scalar(name):
+            return f"{name}({_inside(expression)})"
         case syntax.Case(branches, otherwise):
             return f"case {' '.join(map(_branch, branches))}{_else(otherwise)} end"
 

@@ -106,7 +106,8 @@ def aggregate(slip: Slip) -> Diagnostic | None:
     if slip.found == "," and {"BY", "EXCEPT", "LPAR"} <= slip.accepts:
         return slip.unexpected(_AGGREGATE)
     if slip.last == "by" and slip.last.type == "NAME":
-        if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or slip.requires("LPAR"):
+        listed = "AS" in slip.accepts and any(token in ("aggregate", "γ") for token in slip.before)
+        if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or listed:
             return slip.complain("unexpected `by`", _AGGREGATE, span_of(slip.last, slip.source))
         if "DIRECTION" in slip.accepts:
             help = "keys are written without `by`: `sort[t desc](R)`"
@@ -156,7 +157,7 @@ def spelling(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("a power is written `pow(x, y)`")
     if slip.found == ":" and "PLUS" in slip.accepts:
         return slip.unexpected("a value is converted by `double(x)`, `int(x)`, `string(x)` ...")
-    if slip.found == "." and "NAME" in slip.accepts:
+    if slip.found == "." and "NAME" in slip.accepts and "SLASH" not in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
     open_call = slip.found == "as" and "RPAR" in slip.accepts and "AS" not in slip.accepts
     if open_call and "cast" not in map(str, slip.before):

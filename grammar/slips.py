@@ -265,7 +265,8 @@ def missing_on(slip: Slip) -> Diagnostic | None:
 
 def missing_alias(slip: Slip) -> Diagnostic | None:
     """A computed attribute, a window, a session without a name."""
-    if "AS" not in slip.accepts or not slip.accepts <= {"AS", "COMMA"}:
+    unnamed = _operator(slip) in ("aggregate", "γ") and slip.found in ("]", ",", "by") and slip.last == ")"
+    if "AS" not in slip.accepts or not (unnamed or slip.accepts <= {"AS", "COMMA"}):
         return None
     window = "a window requires a name: `window[300 on ts as wid]`"
     if "rows" in map(str, slip.before[-6:]):

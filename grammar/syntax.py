@@ -96,10 +96,13 @@ class InRange(Node):
 
 @frozen
 class Scalar(Node):
-    """`floor(x)`: a scalar function of Spark SQL by its name."""
+    """`floor(x)`: a scalar function of Spark SQL by its name; inside an aggregate also one of many tuples, which
+    alone may have `distinct` or a condition."""
 
     name: str
     arguments: tuple[Expression, ...] = ()
+    distinct: bool = False
+    where: Expression | None = None
 
 
 @frozen
@@ -475,11 +478,12 @@ class AggregateCall(Node):
 class Aggregate(Node):
     """`aggregate[avg by l except ts](input)` or `aggregate[avg(t) as mean by l](input)`.
 
-    The first form has `function` and `excepts`, the second `calls`, with `function` and `excepts` None.
+    The first form has `function` and `excepts`, the second `calls`, with `function` and `excepts` None. A call may be
+    computed from several, `max(t) - min(t) as range`.
     """
 
     function: str | None
-    calls: tuple[AggregateCall, ...]
+    calls: tuple[AggregateCall | ProjectItem, ...]
     by: tuple[str, ...]
     excepts: tuple[str, ...] | None
     input: Relation

@@ -191,8 +191,19 @@ class TermBuilder(Transformer[Token, Any]):
         positive = evolve(constant, value=-constant.value, text=constant.text[1:])
         return syntax.Unary("-", positive, span=constant.span)
 
-    def scalar(self, meta: Meta, name: Token, arguments: tuple[Expression, ...] | None) -> syntax.Scalar:
-        return syntax.Scalar(str(name).lower(), arguments or (), span=self._span(meta))
+    def scalar(
+        self,
+        meta: Meta,
+        name: Token,
+        distinct: Token | None,
+        arguments: tuple[Expression, ...] | None,
+        where: Expression | None,
+    ) -> syntax.Scalar:
+        span = self._span(meta)
+        return syntax.Scalar(str(name).lower(), arguments or (), distinct is not None, where, span=span)
+
+    def where(self, _meta: Meta, condition: Expression) -> Expression:
+        return condition
 
     def arguments(self, _meta: Meta, *arguments: Expression) -> tuple[Expression, ...]:
         return arguments

@@ -62,7 +62,7 @@ class Call:
     def parse(cls, text: str) -> Call:
         """A call from its own `str()`."""
         match parse_query(f"r := aggregate[{text} as r](r);").statements:
-            case (syntax.Definition(relation=syntax.Aggregate(calls=(call,))),):
+            case (syntax.Definition(relation=syntax.Aggregate(calls=(AggregateCall() as call,))),):
                 return cls.of(call)
             case _:
                 raise ValueError(f"{text} is no call")

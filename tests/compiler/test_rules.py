@@ -139,6 +139,19 @@ def test_extend_lets_every_accent_through_and_refuses_a_second_attribute_of_a_na
         query.take("[[k = 2, +(z: double)]]")
 
 
+def test_results_that_are_computed_carry_an_alter_where_they_are_affine_in_one_aggregate() -> None:
+    """G20 and 2.8: `avg(v) * 2 + 1` goes through g∘α∘g⁻¹, what has two aggregates stays as it is."""
+    query = Query(
+        "aggregate[avg(v) * 2 + 1 as f, max(v) - min(v) as width, round(sum(v) / count(), 1) as m by k](r)"
+    )
+    rows = [{"ts": 1, "k": 1, "v": 1.0, "n": "a", "w": 1.0}, {"ts": 2, "k": 1, "v": 4.0, "n": "a", "w": 1.0}]
+    for row in rows:
+        query.take(row)
+    assert query.accents("[[alter(v, y -> y * 10)]]") == ["[[alter(f, y -> y * 10 - 9)]]"]
+    query.take({"ts": 3, "k": 1, "v": 70.0, "n": "a", "w": 1.0})
+    assert query.tuples("[k = 1]") == [{"k": 1, "f": 81.0, "width": 6.0, "m": 4.0}]
+
+
 # --- what tuples show of them ---
 
 
