@@ -73,6 +73,8 @@ class Checkpoint:
         stored = plans.in_force(last.epoch)
         self.streams = plans.streams
         if stored.is_of(plan):
+            if not stored.complete:
+                self._write(plans.edited(stored, plan, stored.since))
             return last
         changes = on_edited(self.path, stored, last, plan)
         if changes.commit == evolve(last, epoch=changes.commit.epoch):
@@ -95,15 +97,17 @@ class Checkpoint:
         A file that is mended after a bad marker keeps its place, whatever its modification time says then.
         """
         place = f"{self.path}/batch.json"
+        ordered = {name: list(found) for name, found in files.items()}
         if self._files.exists(place):
             known = json.loads(self._files.read(place))
             if known["batch"] == batch:
-                return {
-                    name: [InputFile(*file) for file in listed] for name, listed in known["files"].items()
-                }
-        listed = {name: [(f.path, f.uri, f.length) for f in found] for name, found in files.items()}
-        self._files.write(place, json.dumps({"batch": batch, "files": listed}))
-        return {name: list(found) for name, found in files.items()}
+                listed = {n: [InputFile(*file) for file in found] for n, found in known["files"].items()}
+                if ordered.keys() <= listed.keys():
+                    return listed
+                ordered = {**ordered, **listed}  # an edited query may have a table more
+        told = {name: [(f.path, f.uri, f.length) for f in found] for name, found in ordered.items()}
+        self._files.write(place, json.dumps({"batch": batch, "files": told}))
+        return ordered
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""

@@ -222,7 +222,8 @@ class _Comparison:
         """The sources that are read to their end and reach a relation through no state."""
         operator = self.plan.operator_of.get(relation)
         if operator is None:
-            if self.states[relation].closed is True:
+            is_read = relation in self.old.source_of and self.old.source_of[relation].table
+            if is_read or self.states[relation].closed is True:
                 yield relation
         elif not operator.stateful:
             for name in operator.inputs:

@@ -42,7 +42,7 @@ class _Comparison:
         self.before = {a.name: a for a in old.attributes}
         self.after = {a.name: a for a in new.attributes}
         self.where = f"{'table' if new.table else 'stream'} {new.name} (line {new.line})"
-        self.is_read = new.table and state.closed is True
+        self.is_read = new.table  # in the first epoch, if only in part
 
     def compared(self, *, complete: bool) -> SourceChanges:
         items = [*self._kind(), *self._removed(), *self._attributes()]

@@ -11,6 +11,7 @@ from cedilla.runtime.announce import SinkState
 from cedilla.runtime.checkpoint import Checkpoint, Commit, dump_commit
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.files import FoundFile
+from cedilla.runtime.sources.base import InputFile
 
 PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
 START = SourceState.start(PLAN.sources[0], frozenset())
@@ -109,3 +110,21 @@ def test_records_that_hold_everything_are_read() -> None:
     assert evolve(place.open(PLAN), time=None) == record(0, tree)
     place.commit(record(1, tree))
     assert reopened(memory) == record(1, tree)
+
+
+def test_a_checkpoint_of_version_1_learns_paths_and_settings() -> None:
+    memory = Memory()
+    memory.write("c/plan.json", json.dumps({"version": 1, "plan": PLAN.describe()}))
+    checkpoint(memory).open(PLAN)
+    stored = json.loads(memory.texts["c/plan.json"])
+    assert stored["version"] == 2
+    assert stored["plans"][0]["emits"][0]["path"] == "out"
+
+
+def test_a_table_more_comes_to_the_batch_that_is_under_way() -> None:
+    memory = Memory()
+    first, later, new = (InputFile(name, name, 1) for name in ("a", "b", "c"))
+    checkpoint(memory).order(3, {"r": [first]})
+    assert checkpoint(memory).order(3, {"r": [later, first], "t": [new]}) == {"r": [first], "t": [new]}
+    assert checkpoint(memory).order(3, {"r": [later]}) == {"r": [first], "t": [new]}
+    assert checkpoint(memory).order(4, {"r": [later]}) == {"r": [later]}
