@@ -11,7 +11,7 @@ from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
 from cedilla.compiler.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import Operation, Tree, Universe
+from cedilla.compiler.regions import ANYTHING, Operation, Tree, Universe
 from cedilla.compiler.types import DOUBLE, Type
 from cedilla.runtime.control import translate
 
@@ -225,10 +225,20 @@ def _described(
     region: Tree, facts: Facts, scale: Mapping[str, Tree], free: Tree, primitive: Primitive, *, outer: bool
 ) -> Iterator[tuple[str, Tree]]:
     """Accents that together describe a region, each with the region that it announces."""
-    for box in simple_boxes(region, facts.universe, free):
+    boxes = simple_boxes(region, facts.universe, free)
+    if outer:
+        boxes = [_possible(box, facts.universe) for box in boxes]
+    if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
+        # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
+        boxes = [wide]
+        rest = regions.difference(region, regions.box(_sayable(wide)))
+        others = _described(rest, facts, scale, free, primitive, outer=outer)
+    else:
+        others = iter(())
+    for box in boxes:
         told = {n: m for n, m in box.items() if m is not True}
         if outer:
-            told = {n: m for n, m in told.items() if not m.undefined}
+            told = _sayable(told)
         else:
             told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
         if any(members is False for members in told.values()):
@@ -238,6 +248,28 @@ def _described(
             if inside is True:
                 for written in patterns.texts(conditions, facts.types, outer=outer):
                     yield accent_text(written, primitive), regions.box(told)
+    yield from others
+
+
+def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
+    """A box without ⊥ where an attribute is always there."""
+    undefined = {n: regions.complement(regions.defined(n)) for n in box}
+    always = {
+        n
+        for n, bottom in undefined.items()
+        if not regions.intersection(universe.get(n, ANYTHING).members, bottom)
+    }
+    return {n: regions.intersection(m, regions.defined(n)) if n in always else m for n, m in box.items()}
+
+
+def _takes_undefined(box: Mapping[str, Any]) -> bool:
+    """Whether ⊥ is one of the values of an attribute that a box restricts."""
+    return any(members is not True and members.undefined for members in box.values())
+
+
+def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
+    """The least box around it that a description can say."""
+    return {n: m for n, m in box.items() if m is True or not m.undefined}
 
 
 def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:

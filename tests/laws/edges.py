@@ -29,7 +29,9 @@ class Edge:
         """A value as a query or a marker writes it."""
         if isinstance(value, bool):
             return str(value).lower()
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{Decimal(str(value)):f}"
+        if isinstance(value, float):
+            return repr(value).replace("e+", "e")
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{value:f}"
 
 
 # Names begin with `z`: no arithmetic is done with these.

@@ -116,6 +116,8 @@ def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
     found: list[Diagnostic] = []
     validate((Line(line, str(n)) for n, line in enumerate(text)), declared_schema(attributes), found.append)
     errors = [each for each in found if each.severity == "error"]
+    if facts.lacking and {each.code for each in errors} == {"RQ205"}:
+        return  # no description can say that an attribute is undefined (docs/runtime.md, limits)
     assert errors == [], f"{errors[:1]}\n{told}"
     again = compile_query(f"stream o({attributes}) from json 'o'; emit o to json 'again';").plan
     reference = Reference(again)
@@ -364,3 +366,15 @@ def test_a_tenth_is_a_tenth_in_a_description_and_in_a_pattern() -> None:
     reference.step([("r", {"$punctuation": "[e <= 0.1]"})])
     reference.step([("r", {"e": 0.1, "v": 3.0})])
     assert [code for _, code, _ in reference.rejected] == ["RQ305"]
+
+
+def test_an_add_says_nothing_twice_where_only_some_tuples_have_the_attribute_that_describes_it() -> None:
+    """No description can say that an attribute is undefined, so one Add says more, and the others leave that out."""
+    plan = compile_query(f"{SOURCES} q0 := session[3 on k as w](s) union s; emit q0 to json 'out';").plan
+    items: Items = [
+        ("s", {"$accent": "[[k = 1, +(q: double)]]"}),
+        ("r", {"$accent": "[[k = 3, +(q: double)]]"}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    readable(plan, output, "")
+    assert next(each["$accent"] for each in output) == "[[k = 1, +(q: double)]]"

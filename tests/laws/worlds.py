@@ -101,7 +101,7 @@ class _Growing:
                 new = rng.choice(["w", "v", "x"]) if tame(name) else f"{name}_w{len(self.lines)}"
                 return f"rename[{name} as {new}]({a})"
             case "union":
-                return f"{a} union {self.pick()}"
+                return f"{a} union {rng.choice(['r', 's']) if self.chain else self.pick()}"
             case "intersect" | "minus" as word:
                 other = self.pick()
                 names = [n for n in types if n in self.types(other)]
@@ -227,8 +227,7 @@ ALL = (
 )
 ORDERED = (
     *("sort", "sort", "limit", "top", "count window", "distinct", "aggregate", "session"),
-    "join",
-    "window",
+    *("join", "window", "union"),
 )
 """Those that look at the order of arrival, and some that hand it on."""
 
