@@ -413,6 +413,8 @@ def _check_format(name: str, span: Span) -> None:
     if name not in FORMATS:
         near = foreign.FORMATS.get(name.lower())
         help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
+        if name.lower() in ("csv", "tsv"):  # which have no place for markers
+            help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
         raise fail("RQ113", f"unknown format `{name}`", span, help)
 
 
