@@ -73,6 +73,36 @@ def test_simulate_writes_what_run_would(folder: Path) -> None:
     assert output[-2] == {"minute": 1, "litres": 0.2}
 
 
+def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: Path) -> None:
+    switch = [f"[[pump = {n}, ts >= {at}, alter(litres, y -> y / 1000)]]" for n, at in ((1, 90), (2, 120))]
+    tuples: list[Item] = [
+        {"ts": 0, "pump": 1, "litres": 100.0},
+        {"ts": 0, "pump": 2, "litres": 140.0},
+        {"ts": 60, "pump": 1, "litres": 200.0},
+        {"ts": 95, "pump": 1, "litres": 0.2},
+        {"ts": 70, "pump": 1, "litres": 230.0},
+        {"ts": 130, "pump": 2, "litres": 0.3},
+        {"$punctuation": "[ts < 180]"},
+    ]
+    (folder / "pumps" / "2.jsonl").unlink()
+    for places in ((0, 0), (0, 3), (2, 5), (3, 4)):
+        stream = list(tuples)
+        for text, place in reversed(list(zip(switch, places, strict=True))):
+            stream.insert(place, {"$accent": text})
+        (folder / "pumps" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in stream))
+        out = folder / f"{places[0]}-{places[1]}"
+        simulate(QUERY, Options(sinks={"flow": str(out)}))
+        output = read_output(out)
+        assert [{n: float(v) for n, v in row.items()} for row in decode(output)] == [
+            {"minute": 0, "litres": 120},
+            {"minute": 1, "litres": 210},
+            {"minute": 2, "litres": 300},
+        ]
+        # Announced before the switch: what comes then is in the new units from its first tuple on.
+        assert {"$accent": "[[minute >= 2, alter(litres, y -> y / 1000)]]"} in output
+        assert output[-2] == {"minute": 2, "litres": 0.3}
+
+
 def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     with (folder / "pumps" / "1.jsonl").open("a") as file:
         file.write('{"$accent": "[[alter(depth, y -> y * 2)]]"}\n')
