@@ -124,6 +124,8 @@ def _source(source: Source) -> str:
         given["punctuated"] = repr(source.punctuated)
     if source.heartbeat is not None:
         given["heartbeat"] = _heartbeat(source.heartbeat)
+    if source.markers is not None:
+        given["markers"] = repr(source.markers)
     return _call("Source", {**given, "line": str(source.line)})
 
 

@@ -49,6 +49,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "path": source.path,
         "punctuated": [list(scheme) for scheme in source.punctuated],
         "heartbeat": _heartbeat(source),
+        "markers": source.markers,
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
     }
@@ -253,6 +254,8 @@ def source_facts(source: Source) -> list[str]:
     facts = [f"punctuated on {', '.join(scheme)}" for scheme in source.punctuated]
     if (heartbeat := _heartbeat(source)) is not None:
         facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
+    if source.markers is not None:
+        facts.append(f'markers "{source.markers}"')
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -72,6 +74,8 @@ class Source:
     table: bool = False
     punctuated: tuple[tuple[str, ...], ...] = ()
     heartbeat: Heartbeat | None = None
+    markers: str | None = None
+    """A folder of files that hold markers only."""
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
 
@@ -224,6 +228,7 @@ class Plan:
         """What makes two plans the same for a checkpoint: everything but paths, settings and places."""
         lines = [
             f"{'table' if s.table else 'stream'} {s.name}({', '.join(map(str, s.attributes))}) from {s.format}"
+            f"{'' if s.markers is None else ' markers'}"
             for s in self.sources
         ]
         lines += [evolve(operator, line=0).constructor() for operator in self.operators]
@@ -231,13 +236,37 @@ class Plan:
 
 
 def check_paths(plan: Plan) -> None:
-    """Raise RQ116 where two emits write to one folder."""
+    """Raise RQ116 where two emits write to one folder, RQ225 where a folder of markers and one of tuples overlap."""
+    for source in plan.sources:
+        both = (source.path, source.markers or source.path)
+        if source.markers is not None and (_is_within(*both) or _is_within(*reversed(both))):
+            message = (
+                f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
+            )
+            hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
+            raise DiagnosticError([Diagnostic("RQ225", "error", message, source.span, help=hint)])
     for index, emit in enumerate(plan.emits):
         for other in plan.emits[:index]:
             if emit.path.rstrip("/") == other.path.rstrip("/"):
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
                 hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
                 raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])
+
+
+def _is_within(folder: str, other: str) -> bool:
+    """Whether what lies in a folder is seen in another one, too, by their paths."""
+    inner, outer = (posixpath.normpath(path).rstrip("/") for path in (folder, other))
+    rest = inner.removeprefix(outer)
+    return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
+
+
+def folders(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words."""
+    for source in plan.sources:
+        what = f"{'table' if source.table else 'stream'} `{source.name}`"
+        yield source.name, source.path, what
+        if source.markers is not None:
+            yield f"{source.name}.markers", source.markers, f"the markers of {what}"
 
 
 def derive(

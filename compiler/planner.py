@@ -154,6 +154,9 @@ class _Planner:
                 if name not in types:
                     known = meant(name, types, "attributes")
                     raise fail("RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, known)
+        if node.markers is not None and node.kind == "table":
+            hint = "a table is read once and for all: its markers stand in its own files"
+            raise fail("RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint)
         source = Source(
             name=node.name,
             attributes=attributes,
@@ -162,6 +165,7 @@ class _Planner:
             table=node.kind == "table",
             punctuated=node.punctuated,
             heartbeat=_heartbeat(node.heartbeat, types),
+            markers=node.markers,
             line=node.span.line,
             span=node.span,
         )

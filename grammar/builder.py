@@ -37,9 +37,12 @@ class Builder(TermBuilder):
         attributes: tuple[syntax.AttributeDeclaration, ...],
         format: Token,
         path: Token,
-        *clauses: tuple[str, ...] | syntax.Heartbeat,
+        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal,
     ) -> syntax.StreamDeclaration:
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
+        folders = [clause for clause in clauses if isinstance(clause, syntax.Literal)]
+        for again in folders[1:]:
+            self._report("RQ001", "unexpected second `markers`", again.span, "a stream has at most one")
         for again in heartbeats[1:]:
             self._report("RQ001", "unexpected second `heartbeat`", again.span, "a source has at most one")
         return syntax.StreamDeclaration(
@@ -48,9 +51,10 @@ class Builder(TermBuilder):
             attributes,
             str(format),
             self._string(path),
-            tuple(clause for clause in clauses if not isinstance(clause, syntax.Heartbeat)),
+            tuple(clause for clause in clauses if isinstance(clause, tuple)),
             heartbeats[0] if heartbeats else None,
             self._span(format),
+            str(folders[0].value) if folders else None,
             span=self._span(meta),
         )
 
@@ -98,6 +102,9 @@ class Builder(TermBuilder):
 
     def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
         return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def markers(self, meta: Meta, path: Token) -> syntax.Literal:
+        return syntax.Literal(self._string(path), str(path), span=self._span(meta))
 
     def operator(
         self,

@@ -84,6 +84,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
     if stream.heartbeat is not None:
         clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {_measure(stream.heartbeat.delay)}")
+    if stream.markers is not None:
+        clauses.append(f"markers {quote(stream.markers)}")
     declared = f"{head}{', '.join(attributes)})"
     if len(declared) > _WIDTH:
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"

@@ -209,7 +209,10 @@ class Heartbeat(Node):
 
 @frozen
 class StreamDeclaration(Node):
-    """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names."""
+    """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
+
+    `markers`: a folder of markers beside that of the tuples.
+    """
 
     kind: OneOf["stream", "table"]
     name: str
@@ -219,6 +222,7 @@ class StreamDeclaration(Node):
     punctuated: tuple[tuple[str, ...], ...] = ()
     heartbeat: Heartbeat | None = None
     format_span: Span | None = field(default=None, eq=False, repr=False)
+    markers: str | None = None
 
 
 @frozen

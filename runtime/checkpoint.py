@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from attrs import asdict, evolve
+from attrs import asdict, astuple, evolve
 from immutables import Map
 
 from cedilla.compiler.affine import Affine
@@ -105,7 +105,7 @@ class Checkpoint:
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
-        told = {name: [(f.path, f.uri, f.length) for f in found] for name, found in ordered.items()}
+        told = {name: [astuple(f) for f in found] for name, found in ordered.items()}
         self._files.write(place, json.dumps({"batch": batch, "files": told}))
         return ordered
 

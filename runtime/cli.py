@@ -243,6 +243,9 @@ _schema = click.option(
     metavar="ATTRIBUTES",
     help='The attributes, as a stream declares them: "ts: long, p?: double".',
 )
+_markers = click.option(
+    "--markers", metavar="FOLDER", help="A folder of markers beside that of the tuples, as in a query."
+)
 _query_of = click.option("--query", metavar="QUERY", help="Take the attributes from a source of this query.")
 _source_of = click.option(
     "--source", metavar="NAME", help="Which source of the query; its only one otherwise."
@@ -251,6 +254,7 @@ _source_of = click.option(
 
 @main.command("validate")
 @click.argument("stream", metavar="STREAM")
+@_markers
 @_schema
 @_query_of
 @_source_of
@@ -264,7 +268,13 @@ _source_of = click.option(
 )
 @_format
 def validate_command(
-    stream: str, schema: str | None, query: str | None, source: str | None, limit: int, form: str
+    stream: str,
+    markers: str | None,
+    schema: str | None,
+    query: str | None,
+    source: str | None,
+    limit: int,
+    form: str,
 ) -> None:
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
 
@@ -274,7 +284,7 @@ def validate_command(
 
     console = Console()
     with _reported(console, {}):
-        lines = stream_lines(stream)
+        lines = stream_lines(stream, markers)
     known, lines = with_schema(lines, _schema_of(schema, query, source, console))
     shown: list[Diagnostic] = []
 
@@ -293,12 +303,13 @@ def validate_command(
 
 @main.command("canonize")
 @click.argument("stream", metavar="STREAM")
+@_markers
 @_schema
 @_query_of
 @_source_of
 @click.option("--rules", is_flag=True, help="Replace pair by pair, in memory, and count the cases used.")
 def canonize_command(
-    stream: str, schema: str | None, query: str | None, source: str | None, rules: bool
+    stream: str, markers: str | None, schema: str | None, query: str | None, source: str | None, rules: bool
 ) -> None:
     """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
 
@@ -312,7 +323,7 @@ def canonize_command(
     console = Console()
     used: Counter[str] | None = Counter() if rules else None
     with _reported(console, {}):
-        lines = stream_lines(stream)
+        lines = stream_lines(stream, markers)
         known, lines = with_schema(lines, _schema_of(schema, query, source, console))
         console.diagnostics(canonize(lines, known, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):

@@ -41,7 +41,7 @@ from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
 from cedilla.runtime.slices import Looks, Slice
 from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
-from cedilla.runtime.sources.formats import FORMATS
+from cedilla.runtime.sources.formats import FORMATS, format_of
 from cedilla.runtime.sources.marker import MarkerLine
 from cedilla.runtime.state import StateStore
 from cedilla.runtime.stored_plan import StoredPlan
@@ -297,7 +297,7 @@ class Executor:
             done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
             limit = None if source.table else self.files_per_epoch
             if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
-                slices[name] = Slice(FORMATS[source.format], part)
+                slices[name] = Slice(format_of(source), part)
         return slices
 
     def _undone(self, name: str, part: Slice) -> Slice:

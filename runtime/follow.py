@@ -23,6 +23,7 @@ from cedilla.runtime.doubtful import judge
 from cedilla.runtime.lines import Line
 from cedilla.runtime.near_markers import near_key
 from cedilla.runtime.schema import Schema
+from cedilla.runtime.sources.marker import STRAY
 from cedilla.runtime.values import applied, parse_line, value_of_json
 
 _REMEMBERED = 1000
@@ -81,6 +82,8 @@ class Follower:
                 return self._punctuation(marker, line), []
         except DiagnosticError as error:
             return None, [line.mark(each, marker) for each in error.diagnostics]
+        if line.only_markers:
+            return None, [_complaint(line, "RQ224", *STRAY)]
         return self._tuple(item, line)
 
     # --- markers ---

@@ -6,23 +6,29 @@ import bz2
 import gzip
 import io
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, in_stream
 
+T = TypeVar("T")
+
 
 @frozen
 class Line:
-    """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD."""
+    """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD.
+
+    `only_markers`: it is of a folder of markers.
+    """
 
     text: str
     place: str
     is_utf8: bool = True
+    only_markers: bool = False
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
         """The diagnostic with the place and the text of the line as its last note, and with an excerpt of the
@@ -49,9 +55,32 @@ def files_of(path: str) -> list[Path]:
     return sorted(found, key=_order)
 
 
+def merged(data: Iterable[T], markers: Iterable[T], modified: Callable[[T], int]) -> Iterator[tuple[T, bool]]:
+    """The files of a stream and of its folder of markers, each in its order, as one: and whether it is of markers.
+
+    A file of markers comes before the first file of tuples, in the order of these, that was not modified earlier.
+    """
+    waiting = list(markers)[::-1]
+    for file in data:
+        while waiting and modified(waiting[-1]) <= modified(file):
+            yield waiting.pop(), True
+        yield file, False
+    yield from ((file, True) for file in reversed(waiting))
+
+
+def stream_files(path: str, markers: str | None) -> list[tuple[Path, bool]]:
+    """The files of a stream in order, and whether each is of its folder of markers."""
+    return list(merged(files_of(path), [] if markers is None else files_of(markers), modified))
+
+
+def modified(file: Path) -> int:
+    """When a file was changed, in microseconds."""
+    return file.stat().st_mtime_ns // 1000
+
+
 def _order(file: Path) -> tuple[int, str]:
     of_epoch = file.parent.name.startswith("epoch=")
-    return 0 if of_epoch else file.stat().st_mtime_ns // 1000, str(file)
+    return 0 if of_epoch else modified(file), str(file)
 
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}

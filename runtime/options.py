@@ -10,7 +10,7 @@ from typing import Any
 import click
 from attrs import evolve, field, fields, frozen
 
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.syntax import SETTINGS
 
 Texts = Mapping[str, str]
@@ -37,7 +37,7 @@ class Options:
 
     def check(self, plan: Plan) -> None:
         """Raise `click.UsageError` where a source or sink is named that the plan does not have."""
-        _check_names("--source", self.sources, [source.name for source in plan.sources])
+        _check_names("--source", self.sources, [name for name, *_ in folders(plan)])
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
 
 
@@ -45,7 +45,14 @@ def apply(plan: Plan, options: Options) -> Plan:
     """The plan with the paths and settings of the options."""
     return evolve(
         plan,
-        sources=[evolve(s, path=options.sources.get(s.name, s.path)) for s in plan.sources],
+        sources=[
+            evolve(
+                s,
+                path=options.sources.get(s.name, s.path),
+                markers=options.sources.get(f"{s.name}.markers", s.markers),
+            )
+            for s in plan.sources
+        ],
         emits=[evolve(e, path=options.sinks.get(e.name, e.path)) for e in plan.emits],
         settings={**plan.settings, **options.settings},
     )

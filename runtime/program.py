@@ -5,18 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
-from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan import Plan, Source, check_paths, folders
 from cedilla.compiler.safety import warnings
+from cedilla.compiler.types import quote
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.change import Changes
 from cedilla.runtime.checkpoint import Checkpoint
@@ -30,7 +30,7 @@ from cedilla.runtime.options import Options, apply, run_options
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.session import local_session
 from cedilla.runtime.sinks.callback import OnEpoch
-from cedilla.runtime.sources.base import in_order
+from cedilla.runtime.sources.base import InputFile, in_order, with_markers
 from cedilla.runtime.sources.formats import FORMATS
 
 _POLL_SECONDS = 0.5
@@ -100,13 +100,10 @@ def start(
     session = spark or open_session(plan, options)
     check_functions(plan)
     files = Files(session)
-    for source in plan.sources:
-        if not files.exists(source.path):
-            raise _failed(
-                "RQ401",
-                f"the folder {source.path} of {'table' if source.table else 'stream'} `{source.name}` does not exist",
-                f"--source {source.name}=PATH reads another; an empty folder is fine",
-            )
+    for name, folder, what in folders(plan):
+        if not files.exists(folder):
+            hint = f"--source {name}=PATH reads another; an empty folder is fine"
+            raise _failed("RQ401", f"the folder {folder} of {what} does not exist", hint)
     checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
     executor = Executor(
         session,
@@ -149,15 +146,19 @@ def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options
     def batch(listed: DataFrame, number: int) -> None:
         try:
             rows = listed.collect()  # names of files, no data
-            found = {s.name: in_order(r for r in rows if r["source"] == s.name) for s in streams}
+            found = {s.name: _in_order(s, [r for r in rows if r["source"] == s.name]) for s in streams}
             executor.process(number, found)
         except BaseException as problem:
             failure.append(problem)
             raise
 
     arriving = [
-        FORMATS[source.format].arriving(spark, source.path).withColumn("source", F.lit(source.name))
-        for source in streams
+        FORMATS[format_]
+        .arriving(spark, path)
+        .selectExpr("*", f"{quote(s.name)} AS source", f"{marks} AS marks")
+        for s in streams
+        for format_, path, marks in ((s.format, s.path, False), ("json", s.markers, True))
+        if path is not None
     ]
     writer = reduce(DataFrame.union, arriving).writeStream.foreachBatch(batch)
     writer = writer.option("checkpointLocation", f"{executor.checkpoint.path}/spark")
@@ -174,6 +175,12 @@ def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options
         raise
     finally:
         query.stop()
+
+
+def _in_order(source: Source, rows: Sequence[Row]) -> list[InputFile]:
+    if source.markers is None:
+        return in_order(rows)
+    return with_markers((r for r in rows if not r["marks"]), (r for r in rows if r["marks"]))
 
 
 @contextmanager

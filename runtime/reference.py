@@ -27,7 +27,7 @@ from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
 from cedilla.runtime.naive import ORDER, Node, Row, Rows, control, inside, node_of, without_places
 from cedilla.runtime.scalars.arithmetic import double, is_odd
-from cedilla.runtime.sources.marker import MarkerLine
+from cedilla.runtime.sources.marker import STRAY, MarkerLine
 from cedilla.runtime.values import json_text, rounded_decimal
 
 Item = Mapping[str, Any]
@@ -95,10 +95,7 @@ class Reference:
         rejected: list[tuple[str, str, Item]] = []
         doubts: list[tuple[Diagnostic, Item]] = []
         for place, (source, item) in enumerate(items):
-            kinds = ("accent", "punctuation", "spoilt")
-            kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
-            if kind is not None:
-                marker = MarkerLine(kind, str(item[f"${kind}"]), place)
+            if (marker := _marker(item, place)) is not None:
                 at = self.place(item)
                 advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at)
                 if source not in advanced.stops:
@@ -222,6 +219,15 @@ class Reference:
             function = _at(sink.scale.get(name, IDENTITY), row)
             result[name] = write_value(after.types[name], _applied(function, value))
         return result
+
+
+def _marker(item: Item, place: int) -> MarkerLine | None:
+    """The marker that an item is; `$spoilt`: one that cannot be read, `$stray`: a tuple in a folder of markers."""
+    if "$stray" in item:
+        return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
+    kinds = ("accent", "punctuation", "spoilt")
+    kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
+    return None if kind is None else MarkerLine(kind, str(item[f"${kind}"]), place)
 
 
 def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:

@@ -10,13 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.evolution import Facts
-from cedilla.compiler.plan import Emit, Plan, Source, check_paths
+from cedilla.compiler.plan import Emit, Plan, Source, check_paths, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.lines import Line, files_of, lines_of
+from cedilla.runtime.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.near_markers import is_near
 from cedilla.runtime.options import Options, apply
 from cedilla.runtime.reference import Item, Output, Reference
@@ -109,11 +109,12 @@ def _check(plan: Plan) -> None:
                 "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
             )
             raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span, help=hint)])
-    for source in plan.sources:
-        if not Path(source.path).exists():
-            message = f"the folder {source.path} of `{source.name}` does not exist"
-            hint = f"--source {source.name}=PATH reads another; an empty folder is fine"
-            raise DiagnosticError([Diagnostic("RQ401", "error", message, source.span, help=hint)])
+    for name, folder, what in folders(plan):
+        if not Path(folder).exists():
+            message = f"the folder {folder} of {what} does not exist"
+            hint = f"--source {name}=PATH reads another; an empty folder is fine"
+            span = plan.source_of[name.partition(".")[0]].span
+            raise DiagnosticError([Diagnostic("RQ401", "error", message, span, help=hint)])
 
 
 def _steps(plan: Plan) -> Iterator[list[Input]]:
@@ -125,7 +126,7 @@ def _steps(plan: Plan) -> Iterator[list[Input]]:
 
 
 def _is_marker(item: Item) -> bool:
-    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt"))
+    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray"))
 
 
 def _inputs(plan: Plan) -> Iterator[Input]:
@@ -133,11 +134,18 @@ def _inputs(plan: Plan) -> Iterator[Input]:
         if source.table:
             yield from (_parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
             yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
-    waiting = {source.name: files_of(source.path) for source in plan.sources if not source.table}
+    waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
     while any(waiting.values()):
         for source in plan.sources:
             if files := waiting.get(source.name):
-                yield from (_parsed(source, line) for line in lines_of(files.pop(0)))
+                file, is_markers = files.pop(0)
+                parsed = (_parsed(source, line) for line in lines_of(file))
+                yield from map(_of_markers, parsed) if is_markers else parsed
+
+
+def _of_markers(line: Input) -> Input:
+    """A line of a folder of markers, where a tuple ends the query (RQ224)."""
+    return line if _is_marker(line.item) else evolve(line, item={"$stray": line.line.text})
 
 
 def _parsed(source: Source, line: Line) -> Input:

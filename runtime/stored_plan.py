@@ -83,6 +83,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
             {
                 "path": source.path,
                 "punctuated": [list(scheme) for scheme in source.punctuated],
+                "markers": source.markers,
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -101,6 +102,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
         evolve(
             source,
             path=more["path"],
+            markers=more.get("markers"),
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )
@@ -122,7 +124,9 @@ def plan_of(described: list[str]) -> Plan:
         word = line.split(" ", 1)[0]
         if word in ("stream", "table"):
             name = line.split(" ", 1)[1].split("(", 1)[0]
-            query = f'{line} "-"; emit {name} to json "-";'
+            # Paths are not part of it.
+            folder = ' markers "_-"' if line.endswith(" markers") else ""
+            query = f'{line.removesuffix(" markers")} "-"{folder}; emit {name} to json "-";'
             sources.append(plan_query(parse_query(query)).plan.sources[0])
         elif word == "emit":
             relation = line.split(" ")[1]

@@ -8,12 +8,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from cedilla.compiler.markers import Accent, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
 from cedilla.runtime.follow import Follower, Row
-from cedilla.runtime.lines import Line, files_of, lines_of
+from cedilla.runtime.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.schema import SAMPLE, Schema, inferred_schema
 
 
@@ -33,19 +33,22 @@ class Verdict:
         return not self.findings
 
 
-def stream_lines(path: str) -> Iterator[Line]:
-    """The lines of a stream: a file, a folder, or `-`, one after the other.
+def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
+    """The lines of a stream: a file, a folder, or `-`, one after the other; those of its folder of markers in between.
 
     Raises `DiagnosticError` RQ410 where there is none, or a file is Parquet.
     """
-    files = files_of(path)
-    if path != "-" and not Path(path).exists():
-        raise _no_stream(f"the stream {path} does not exist")
-    for file in files if path != "-" else ():
+    for each in (path, markers or path):
+        if each != "-" and not Path(each).exists():
+            raise _no_stream(f"the stream {each} does not exist")
+    files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
+    for file, _ in files if path != "-" else ():
         with file.open("rb") as stream:
             if stream.read(len(_PARQUET)) == _PARQUET:
                 raise _no_stream(f"{file} is Parquet, and only JSON Lines are read here")
-    return chain.from_iterable(map(lines_of, files))
+    return (
+        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_of(file)
+    )
 
 
 _PARQUET = b"PAR1"

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.types import quote
 from cedilla.runtime.files import Files
+from cedilla.runtime.lines import merged
 from cedilla.runtime.near_markers import is_near
 from cedilla.runtime.sources.marker import MarkerLine, Types
 
@@ -38,13 +39,15 @@ _INLINE_FILES = 64
 class InputFile:
     """A file: its path, the same as Spark's `_metadata.file_path` writes it, its length in bytes.
 
-    `copy_of`: the file that people know, where this is a copy for Spark to read.
+    `copy_of`: the file that people know, where this is a copy for Spark to read. `is_markers`: it is of the source's
+    folder of markers.
     """
 
     path: str
     uri: str
     length: int = 0
     copy_of: InputFile | None = None
+    is_markers: bool = False
 
     @property
     def known(self) -> InputFile:
@@ -191,6 +194,15 @@ def in_order(listed: Iterable[Row]) -> list[InputFile]:
     aside in another order (design, section 6).
     """
     return [InputFile(r["path"], r["uri"], r["length"]) for r in sorted(listed, key=_place)]
+
+
+def with_markers(data: Iterable[Row], markers: Iterable[Row]) -> list[InputFile]:
+    """The files of a stream and of its folder of markers, rows as for `in_order`, in stream order (`lines.merged`)."""
+    ordered = sorted(markers, key=lambda row: (row["modified"], row["path"]))
+    return [
+        InputFile(row["path"], row["uri"], row["length"], is_markers=is_markers)
+        for row, is_markers in merged(sorted(data, key=_place), ordered, lambda row: row["modified"])
+    ]
 
 
 def _place(row: Row) -> tuple[int, str]:

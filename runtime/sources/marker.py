@@ -13,6 +13,12 @@ Types = Mapping[str, Type]
 NEXT_FILE = 1 << 47
 """The first place of a slice's second file."""
 
+STRAY = (
+    "a line of a marker folder is no marker",
+    'it holds lines {"$accent": "..."} and {"$punctuation": "..."}; tuples belong into the folder of the stream',
+)
+"""What is wrong with it, and what mends it (RQ224)."""
+
 
 @frozen
 class MarkerLine:
