@@ -301,6 +301,53 @@ def validate_command(
     sys.exit(not verdict.valid)
 
 
+@main.command("suspect")
+@click.argument("stream", metavar="STREAM")
+@_markers
+@_schema
+@_query_of
+@_source_of
+@click.option(
+    "--by", metavar="NAME", multiple=True, help="An attribute that tells groups apart; may be repeated."
+)
+@_format
+def suspect_command(
+    stream: str,
+    markers: str | None,
+    schema: str | None,
+    query: str | None,
+    source: str | None,
+    by: tuple[str, ...],
+    form: str,
+) -> None:
+    """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`. Starts no Spark.
+    It requires `pip install 'cedilla[suspect]'`.
+    """
+    from cedilla.runtime.suspect import Suspects, described_by, diagnostic, suspect_json, time_axis
+    from cedilla.runtime.validate import stream_lines, with_schema
+
+    console = Console()
+    with _reported(console, {}):
+        lines = stream_lines(stream, markers)
+    known, lines = with_schema(lines, _schema_of(schema, query, source, console))
+    if unknown := set(by) - {a.name for a in known.source.attributes}:
+        raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
+    suspects = Suspects(known, by or described_by(known), time_axis(known))
+    found: list[dict[str, object]] = []
+    with _reported(console, {}):
+        for each in suspects.of(lines):
+            found.append(suspect_json(each))
+            if form == "text":
+                console.out(render([diagnostic(each)], {}) + "\n")
+    if form == "json":
+        console.out(_json({"version": 1, "tuples": suspects.tuples, "suspects": found}))
+    else:
+        console.out(suspects.text(stream, len(found)))
+    sys.exit(bool(found))
+
+
 @main.command("canonize")
 @click.argument("stream", metavar="STREAM")
 @_markers

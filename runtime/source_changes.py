@@ -63,7 +63,16 @@ class _Comparison:
             what = f"from {self.old.format} → from {self.new.format}"
             yield self._change("new checkpoint", what, "files that are listed already are in the old format")
 
+        if (self.old.markers is None) != (self.new.markers is None):
+            what = "`markers` is new" if self.old.markers is None else "`markers` is gone"
+            yield self._change(
+                "new checkpoint", what, "the list of files that were seen is of the other folders"
+            )
+
     def _promises(self) -> Iterator[Change]:
+        if None not in (self.old.markers, self.new.markers) and self.old.markers != self.new.markers:
+            what = f"markers {self.old.markers} → {self.new.markers}"
+            yield self._change("at once", what, "files are read from there from now on")
         if self.old.path.rstrip("/") != self.new.path.rstrip("/"):
             why = "files are read from there from now on"
             why = "it has been read: nothing is read from there" if self.is_read else why

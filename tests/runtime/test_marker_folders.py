@@ -15,7 +15,9 @@ from pyspark.sql import SparkSession
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError, format_query, parse_query
 from cedilla.runtime.cli import main
+from cedilla.runtime.control import SourceState
 from cedilla.runtime.lines import merged
+from cedilla.runtime.source_changes import compare_source
 from tests.stream import Item, decode, read_output
 
 QUERY = """
@@ -93,6 +95,26 @@ def test_the_clause_is_laid_out_and_goes_into_the_program(root: Path) -> None:
     assert code(text.replace("/ops", "")) == "RQ225"
     compile_query(text.replace("/ops", "/pumps/_ops"))
     assert code(text.replace("stream", "table").replace("punctuated on ts", "")) == "RQ226"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        ("", ' markers "m"', ["new checkpoint"]),
+        (' markers "m"', "", ["new checkpoint"]),
+        (' markers "m"', ' markers "n"', ["at once"]),
+    ],
+)
+def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
+    before: str, after: str, effects: list[str]
+) -> None:
+    old, new = (
+        compile_query(f'stream r(a: int) from json "d"{clause}; emit r to json "o";').plan
+        for clause in (before, after)
+    )
+    state = SourceState.start(old.sources[0], old.droppable["r"])
+    found = compare_source(old.sources[0], new, "r", state, 1, complete=True)
+    assert [item.effect for item in found.items] == effects
 
 
 def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:

@@ -296,10 +296,10 @@ def test_the_command_prints_lines_and_tables(folder: Path) -> None:
     assert without_at(map(json.loads, lines)) == LATEST
     table = call("read", "json/flow", "--format", "table").output
     assert table == (
-        "minute  at                        litres  celsius\n"
-        "     0  2013-01-01T00:00:00.000Z   120.0\n"
-        "     1  2013-01-01T00:01:00.250Z   200.0     41.0\n"
-        "     2  2013-01-01T00:02:00.000Z   300.0\n"
+        "minute  at                           litres  celsius\n"
+        "     0  2013-01-01T00:00:00.000000Z   120.0\n"
+        "     1  2013-01-01T00:01:00.250000Z   200.0     41.0\n"
+        "     2  2013-01-01T00:02:00.000000Z   300.0\n"
     )
 
 
