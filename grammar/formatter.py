@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from contextvars import ContextVar
 from fractions import Fraction
+from functools import partial
 
 from attrs import frozen
 
 from cedilla.grammar import syntax
+from cedilla.grammar.comments import ends_in_comment, woven
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 
 _WIDTH = 110
 _STEP = 2
-_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
+_broken: ContextVar[bool] = ContextVar("broken", default=False)
+"""Whether every part is to have a line of its own, for a comment that stands behind one."""
 _LEVELS = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 _NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
 _LOOSE = (syntax.Union, syntax.Minus)
@@ -22,18 +25,17 @@ _LOOSE = (syntax.Union, syntax.Minus)
 def format_query(query: Query, text: str | None = None) -> str:
     """The query, one statement after the other, with a final newline.
 
-    Nodes hold no comments and no blank lines: with `text`, the text `query` was parsed from, they are kept;
-    a comment inside a statement moves in front of it.
+    Nodes hold no comments and no blank lines: with `text`, the text `query` was parsed from, they are kept where
+    they stand (`comments`).
     """
-    statements = [format_statement(statement) for statement in query.statements]
     if text is None:
-        return "".join(f"{statement}\n" for statement in statements)
+        return "".join(f"{format_statement(statement)}\n" for statement in query.statements)
     lines: list[str] = []
     position = 0
-    for statement, formatted in zip(query.statements, statements, strict=True):
+    for statement in query.statements:
         start, end = statement.span.start, statement.span.end
         _keep_gap(lines, text[position:start])
-        lines += [*_comments(text[start:end]), formatted]
+        lines += woven(text[start:end], partial(_written, statement)).split("\n")
         position = end
     _keep_gap(lines, text[position:])
     while lines and not lines[-1]:
@@ -44,8 +46,10 @@ def format_query(query: Query, text: str | None = None) -> str:
 def _keep_gap(lines: list[str], gap: str) -> None:
     """Add the comments and blank lines between two statements; one on the line of the first stays there."""
     first, *rows = [row.strip() for row in gap.split("\n")]
-    if first:
-        lines[-1:] = [f"{lines[-1]}  {first}" if lines else first]
+    if first and lines and not ends_in_comment(lines[-1]):
+        lines[-1] += f"  {first}"
+    elif first:
+        lines.append(first)
     if rows and not rows[-1]:
         rows.pop()  # the indentation of the next statement
     for row in rows:
@@ -53,8 +57,16 @@ def _keep_gap(lines: list[str], gap: str) -> None:
             lines.append(row)
 
 
-def _comments(text: str) -> list[str]:
-    return [match[0].rstrip() for match in _COMMENT.finditer(text) if match[1] is None]
+def _written(statement: Statement, broken: bool) -> str:
+    before = _broken.set(broken)
+    try:
+        return format_statement(statement)
+    finally:
+        _broken.reset(before)
+
+
+def _width() -> int:
+    return 0 if _broken.get() else _WIDTH
 
 
 def format_statement(statement: Statement) -> str:
@@ -87,10 +99,10 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     if stream.markers is not None:
         clauses.append(f"markers {quote(stream.markers)}")
     declared = f"{head}{', '.join(attributes)})"
-    if len(declared) > _WIDTH:
+    if len(declared) > _width():
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"
     line = f"{declared} {' '.join(clauses)};"
-    if len(clauses) == 1 and len(line) <= _WIDTH:
+    if len(clauses) == 1 and len(line) <= _width():
         return line
     return "\n  ".join([declared, *clauses]) + ";"
 
@@ -107,7 +119,7 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
         parts.append(f"returns ({', '.join(map(_attribute, operator.returns))})")
     parts.append(f"from {quote(operator.function)}")
     line = " ".join(parts) + ";"
-    return line if len(line) <= _WIDTH else "\n  ".join(parts) + ";"
+    return line if len(line) <= _width() else "\n  ".join(parts) + ";"
 
 
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
@@ -188,7 +200,7 @@ class _Place:
         return _Place(self.indent + _STEP, self.indent + _STEP, tail)
 
     def fits(self, text: str) -> bool:
-        return self.column + len(text) + self.tail <= _WIDTH
+        return self.column + len(text) + self.tail <= _width()
 
 
 def _laid(relation: Relation, place: _Place) -> str:
@@ -205,7 +217,7 @@ def _laid(relation: Relation, place: _Place) -> str:
             return _laid_inputs(f"{name}(", inputs, place)
         case _:
             head = f"{_operator(relation)}("
-            if place.column + len(head) <= _WIDTH:
+            if place.column + len(head) <= _width():
                 return _laid_inputs(head, (relation.input,), place)
             head, short = _laid_operator(relation, place.indent), format_relation(relation.input)
             if _Place(place.indent, place.indent + len("]("), place.tail + 1).fits(short):
@@ -259,7 +271,8 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
         case syntax.Select(predicate):
             word, parts = "select", _connected(predicate)
         case syntax.Project(items, rest=rest) if items:
-            word, parts = "extend" if rest else "project", _separated(map(_item, items))
+            word = "extend" if rest else "project"
+            parts = _separated(_laid_item(item, indent + _STEP) for item in items)
         case syntax.Rename(pairs):
             word, parts = "rename", _separated(f"{pair.name} as {pair.alias}" for pair in pairs)
         case syntax.Aggregate(None, calls, by):
@@ -270,6 +283,19 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
     margin = " " * indent
     lines = "".join(f"{margin}{' ' * _STEP}{part}\n" for part in [*parts, *clauses])
     return f"{word}[\n{lines}{margin}]("
+
+
+def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
+    """A projected item; a `case` that is too long has a line for each branch."""
+    flat = _item(item)
+    if not isinstance(item.expression, syntax.Case) or _Place(indent, indent, 1).fits(flat):
+        return flat
+    branches = [_branch(branch) for branch in item.expression.branches]
+    if item.expression.otherwise is not None:
+        branches.append(f"else {format_expression(item.expression.otherwise)}")
+    margin = " " * indent
+    lines = "".join(f"{margin}{' ' * _STEP}{branch}\n" for branch in branches)
+    return f"case\n{lines}{margin}end{'' if item.alias is None else f' as {item.alias}'}"
 
 
 def _separated(parts: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
+from cedilla.runtime.commands import Commands
 from cedilla.runtime.console import Console
 from cedilla.runtime.options import Options, apply, param_option, params_of, path_options, run_options
 
@@ -53,16 +54,31 @@ def _installed() -> str:
         return "(not installed)"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Documentation: docs/README.md; a first query in five minutes: README.md",
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
 )
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Standing queries over data streams that survive a change of schema or of meaning.
 
-    QUERY is an .rq file, or `-` for standard input. Exit status: 0 fine, 1 diagnostics or an abort, 2 usage,
-    130 stopped by Ctrl-C.
+    QUERY is an .rq file, or `-` for standard input. To try one without Spark:
+
+    \b
+        cedilla check QUERY          is it right, and does its state stay bounded?
+        cedilla simulate QUERY       what comes out?
+        cedilla run QUERY --once     the same on Spark
+
+    Exit status: 0 fine, 1 diagnostics or an abort, 2 usage, 130 stopped by
+    Ctrl-C. `cedilla COMMAND --help` says more of each command.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @main.command()
@@ -144,20 +160,26 @@ def check(query: str, form: str, strict: bool) -> None:
 @main.command("trace")
 @_query
 @click.argument("more", metavar="[MARKER]...", nargs=-1)
-@click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, required=True)
+@click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source.")
 @_format
 def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str], ...], form: str) -> None:
     """Show what every operator would do with accents and punctuations, one after the other, without running.
 
-    MARKERs without --on go to the same source. Exit status 1 where the query could not go on. Starts no Spark.
+    MARKERs without --on go to the same source, without any --on to the query's only stream. Exit status 1 where
+    the query could not go on. Starts no Spark.
     """
     from cedilla.runtime.trace import marker_name, trace, trace_json, trace_text
 
     if more and len({source for source, _ in given}) > 1:
         raise click.UsageError("with several sources every marker requires an --on")
-    markers = [*given, *((given[0][0], text) for text in more)]
+    if not more and not given:
+        raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
     console = Console()
     _, texts, compiled = _compile(query, console)
+    only = [given[0][0]] if given else [s.name for s in compiled.plan.sources if not s.table]
+    if len(only) != 1:
+        raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
+    markers = [*given, *((only[0], text) for text in more)]
     for source, _ in markers:
         if source not in compiled.plan.source_of:
             known = ", ".join(compiled.plan.source_of)

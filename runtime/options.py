@@ -34,6 +34,7 @@ class Options:
     settings: Texts = field(factory=dict[str, str])
     conf: Texts = field(factory=dict[str, str])
     yes: bool = False
+    verbose: bool = False
 
     def check(self, plan: Plan) -> None:
         """Raise `click.UsageError` where a source or sink is named that the plan does not have."""
@@ -191,4 +192,5 @@ _OPTIONS = (
     _SET,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
     click.option("--yes", is_flag=True, help="Go on with an edited query without asking (`cedilla plan`)."),
+    click.option("--verbose", is_flag=True, help="Show what Spark says of itself, too."),
 )

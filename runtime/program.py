@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, Source, check_paths, folders
@@ -24,6 +25,7 @@ from cedilla.runtime.console import Console
 from cedilla.runtime.executor import Executor, Function
 from cedilla.runtime.files import Files
 from cedilla.runtime.java import JavaMissing
+from cedilla.runtime.java_messages import silence
 from cedilla.runtime.load import load
 from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.options import Options, apply, run_options
@@ -59,8 +61,9 @@ def run(
 def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     try:
-        start(plan, functions, options, console.epoch, consent=console.consent)
+        start(plan, functions, options, console.epoch, consent=console.consent, on_step=console.note)
     except KeyboardInterrupt:
+        silence()
         console.note("stopped; the next run continues after the last committed epoch")
         return 130
     return 0
@@ -93,58 +96,93 @@ def start(
     spark: SparkSession | None = None,
     on_epoch: OnEpoch | None = None,
     consent: Callable[[Changes], bool] = lambda changes: False,
+    on_step: Callable[[str], None] = lambda step: None,
 ) -> None:
-    """Run a plan until its input is done (`once`) or for ever. Raises `DiagnosticError`."""
+    """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
+    after epochs. Raises `DiagnosticError`."""
     plan = apply(plan, options)
     check_paths(plan)
+    if spark is None:
+        on_step("starting Spark")
     session = spark or open_session(plan, options)
-    check_functions(plan)
-    files = Files(session)
-    for name, folder, what in folders(plan):
-        if not files.exists(folder):
-            hint = f"--source {name}=PATH reads another; an empty folder is fine"
-            raise _failed("RQ401", f"the folder {folder} of {what} does not exist", hint)
-    checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
-    executor = Executor(
-        session,
-        plan,
-        functions,
-        checkpoint,
-        files,
-        options.files_per_epoch,
-        on_report,
-        on_epoch,
-        options.conf,
-        lambda changes: options.yes or consent(changes),
-    )
+    with _interruptible() as interrupted:
+        check_functions(plan)
+        files = Files(session)
+        for name, folder, what in folders(plan):
+            if not files.exists(folder):
+                hint = f"--source {name}=PATH reads another; an empty folder is fine"
+                raise _failed("RQ401", f"the folder {folder} of {what} does not exist", hint)
+        checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
+        executor = Executor(
+            session,
+            plan,
+            functions,
+            checkpoint,
+            files,
+            options.files_per_epoch,
+            on_report,
+            on_epoch,
+            options.conf,
+            lambda changes: options.yes or _asked(consent, changes),
+        )
+        try:
+            on_step("looking for files")
+            _drive(session, plan, executor, options, on_step, interrupted)
+        except DiagnosticError as error:
+            checkpoint.note_failure(error.diagnostics, executor.last.epoch)
+            raise
+        finally:
+            executor.close()
+
+
+def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:
+    """Ask, where Ctrl-C is an answer."""
+    if threading.current_thread() is not threading.main_thread():
+        return consent(changes)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        _drive(session, plan, executor, options)
-    except DiagnosticError as error:
-        checkpoint.note_failure(error.diagnostics, executor.last.epoch)
-        raise
+        return consent(changes)
     finally:
-        executor.close()
+        signal.signal(signal.SIGINT, before)
 
 
 def open_session(plan: Plan, options: Options) -> SparkSession:
     """The Spark session for a plan. Raises `DiagnosticError` RQ403 where there is no Java."""
-    try:
-        return local_session(f"cedilla {plan.name}", options.master, options.conf)
-    except JavaMissing as missing:
-        raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+    name = f"cedilla {plan.name}"
+    # A Java that is left alone while it starts would write a trace and stay for ever: it is waited for.
+    with _interruptible() as interrupted:
+        try:
+            session = local_session(name, options.master, options.conf, verbose=options.verbose)
+        except JavaMissing as missing:
+            if not interrupted():
+                raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+            raise KeyboardInterrupt from None
+    if interrupted():
+        raise KeyboardInterrupt
+    return session
 
 
-def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options) -> None:
-    """Let Spark's file stream discover files, and the executor do the rest."""
+def _drive(
+    spark: SparkSession,
+    plan: Plan,
+    executor: Executor,
+    options: Options,
+    on_step: Callable[[str], None],
+    interrupted: Callable[[], bool],
+) -> None:
+    """Let Spark's file stream discover files, and the executor do the rest, until that is done or `interrupted`."""
     order = executor.checkpoint.streams
     streams = sorted((s for s in plan.sources if not s.table), key=lambda s: order.index(s.name))
     if not streams:
         executor.process(0, {})
         return
     failure: list[BaseException] = []
+    is_idle = False  # and has been said
 
     def batch(listed: DataFrame, number: int) -> None:
+        nonlocal is_idle
         try:
+            is_idle = False
             rows = listed.collect()  # names of files, no data
             found = {s.name: _in_order(s, [r for r in rows if r["source"] == s.name]) for s in streams}
             executor.process(number, found)
@@ -165,10 +203,12 @@ def _drive(spark: SparkSession, plan: Plan, executor: Executor, options: Options
     trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
     query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
     try:
-        with _interruptible() as interrupted:
-            while not query.awaitTermination(_POLL_SECONDS):
-                if interrupted():
-                    raise KeyboardInterrupt
+        while not query.awaitTermination(_POLL_SECONDS):
+            if interrupted():
+                raise KeyboardInterrupt
+            if not is_idle and not options.once and _waits(query):
+                is_idle = True
+                on_step("waiting for files")
     except StreamingQueryException:
         if failure:
             raise failure[0] from None
@@ -183,16 +223,29 @@ def _in_order(source: Source, rows: Sequence[Row]) -> list[InputFile]:
     return with_markers((r for r in rows if not r["marks"]), (r for r in rows if r["marks"]))
 
 
+def _waits(query: StreamingQuery) -> bool:
+    """Whether a query has looked for files and found none."""
+    status = query.status
+    is_busy = status["isTriggerActive"] or status["isDataAvailable"]
+    return not is_busy and str(status["message"]).startswith("Waiting")
+
+
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C as a wish to stop, told by the function given; pyspark's own handler would call into Java
-    while Java is being listened to.
+    """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
+    would call into Java while Java is being listened to.
     """
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+
+    def press(number: int, frame: object) -> None:
+        pressed.append(number)
+        if len(pressed) > 1:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, press)
     try:
         yield lambda: bool(pressed)
     finally:

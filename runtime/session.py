@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from cedilla.runtime import java
+from cedilla.runtime.java_messages import without_remarks
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
@@ -38,12 +40,16 @@ _SETTINGS = {
 
 
 def local_session(
-    app_name: str = "cedilla", master: str | None = None, conf: Mapping[str, str] | None = None
+    app_name: str = "cedilla",
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    *,
+    verbose: bool = False,
 ) -> SparkSession:
     """A session with what Cedilla needs set; `conf` comes last.
 
-    Without `master`, what `spark-submit` chose is used, else every core of this machine. Raises
-    `java.JavaMissing` where no Java 17 or newer is found.
+    Without `master`, what `spark-submit` chose is used, else every core of this machine. `verbose`: Spark's warnings
+    and remarks are shown, not only its errors. Raises `java.JavaMissing` where no Java 17 or newer is found.
     """
     java.ensure()
     # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
@@ -57,6 +63,7 @@ def local_session(
         builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
     for name, value in {**_SETTINGS, **(conf or {})}.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    with nullcontext() if verbose else without_remarks():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
     return session

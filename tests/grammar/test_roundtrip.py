@@ -1,6 +1,8 @@
 """Law: formatting a query and parsing it again gives the same query."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.formatter import format_accent, format_punctuation, format_query, quote
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 
+SHIPPED = Path(__file__).parent.parent.parent / "queries"
 HERE = Span("<made>", 0, 0, 1, 1, 1, 1)
 NAMES = st.sampled_from(
     ["t", "größe", "a_1", "by", "every", "W", "table", "stream", "to", "from", "json", "distinct"]
@@ -180,3 +183,102 @@ def test_accents(accent: syntax.AccentText) -> None:
 @given(make(syntax.PunctuationText, several(CONDITIONS, 0)))
 def test_punctuations(punctuation: syntax.PunctuationText) -> None:
     assert parse_punctuation(format_punctuation(punctuation)) == punctuation
+
+
+# --- comments ---
+
+PIECES = re.compile(
+    r"""(\#[^\n]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\W\d]\w*|\d[\w.]*|:=|->|[<>!]=|[^\s\w()\[\]{},;#])"""
+)
+"""A comment, or a token: a string, a word, a number, a sign, but no bracket, comma or semicolon."""
+
+
+def noted(text: str) -> list[tuple[str, int]]:
+    """The comments of a text, each with the number of tokens before it."""
+    found: list[tuple[str, int]] = []
+    tokens = 0
+    for match in PIECES.finditer(text):
+        tokens += match[2] is not None
+        if match[1]:
+            found.append((match[1].rstrip(), tokens))
+    return found
+
+
+def commented(text: str, choices: list[tuple[int, bool]]) -> str:
+    """A text with numbered comments behind some of its tokens, on their lines or on their own."""
+    ends = [match.end() for match in PIECES.finditer(text)]
+    places = sorted((ends[number % len(ends)], number, alone) for number, alone in choices) if ends else []
+    position, parts = 0, list[str]()
+    for count, (end, _, alone) in enumerate(places):
+        parts += [text[position:end], f"{chr(10) if alone else ' '}# comment {count}\n"]
+        position = end
+    return "".join([*parts, text[position:]])
+
+
+@given(QUERIES, st.lists(st.tuples(st.integers(0, 200), st.booleans()), max_size=6))
+def test_comments_stay_where_they_stand(query: syntax.Query, choices: list[tuple[int, bool]]) -> None:
+    """Behind the same token, in the same order; and what is laid out stays as it is."""
+    text = commented(format_query(query), choices)
+    laid_out = format_query(parse_query(text), text)
+    assert noted(laid_out) == noted(text)
+    assert parse_query(laid_out) == query
+    assert format_query(parse_query(laid_out), laid_out) == laid_out
+
+
+def test_comments_of_a_text_that_is_written_otherwise() -> None:
+    """Greek letters, needless parentheses, several comments in one place: the nearest token that is left has them."""
+    text = """\
+# head
+stream s(ts: long,  # time
+  # the sensor
+  k: int in {1, 2}, t: double) # end of attributes
+  from json "a # no comment"  # where
+  punctuated on ts  # promise
+  ;  # done
+x := σ[t > 1 # hot
+  ∧ k = 2](s);
+
+emit γ[avg(t) as m, # mean
+   count() as n by k](
+   # the input
+   ((x)) # hot ones
+   # last
+   ) to json "out" # closed
+   ; # semicolon
+"""
+    expected = """\
+# head
+stream s(ts: long,  # time
+         # the sensor
+         k: int in {1, 2},
+         t: double)  # end of attributes
+  from json "a # no comment"  # where
+  punctuated on ts;  # promise
+# done
+x := select[
+  t > 1  # hot
+  and k = 2
+](
+  s
+);
+
+emit aggregate[
+  avg(t) as m,  # mean
+  count() as n
+  by k
+](
+  # the input
+  x  # hot ones
+# last
+) to json "out";  # closed
+# semicolon
+"""
+    assert format_query(parse_query(text), text) == expected
+    assert format_query(parse_query(expected), expected) == expected
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.rglob("*.rq")), ids=lambda path: path.stem)
+def test_every_shipped_query_is_laid_out(path: Path) -> None:
+    """As `cedilla fmt --check` says."""
+    text = path.read_text("utf-8")
+    assert format_query(parse_query(text), text) == text

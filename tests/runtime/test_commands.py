@@ -1,0 +1,69 @@
+"""What the commands say of themselves: help, an overview, a near command, Ctrl-C."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from cedilla.runtime.cli import main
+
+SENSORS, WEATHER = "queries/sensors.rq", "queries/weather.rq"
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), prog_name="cedilla")
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_help_fits_a_terminal_and_names_the_documentation(name: str) -> None:
+    shown = call(name, "--help").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "Documentation: docs/" in shown
+
+
+def test_alone_it_shows_what_there_is() -> None:
+    """Every command, in a group, and how to begin."""
+    result = call()
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "cedilla simulate QUERY" in result.stdout
+    for name in main.commands:
+        assert f"\n  {name} " in result.stdout
+    assert "Others" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("simulat", "did you mean `simulate`?"),
+        ("Explain", "did you mean `explain`?"),
+        ("flow.rq", "to run it: cedilla run flow.rq"),
+        ("frobnicate", "`cedilla` alone lists them"),
+    ],
+)
+def test_an_unknown_command(given: str, hint: str) -> None:
+    result = call(given)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"there is no command `{given}`; {hint}\n")
+
+
+def test_ctrl_c_ends_every_command_with_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(main.commands, "waits", click.Command("waits", callback=interrupted))
+    result = call("waits")
+    assert (result.exit_code, result.stderr) == (130, "stopped\n")
+
+
+def test_trace_needs_no_source_where_there_is_one_stream() -> None:
+    """Tables are no reason to ask; two streams are."""
+    marker = '[[origin = "JFK", alter(temp, y -> y * 2)]]'
+    short = call("trace", WEATHER, marker)
+    assert short.exit_code == 0
+    assert short.stdout == call("trace", WEATHER, "--on", "weather", marker).stdout
+    result = call("trace", SENSORS, "[ts < 5]")
+    assert result.exit_code == 2
+    assert "the query has the streams sensors, placement" in result.stderr
+    assert "a MARKER, please" in call("trace", WEATHER).stderr
