@@ -67,7 +67,9 @@ def check(plan: Plan, fate: Fate) -> None:
         if fate.kind == "alter" and reads_and_merges(plan, outcome):
             continue
         (output,) = (at for at in last.outputs if at.relation == outcome.emit)
-        said = [*output.says.adds, *output.says.alters, *output.says.drops]
+        # An Alter that changes nothing only says that whole numbers may have decimals from here on.
+        accents = [*output.says.adds, *output.says.alters, *output.says.drops]
+        said = [each for each in accents if not each.endswith(", y -> y)]]")]
         if outcome.verdict in ("coordinates", "accumulates"):  # a part that is closed elsewhere need not wait
             # Of several values computed from an attribute, one may be lost at once while another waits.
             waiting = [each for each in said if re.match(r"\[\[(\+|-|alter)\(", each)]
