@@ -236,7 +236,8 @@ class Plan:
 
 
 def check_paths(plan: Plan) -> None:
-    """Raise RQ116 where two emits write to one folder, RQ225 where a folder of markers and one of tuples overlap."""
+    """Raise RQ116 where two emits write to one folder (`-` is standard output, and none), RQ225 where a folder of
+    markers and one of tuples overlap."""
     for source in plan.sources:
         both = (source.path, source.markers or source.path)
         if source.markers is not None and (_is_within(*both) or _is_within(*reversed(both))):
@@ -247,7 +248,7 @@ def check_paths(plan: Plan) -> None:
             raise DiagnosticError([Diagnostic("RQ225", "error", message, source.span, help=hint)])
     for index, emit in enumerate(plan.emits):
         for other in plan.emits[:index]:
-            if emit.path.rstrip("/") == other.path.rstrip("/"):
+            if emit.path != "-" and emit.path.rstrip("/") == other.path.rstrip("/"):
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
                 hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
                 raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])

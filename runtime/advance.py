@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import evolve, field, frozen
 
@@ -15,6 +16,8 @@ from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control import CutBefore, SourceState
 from cedilla.runtime.doubtful import judge
 from cedilla.runtime.near_markers import problem
@@ -120,6 +123,44 @@ INFERRED = {
     "date": Type("date"),
 }
 """What Spark finds or infers of a field -> the attribute type that `set drift = infer` gives it."""
+
+
+def is_name(name: str) -> bool:
+    """Whether accents can write the name of an attribute: that which adds it, and descriptions of tuples by it.
+
+    Words of the language are names wherever they have no meaning; `and` has one in descriptions.
+    """
+    try:
+        accent = parse_accent(f"[[{name} = 0, +({name}: string)]]")
+    except DiagnosticError:
+        return False
+    added = accent.primitive
+    return isinstance(added, AddAttribute) and added.name == name
+
+
+def inferred(values: Iterable[Any]) -> Type | None:
+    """The type of JSON values as Spark infers it; `None` where no attribute has one like it."""
+    kinds = {_kind(value) for value in values if value is not None} or {"string"}
+    if kinds <= {"bigint", "decimal", "double"}:
+        kinds = {max(kinds, key=("bigint", "decimal", "double").index)}
+    return INFERRED.get(kinds.pop() if len(kinds) == 1 else "string")
+
+
+def _kind(value: Any) -> str:
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return "decimal" if abs(value) < 10**38 else "double"
+    return _KINDS[type(value)]
+
+
+_KINDS = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    Decimal: "double",
+    str: "string",
+    list: "array",
+    dict: "struct",
+}
 
 
 def add_inferred(

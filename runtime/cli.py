@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_
 from cedilla.runtime.commands import Commands
 from cedilla.runtime.console import Console
 from cedilla.runtime.options import Options, apply, param_option, params_of, path_options, run_options
+from cedilla.runtime.places import check_inputs, check_places
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
@@ -92,6 +93,8 @@ def run(query: str, options: Options) -> None:
     name, texts, compiled = _compile(query, console)
     options.check(compiled.plan)
     console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
+    with _reported(console, texts):
+        check_places(apply(compiled.plan, options), options.checkpoint)
 
     from cedilla.runtime.load import load
     from cedilla.runtime.program import execute
@@ -225,7 +228,11 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 @_query
 @run_options
 def simulate_command(query: str, options: Options) -> None:
-    """Run a query without Spark: the reference, for small streams. `--sink NAME=-` writes to standard output."""
+    """Run a query without Spark: the reference, for small streams.
+
+    Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
+    into a folder. `--source NAME=-` reads standard input.
+    """
     from cedilla.compiler.safety import warnings as unbounded
     from cedilla.runtime.simulation import Input, simulate
 
@@ -252,6 +259,8 @@ def verify_command(query: str, options: Options) -> None:
     console = Console()
     name, texts, compiled = _compile(query, console)
     options.check(compiled.plan)
+    with _reported(console, texts):
+        check_inputs(apply(compiled.plan, options))
     plan, functions = load(compiled.program, name)
     with _reported(console, texts):
         verdicts = verify(plan, functions, options)

@@ -21,7 +21,7 @@ from cedilla.compiler.releases import Release, releases
 from cedilla.compiler.types import column
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
 from cedilla.runtime import in_force, intake
-from cedilla.runtime.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance
+from cedilla.runtime.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance, is_name
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.change import Changes
 from cedilla.runtime.checkpoint import Checkpoint, Commit, Progress
@@ -33,12 +33,14 @@ from cedilla.runtime.frames import ORDER, order
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Miscounted, Read
 from cedilla.runtime.jobs import Jobs, settle
+from cedilla.runtime.places import old_results
 from cedilla.runtime.plan_changes import resume
 from cedilla.runtime.quarantine import refuse, set_aside
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.sinks.base import Sink, epoch_name
 from cedilla.runtime.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.sinks.formats import SINKS
+from cedilla.runtime.sinks.stdout import StdoutSink
 from cedilla.runtime.slices import Looks, Slice
 from cedilla.runtime.sources.base import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.sources.formats import FORMATS, format_of
@@ -47,6 +49,7 @@ from cedilla.runtime.state import StateStore
 from cedilla.runtime.stored_plan import StoredPlan
 from cedilla.runtime.tuning import Tuning
 from cedilla.runtime.waiting import rows_that_wait
+from cedilla.runtime.writers import labels_of
 
 Function = Callable[[Epoch], DataFrame]
 Listed = Mapping[str, Sequence[InputFile]]
@@ -111,10 +114,7 @@ class Executor:
 
     def __attrs_post_init__(self) -> None:
         self.sinks = {
-            e.name: CallbackSink(self.on_epoch)
-            if self.on_epoch
-            else SINKS[e.format](self.files, e.path, e.relation)
-            for e in self.plan.emits
+            e.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(e) for e in self.plan.emits
         }
         self.last = self.checkpoint.open(self.plan, self._edited)
         if self.last.epoch < 0:
@@ -145,19 +145,22 @@ class Executor:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
         changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
         for emit in stored.plan.emits if stored.complete else ():
-            sink = SINKS[emit.format](self.files, emit.path, emit.relation)
+            sink = self._sink(emit)
             sink.publish(last.epoch)
             sink.tidy(last.epoch)
         return changes
 
+    def _sink(self, emit: Emit) -> Sink:
+        if emit.path != "-":
+            return SINKS[emit.format](self.files, emit.path, emit.relation)
+        labels = labels_of([each.name for each in self.plan.emits if each.path == "-"])
+        path = f"{self.checkpoint.path}/printed/{emit.name}"
+        return StdoutSink(self.files, path, emit.relation, labels[emit.name])
+
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
             if not self.sinks[emit.name].check_fresh():
-                raise _failed(
-                    "RQ405",
-                    f"{emit.path} holds the output of an earlier run, but the checkpoint is new",
-                    "the old checkpoint continues it: --checkpoint DIR; a new run requires an empty output folder",
-                )
+                raise old_results(emit)
 
     # --- batches and epochs ---
 
@@ -418,17 +421,19 @@ class Executor:
         self.on_report(report)
         self._refuse(launched.stops)
 
-    def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> tuple[str, ...]:
-        """Fields that nothing has announced and that are to be rejected; `set drift = infer` adds them instead."""
+    def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
+        """Fields that nothing has announced and that are to be rejected, with the code; `set drift = infer` adds them
+        instead, where accents can write their names."""
         mode = self.plan.settings["drift"]
         if mode == "ignore":
-            return ()
+            return {}
         found = part.format.fields(self.spark, part.files)
         unknown = {field: kind for field, kind in found.items() if field not in states[name].types}
         if mode == "infer":
-            for attribute in [f for f, kind in unknown.items() if kind in INFERRED]:
+            for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
-        return tuple(unknown)
+            return {field: "RQ306" if is_name(field) else "RQ307" for field in sorted(unknown, key=is_name)}
+        return dict.fromkeys(unknown, "RQ306")
 
     def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
         """The source at the end of the epoch: heartbeat, and a table's end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
@@ -29,8 +29,10 @@ from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 from cedilla.runtime.vouched import all_valid
 
 REJECT = "$reject"
-CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306")
-"""Why a tuple can be rejected; `quarantine.REASONS` says it in words."""
+CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307")
+"""Why a tuple can be rejected; `rejections.REASONS` says it in words."""
+
+_NOTHING: Mapping[str, str] = {}
 
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
@@ -97,7 +99,7 @@ def read(
     source: Source,
     state: SourceState,
     part: Slice,
-    undeclared: Sequence[str],
+    undeclared: Mapping[str, str],
     cached: ExitStack,
     jobs: Jobs,
 ) -> Read:
@@ -137,7 +139,7 @@ def tuples(
     source: Source,
     state: SourceState,
     part: Slice,
-    undeclared: Sequence[str] = (),
+    undeclared: Mapping[str, str] = _NOTHING,
     *,
     vouched: bool = False,
 ) -> DataFrame:
@@ -186,7 +188,7 @@ _PLACE = {POSITION: column(POSITION)}
 
 
 def _rejection(
-    source: Source, state: SourceState, undeclared: Sequence[str], lookups: Lookups, is_marker: str | None
+    source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups, is_marker: str | None
 ) -> str:
     def has(name: str, wanted: Presence) -> str | None:
         """Whether a row's presence of an attribute is the wanted one; `None` where that is so nowhere."""
@@ -213,7 +215,7 @@ def _rejection(
             found.append((_both(f"{column(name)} IS NOT NULL", absent), "RQ304"))
     if state.placed_closed is not False:
         found.append((lookups.predicate(("closed", source.name), state.placed_closed), "RQ305"))
-    found += [(f"{column(name)} IS NOT NULL", "RQ306") for name in undeclared]
+    found += [(f"{column(name)} IS NOT NULL", code) for name, code in undeclared.items()]
     cases = (
         f"WHEN {' OR '.join(test for test, _ in tests)} THEN '{code}'"
         for code, tests in groupby(found, key=itemgetter(1))

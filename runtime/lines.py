@@ -73,14 +73,25 @@ def stream_files(path: str, markers: str | None) -> list[tuple[Path, bool]]:
     return list(merged(files_of(path), [] if markers is None else files_of(markers), modified))
 
 
+_LAST = 1 << 63
+
+
 def modified(file: Path) -> int:
-    """When a file was changed, in microseconds."""
-    return file.stat().st_mtime_ns // 1000
+    """When a file was changed, in microseconds; standard input comes after all files."""
+    return _LAST if str(file) == "-" else file.stat().st_mtime_ns // 1000
 
 
 def _order(file: Path) -> tuple[int, str]:
     of_epoch = file.parent.name.startswith("epoch=")
     return 0 if of_epoch else modified(file), str(file)
+
+
+def local_path(path: str) -> Path | None:
+    """The file of this machine that a path of Spark's means, `None` where it is elsewhere."""
+    scheme, colon, rest = path.partition(":")
+    if not colon or "/" in scheme:
+        return Path(path)
+    return Path("/" + rest.lstrip("/")) if scheme == "file" else None
 
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}

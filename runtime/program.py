@@ -29,6 +29,7 @@ from cedilla.runtime.java_messages import silence
 from cedilla.runtime.load import load
 from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.options import Options, apply, run_options
+from cedilla.runtime.places import check_places, default_checkpoint, no_folder
 from cedilla.runtime.report import EpochReport
 from cedilla.runtime.session import local_session
 from cedilla.runtime.sinks.callback import OnEpoch
@@ -55,7 +56,10 @@ def run(
     if on_epoch is not None and len(plan.emits) != 1:
         hint = "a query for each emit, or sinks"
         raise _failed("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint)
-    start(plan, functions, options or Options(), on_report or (lambda report: None), spark, on_epoch)
+    options = options or Options()
+    if on_epoch is None:
+        check_places(apply(compiled.plan, options), options.checkpoint)
+    start(plan, functions, options, on_report or (lambda report: None), spark, on_epoch)
 
 
 def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
@@ -102,6 +106,8 @@ def start(
     after epochs. Raises `DiagnosticError`."""
     plan = apply(plan, options)
     check_paths(plan)
+    if on_epoch is None:
+        check_places(plan, options.checkpoint)
     if spark is None:
         on_step("starting Spark")
     session = spark or open_session(plan, options)
@@ -110,9 +116,8 @@ def start(
         files = Files(session)
         for name, folder, what in folders(plan):
             if not files.exists(folder):
-                hint = f"--source {name}=PATH reads another; an empty folder is fine"
-                raise _failed("RQ401", f"the folder {folder} of {what} does not exist", hint)
-        checkpoint = Checkpoint(files, options.checkpoint or f".cedilla/{plan.name}")
+                raise no_folder(plan, name, folder, what)
+        checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
         executor = Executor(
             session,
             plan,

@@ -9,29 +9,15 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.types import quote
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.files import Files
 from cedilla.runtime.intake import REJECT, Read
+from cedilla.runtime.rejections import REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.slices import Slice
-
-REASONS = {
-    "RQ302": "a required attribute is missing",
-    "RQ303": "a value is outside its attribute's declared domain",
-    "RQ304": "an attribute is defined where it does not exist: before its add or after its drop",
-    "RQ305": "a punctuation has closed the tuple's region",
-    "RQ306": "the line has an attribute that was never declared or added",
-}
-"""Why a tuple is rejected, by code; for RQ301 its format says it (`Format.malformed`)."""
-
-_LATE = "RQ305"
-_SETTING = {_LATE: "late", "RQ306": "drift"}
-"""The setting that decides about a code, where it is not `invalid`."""
 
 
 def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
     """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
-    ignored = _LATE if settings["late"] == "ignore" else None
-    codes = [code for code in read.tally.rejected if code != ignored]
+    codes = [code for code in read.tally.rejected if not is_ignored(code, settings)]
     if not codes:
         return
     folder, _, name = path.rpartition("/")
@@ -47,24 +33,13 @@ def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[s
 def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
     """Raise `DiagnosticError` with the first line of a code that a setting makes fatal."""
     for code, count in read.tally.rejected.items():
-        setting = _SETTING.get(code, "invalid")
-        if settings[setting] != "abort":
+        if not is_fatal(code, settings):
             continue
         lines = rejected_lines(spark, read.frame, read.part, [code])
         first = lines.orderBy("position.file", "position.line").first()
         assert first is not None
         place = f"{first['position']['file']}:{first['position']['line']}"
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    code,
-                    "error",
-                    f"{count} rejected: {first['reason']}",
-                    notes=(f"{place}: {first['raw']}",),
-                    help=f"`set {setting} = quarantine;` sets them aside",
-                )
-            ]
-        )
+        raise refusal(code, count, first["reason"], place, first["raw"])
 
 
 def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:

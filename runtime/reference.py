@@ -21,11 +21,12 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.advance import advance
+from cedilla.runtime.advance import add_inferred, advance, inferred, is_name
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
 from cedilla.runtime.naive import ORDER, Node, Row, Rows, control, inside, node_of, without_places
+from cedilla.runtime.rejections import is_ignored
 from cedilla.runtime.scalars.arithmetic import double, is_odd
 from cedilla.runtime.sources.marker import STRAY, MarkerLine
 from cedilla.runtime.values import json_text, rounded_decimal
@@ -94,6 +95,11 @@ class Reference:
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
         doubts: list[tuple[Diagnostic, Item]] = []
+        if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
+            states, quiet = dict(states), False
+            for (source, name), values in unknown.items():
+                if (type_ := inferred(values)) is not None and is_name(name):
+                    add_inferred(self.plan, states, source, name, type_)
         for place, (source, item) in enumerate(items):
             if (marker := _marker(item, place)) is not None:
                 at = self.place(item)
@@ -111,7 +117,7 @@ class Reference:
                     self._arrived += 1
                     row[ORDER] = self._arrived
                 arrived.setdefault(source, []).append(row)
-            elif not (code == "RQ305" and self.plan.settings["late"] == "ignore"):
+            elif not is_ignored(code, self.plan.settings):
                 rejected.append((source, code, item))
         states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
         self.rejected += rejected
@@ -135,6 +141,15 @@ class Reference:
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
         return row, self._rejection(state, source, row, item)
 
+    def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
+        """The values of attributes that nothing has announced, by source and name."""
+        found: dict[tuple[str, str], list[Any]] = {}
+        for source, item in items:
+            if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
+                for name in item.keys() - self.states[source].types.keys():
+                    found.setdefault((source, name), []).append(item[name])
+        return found
+
     def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> str | None:
         def leaf(name: str) -> Any:
             tree = state.present.get(name, ABSENT)
@@ -151,8 +166,11 @@ class Reference:
             return "RQ304"
         if inside(state.closed, row):
             return "RQ305"
-        unknown = [name for name in item if name not in state.types]
-        return "RQ306" if unknown and self.plan.settings["drift"] == "quarantine" else None
+        drift = self.plan.settings["drift"]
+        unknown = [n for n, v in item.items() if v is not None and n not in state.types]
+        if not unknown or drift == "ignore":
+            return None
+        return "RQ307" if drift == "infer" and all(map(is_name, unknown)) is False else "RQ306"
 
     # --- one epoch ---
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.evolution import Facts
-from cedilla.compiler.plan import Emit, Plan, Source, check_paths, folders
+from cedilla.compiler.plan import Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.near_markers import is_near
 from cedilla.runtime.options import Options, apply
+from cedilla.runtime.places import check_inputs
 from cedilla.runtime.reference import Item, Output, Reference
-from cedilla.runtime.values import json_text
-
-_NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
+from cedilla.runtime.rejections import MALFORMED, REASONS, is_fatal, refusal
+from cedilla.runtime.writers import writers
 
 
 @frozen
@@ -47,22 +46,24 @@ def simulate(
 ) -> None:
     """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
 
-    Outputs are written as `run` writes them; a sink `-` is standard output. `on_rejected` is told every tuple
+    Outputs are printed, with their names where there are several; those for which the options have a sink are
+    written into that folder as `run` writes them. `on_rejected` is told every tuple
     that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
-    marker ends the query.
+    marker or, by setting, a tuple ends the query.
     """
     options = options or Options()
     compiled, _ = compiled_query(query)
-    writers = {emit.name: Writer(emit) for emit in apply(compiled.plan, options).emits}
+    _check(apply(compiled.plan, options))
+    to = writers(compiled.plan, options)
 
     def step(outputs: Mapping[str, Output]) -> None:
         for name, output in outputs.items():
-            writers[name].add(output)
+            to[name].add(output)
 
     try:
         replay(compiled.plan, options, on_rejected, step, on_warning)
     finally:
-        for writer in writers.values():
+        for writer in to.values():
             writer.flush()
 
 
@@ -92,6 +93,7 @@ def replay(
             outputs = reference.step([(line.source, line.item) for line in lines])
         except DiagnosticError as error:
             raise DiagnosticError(lines[-1].marked(each) for each in error.diagnostics) from None
+        _refuse(plan.settings, reference.rejected[seen:], of)
         for output in outputs:
             on_step(output)
         for warning, item in reference.doubts[doubted:]:
@@ -109,12 +111,17 @@ def _check(plan: Plan) -> None:
                 "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
             )
             raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span, help=hint)])
-    for name, folder, what in folders(plan):
-        if not Path(folder).exists():
-            message = f"the folder {folder} of {what} does not exist"
-            hint = f"--source {name}=PATH reads another; an empty folder is fine"
-            span = plan.source_of[name.partition(".")[0]].span
-            raise DiagnosticError([Diagnostic("RQ401", "error", message, span, help=hint)])
+    check_inputs(plan, stdin=True)
+
+
+def _refuse(
+    settings: Mapping[str, str], rejected: Sequence[tuple[str, str, Item]], of: Mapping[int, Input]
+) -> None:
+    """Raise where a setting makes a rejected tuple fatal; what its step would emit is not told."""
+    for code in sorted({code for _, code, _ in rejected}):
+        if is_fatal(code, settings):
+            lines = [of[id(item)].line for _, other, item in rejected if other == code]
+            raise refusal(code, len(lines), REASONS.get(code, MALFORMED), lines[0].place, lines[0].text)
 
 
 def _steps(plan: Plan) -> Iterator[list[Input]]:
@@ -160,46 +167,3 @@ def _parsed(source: Source, line: Line) -> Input:
         spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
         item = {"$spoilt" if spoilt else "$corrupt": line.text}
     return Input(source.name, item, line)
-
-
-@define
-class Writer:
-    """Writes an emit's stream: into a folder as `run` does, or as lines to standard output (path `-`).
-
-    A folder's epoch ends where the order `+`, tuples, punctuations, `≀`, `−` would go back (theory 3.3).
-    """
-
-    emit: Emit
-    _epoch: int = 0
-    _parts: list[list[str]] = field(factory=lambda: [[] for _ in _NAMES])
-
-    def add(self, output: Output) -> None:
-        """The next part of the stream."""
-        m = output.markers
-        parts: list[list[Any]] = [
-            [{"$accent": text} for text in m.adds],
-            list(output.tuples),
-            [{"$punctuation": text} for text in m.punctuations],
-            [{"$accent": text} for text in m.alters],
-            [{"$accent": text} for text in m.drops],
-        ]
-        first = next((index for index, part in enumerate(parts) if part), len(parts))
-        if any(self._parts[first + 1 :]):
-            self.flush()
-        for mine, part in zip(self._parts, parts, strict=True):
-            mine.extend(map(json_text, part))
-
-    def flush(self) -> None:
-        """Write what has been gathered."""
-        if any(self._parts):
-            if self.emit.path == "-":
-                sys.stdout.write("".join(f"{line}\n" for part in self._parts for line in part))
-            else:
-                folder = Path(self.emit.path) / f"epoch={self._epoch:012d}"
-                folder.mkdir(parents=True)
-                for name, part in zip(_NAMES, self._parts, strict=True):
-                    if part:
-                        text = "".join(f"{line}\n" for line in part)
-                        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-            self._epoch += 1
-        self._parts = [[] for _ in _NAMES]

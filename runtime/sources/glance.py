@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from cedilla.runtime.files import Files
+from cedilla.runtime.lines import local_path
 from cedilla.runtime.sources.base import InputFile, Scan
 from cedilla.runtime.sources.marker import NEXT_FILE, MarkerLine
-from cedilla.runtime.sources.objects import count, local_path
+from cedilla.runtime.sources.objects import count
 
 EDGE = 1 << 14
 """Bytes that are read at either end of a file."""

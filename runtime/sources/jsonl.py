@@ -16,8 +16,10 @@ from pyspark.sql import functions as F
 from cedilla.compiler.types import quote
 from cedilla.runtime.files import Files
 from cedilla.runtime.near_markers import CANDIDATE, near_key
+from cedilla.runtime.rejections import MALFORMED
 from cedilla.runtime.sources.base import (
     CORRUPT,
+    FILE,
     POSITION,
     Format,
     InputFile,
@@ -52,7 +54,7 @@ def _inside(block: int, row: int) -> int:
 class JsonLines(Format):
     """One line is one tuple or marker; large files are read by several tasks."""
 
-    malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
+    malformed: ClassVar[str] = MALFORMED
     exact: ClassVar[bool] = False
     # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
     is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
@@ -60,7 +62,7 @@ class JsonLines(Format):
     def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
         """Every line of the files that is not blank."""
         fields = ["`$accent` STRING", "`$punctuation` STRING", f"`{CORRUPT}` STRING"]
-        fields += [f"`{name}` {type_.spark}" for name, type_ in types.items()]
+        fields += [f"`{name.replace('`', '``')}` {type_.spark}" for name, type_ in types.items()]
         frame = (
             spark.read.schema(", ".join(fields))
             .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
@@ -132,7 +134,7 @@ class JsonLines(Format):
         inferred = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT).json(
             [f.path for f in files]
         )
-        marks = {"$accent", "$punctuation", CORRUPT}
+        marks = {"", "$accent", "$punctuation", CORRUPT, POSITION, FILE}
         return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
 
 

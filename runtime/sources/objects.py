@@ -16,7 +16,7 @@ from attrs import evolve
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.types import quote
-from cedilla.runtime.lines import is_compressed, lines_of
+from cedilla.runtime.lines import is_compressed, lines_of, local_path
 from cedilla.runtime.sources.base import CORRUPT, InputFile, listed_files
 
 MARK = "\x01"
@@ -54,14 +54,6 @@ _MISREAD = (
     f"CASE WHEN {_IS_PLAIN} THEN false WHEN {_IS_NESTED} THEN false "
     f"WHEN {_TRIMMED} LIKE '[%' THEN true ELSE {_TRIMMED} != '' AND {_IS_READ} AND NOT {_IS_ONE} END"
 )
-
-
-def local_path(path: str) -> Path | None:
-    """The file of this machine that a path of Spark's means, `None` where it is elsewhere."""
-    scheme, colon, rest = path.partition(":")
-    if not colon or "/" in scheme:
-        return Path(path)
-    return Path("/" + rest.lstrip("/")) if scheme == "file" else None
 
 
 def has_plain_lines(path: Path) -> bool:

@@ -118,14 +118,35 @@ def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
 
 
 def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:
-    simulate(query(root))
+    simulate(query(root), Options(sinks={"flow": str(root / "flow")}))
     assert numbers(decode(read_output(root / "flow"))) == EXPECTED
     assert {"$accent": "[[alter(litres, y -> y / 1000)]]"} in read_output(root / "flow")
 
 
+def test_standard_input_comes_after_all_files_of_markers(root: Path) -> None:
+    write(root / "ops", {20: OPS[20], 25: [], 40: []})
+    text = "".join(json.dumps(item) + "\n" for item in [*DATA[20], {"$punctuation": "[]"}])
+    arguments = ["simulate", str(root / "q.rq"), "--source", "pumps=-"]
+    result = CliRunner().invoke(main, arguments, input=text)
+    assert result.exit_code == 0, result.output
+    assert '{"minute": 0, "litres": 120.0}' in result.stdout
+    arguments = [
+        "validate",
+        "-",
+        "--markers",
+        str(root / "ops"),
+        "--schema",
+        "ts: long, pump: int, litres: double",
+    ]
+    result = CliRunner().invoke(main, arguments, input=text)
+    assert (result.exit_code, "2 tuples, 1 accents, 1 punctuations" in result.output) == (0, True), (
+        result.output
+    )
+
+
 def test_a_stray_tuple_ends_the_query_with_all_before_it_done(root: Path) -> None:
     write(root / "ops", {40: [*OPS[40], '{"ts": 90}']})
-    result = call("simulate", str(root / "q.rq"))
+    result = call("simulate", str(root / "q.rq"), "--sink", f"flow={root}/flow")
     assert (result.exit_code, f'{root}/ops/40.jsonl:2: {{"ts": 90}}' in result.output) == (1, True)
     assert "RQ224" in result.output
     assert numbers(decode(read_output(root / "flow"))) == EXPECTED

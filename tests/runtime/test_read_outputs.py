@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
-from cedilla import Options, read, run, simulate
+from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli import main
 from cedilla.runtime.items import needed
@@ -84,7 +84,10 @@ def call(*arguments: str) -> Result:
 
 def simulated() -> None:
     lines = Path("pumps.rq").read_text().splitlines()
-    simulate("\n".join(line for line in lines if " to parquet " not in line and " to xml " not in line))
+    compiled = compile_query(
+        "\n".join(line for line in lines if " to parquet " not in line and " to xml " not in line)
+    )
+    simulate(compiled, Options(sinks={emit.name: emit.path for emit in compiled.plan.emits}))
 
 
 def without_at(rows: Iterable[Item]) -> list[Item]:

@@ -18,6 +18,7 @@ from cedilla.runtime.announce import Markers
 from cedilla.runtime.cli import main
 from cedilla.runtime.load import load
 from cedilla.runtime.options import Options
+from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
 
 QUERY = """
@@ -60,7 +61,7 @@ def call(*arguments: str) -> Result:
 
 
 def test_simulate_writes_what_run_would(folder: Path) -> None:
-    result = call("simulate", "q.rq")
+    result = call("simulate", "q.rq", "--sink", "flow=flow")
     assert result.exit_code == 0, result.output
     assert "2.jsonl:3: rejected (RQ305)" in result.output
     assert "1.jsonl:5: rejected (RQ301)" in result.output
@@ -107,7 +108,7 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     with (folder / "pumps" / "1.jsonl").open("a") as file:
         file.write('{"$accent": "[[alter(depth, y -> y * 2)]]"}\n')
     os.utime(folder / "pumps" / "1.jsonl", (1, 1))
-    result = call("simulate", "q.rq", "--sink", "flow=-")
+    result = call("simulate", "q.rq")
     assert result.exit_code == 1
     assert '{"minute": 0, "litres": 120.0}' in result.output
     assert "1.jsonl:8:" in result.output
@@ -118,6 +119,172 @@ def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
     (folder / "x.rq").write_text(QUERY.replace('to json "flow"', 'to xml "flow"'))
     assert "RQ406" in call("simulate", "x.rq").output
     assert "RQ401" in call("simulate", "q.rq", "--source", "pumps=nowhere").output
+
+
+def test_outputs_are_printed_with_their_names_where_there_are_several(folder: Path) -> None:
+    (folder / "two.rq").write_text(QUERY + 'emit select[pump = 1](pumps) to json "one";')
+    result = call("simulate", "two.rq")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert 'flow: {"minute": 0, "litres": 120.0}' in lines
+    assert 'select: {"ts": 0, "pump": 1, "litres": 100.0}' in lines
+    bare = call("simulate", "two.rq", "--sink", "select=one").stdout.splitlines()
+    assert bare == [line.removeprefix("flow: ") for line in lines if line.startswith("flow: ")]
+    assert {path.name for path in folder.iterdir()} == {"q.rq", "two.rq", "pumps", "one"}
+
+
+def test_simulate_reads_standard_input(folder: Path) -> None:
+    text = "".join((folder / "pumps" / name).read_text() for name in ("1.jsonl", "2.jsonl"))
+    result = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "pumps=-"], input=text)
+    assert result.exit_code == 0, result.output
+    assert '{"minute": 0, "litres": 120.0}' in result.stdout
+    assert "<stdin>:5: rejected (RQ301)" in result.stderr
+
+
+def test_simulate_does_not_write_into_the_results_of_a_run(folder: Path) -> None:
+    (folder / "flow" / "epoch=000000000000").mkdir(parents=True)
+    result = call("simulate", "q.rq", "--sink", "flow=flow")
+    assert result.exit_code == 1
+    assert "error[RQ405]: flow holds the output of an earlier run" in result.stderr
+    assert "q.rq:5:1" in result.stderr
+    assert result.stdout == ""
+
+
+def test_run_prints_what_is_committed(
+    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Line by line, after the epoch's commit; nothing is left of it."""
+    here = Options(
+        once=True,
+        checkpoint=str(folder / "checkpoint"),
+        sources={"pumps": str(folder / "pumps")},
+        sinks={"flow": "-"},
+        files_per_epoch=1,
+    )
+    for expected in (['{"minute":0,"litres":120.0}', '{"minute":1,"litres":200.0}'], []):
+        run(QUERY, here, spark=spark)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if "minute" in line and "$" not in line] == expected
+    assert not Path("-").exists()
+    assert not list((folder / "checkpoint" / "printed").rglob("*.jsonl"))
+
+
+PLACES = {
+    ("--source", "pumps=nowhere"): "RQ401",
+    ("--source", "pumps=-"): "RQ401",
+    ("--sink", "flow=q.rq"): "RQ405",
+    ("--sink", "flow=q.rq/below"): "RQ405",
+    ("--sink", "flow=old"): "RQ405",
+    ("--checkpoint", "q.rq/c"): "RQ411",
+}
+
+
+@pytest.mark.parametrize("command", [True, False])
+@pytest.mark.parametrize("options", PLACES)
+def test_places_that_will_not_do_are_found_before_spark_starts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, str], command: bool
+) -> None:
+    """By the command and by the function, with the query's line."""
+
+    def no_session(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("cedilla.runtime.program.open_session", no_session)
+    (folder / "old" / "epoch=000000000000").mkdir(parents=True)
+    if not command:
+        compiled = compile_query(QUERY)
+        name, _, path = options[1].partition("=")
+        given = {
+            "--source": Options(sources={name: path}),
+            "--sink": Options(sinks={name: path}),
+            "--checkpoint": Options(checkpoint=name),
+        }[options[0]]
+        with pytest.raises(DiagnosticError) as caught:
+            run(compiled, given)
+        assert caught.value.diagnostics[0].code == PLACES[options]
+        return
+    result = call("run", "q.rq", "--once", *options)
+    assert result.exit_code == 1
+    assert f"error[{PLACES[options]}]" in result.stderr
+    assert ("--> q.rq:" in result.stderr) == (PLACES[options] != "RQ411")
+
+
+SETTINGS_QUERY = QUERY.replace("litres: double", "litres: double, note?: string")
+SETTING_CASES = [
+    ("invalid", "abort", "no json", "RQ301"),
+    ("invalid", "abort", '{"ts": 70, "litres": 1.0}', "RQ302"),
+    ("late", "abort", '{"ts": 1, "pump": 1, "litres": 1.0}', "RQ305"),
+    ("drift", "abort", '{"ts": 70, "pump": 1, "litres": 1.0, "hue": 1}', "RQ306"),
+    ("late", "ignore", '{"ts": 1, "pump": 1, "litres": 1.0}', None),
+    ("drift", "ignore", '{"ts": 70, "pump": 1, "litres": 1.0, "hue": 1}', None),
+]
+
+
+@pytest.mark.parametrize(("setting", "value", "line", "code"), SETTING_CASES)
+def test_settings_do_what_they_do_in_a_run(
+    folder: Path, setting: str, value: str, line: str, code: str | None
+) -> None:
+    """As test_bad_input.py has it for Spark: code, place, text and hint; nothing of the step comes out."""
+    good = '{"ts": 70, "pump": 1, "litres": 1.0}'
+    (folder / "pumps" / "2.jsonl").unlink()
+    (folder / "pumps" / "1.jsonl").write_text(f'{good}\n{{"$punctuation": "[ts < 60]"}}\n{good}\n{line}\n')
+    (folder / "q.rq").write_text(SETTINGS_QUERY + 'emit pumps to json "p";')
+    result = call("simulate", "q.rq", "--sink", "flow=flow", "--set", f"{setting}={value}")
+    assert result.exit_code == (0 if code is None else 1)
+    assert "rejected (" not in result.stderr
+    if code is None:
+        return
+    assert f"error[{code}]: 1 rejected: " in result.stderr
+    assert f"1.jsonl:4: {line}" in result.stderr
+    assert f"`set {setting} = quarantine;`" in result.stderr
+    assert result.stdout.splitlines() == [good, '{"$punctuation": "[ts < 60]"}']
+
+
+ODD_NAMES = ["a`b", "a b", "a.b", "$x", "and", "a: int"]
+DRIFTING = [
+    '{"ts": 1, "hue": 2, "on": true, "size": 1.5, "name": null, "kind": "a"}',
+    '{"ts": 2, "hue": 2.5, "list": [1]}',
+    '{"ts": 2, "big": 9223372036854775808}',
+    *(json.dumps({"ts": 3, name: "odd"}) for name in ODD_NAMES),
+    '{"ts": 4, "in": 4}',
+]
+
+
+def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """By a run and by the reference; others are set aside, with a code that says why."""
+    query = 'stream r(ts: long) from json "r"; set drift = infer; emit r to json "o";'
+    drifting = Run(spark, tmp_path, query)
+    drifting.write("r", list(DRIFTING))
+    drifting.process()
+    rejected = [(r["code"], r["raw"]) for r in drifting.quarantine("r")]
+    expected = [
+        *(("RQ306", line) for line in DRIFTING[1:3]),
+        *(("RQ307", line) for line in DRIFTING[3:-1]),
+    ]
+    assert sorted(rejected) == sorted(expected)
+    seen: list[tuple[str, str]] = []
+    simulate(
+        query,
+        Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")}),
+        lambda line, code: seen.append((code, line.line.text)),
+    )
+    assert sorted(seen) == sorted(expected)
+    outputs = [drifting.output("r"), read_output(tmp_path / "simulated")]
+    by_kind = [
+        (sorted(str(i) for i in output if "$accent" in i), sorted((i for i in output if "ts" in i), key=str))
+        for output in outputs
+    ]
+    assert by_kind[0] == by_kind[1]
+    assert [json.loads(i.replace("'", '"'))["$accent"] for i in by_kind[0][0]] == [
+        "[[+(hue: double)]]",
+        "[[+(in: long)]]",
+        "[[+(kind: string)]]",
+        "[[+(name: string)]]",
+        "[[+(on: boolean)]]",
+        "[[+(size: double)]]",
+    ]
 
 
 def test_verify_compares_spark_with_the_reference(
@@ -141,7 +308,7 @@ def test_a_difference_is_shown() -> None:
 def test_python_users_get_epochs_and_may_simulate(
     spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    simulate(QUERY, Options(sinks={"flow": "-"}))
+    simulate(QUERY)
     assert '{"minute": 0, "litres": 120.0}' in capsys.readouterr().out
     epochs: list[tuple[int, list[dict[str, float]], Markers]] = []
 
