@@ -8,13 +8,14 @@ from typing import Any
 
 from cedilla.compiler import patterns, regions
 from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
-from cedilla.compiler.explain import columns, parameters_text
+from cedilla.compiler.explain import parameters_text
 from cedilla.compiler.markers import punctuation_text
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.safety import safety, schemes_text
 from cedilla.compiler.schemes import Schemes
+from cedilla.compiler.wrapping import columns
 
 
 def derivation_text(plan: Plan) -> str:

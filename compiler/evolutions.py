@@ -7,11 +7,13 @@ a run would do. A `*` stands for an attribute that does not exist yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal
 
 from attrs import frozen
 
 from cedilla.compiler import patterns
+from cedilla.compiler.evolution import Facts
 from cedilla.compiler.expressions import attributes
 from cedilla.compiler.growths import Growth, growth_json, growths
 from cedilla.compiler.operators import CountWindow, Limit, Operator, Project, Reaction
@@ -20,6 +22,7 @@ from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.reactions import OTHER, SIGNS, inputs_of, reaction
 from cedilla.compiler.safety import Safety, safety
 from cedilla.compiler.schemes import is_finite
+from cedilla.compiler.wrapping import WIDTH, laid_out, wrapped
 
 Verdict = Literal[
     "propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts", "refused", "cannot come"
@@ -187,11 +190,16 @@ def _held(plan: Plan, operator: Operator, given: Reaction, found: Safety) -> str
 def _covered(plan: Plan, operator: Operator, name: str, side: int, found: Safety) -> str:
     facts = inputs_of(plan, operator)[side]
     if is_finite(name, facts):
-        domain = patterns.texts({name: facts.universe[name].members}, facts.types, outer=False)
-        return f"until accents or punctuation cover {' or '.join(text for (text,) in domain)}"
+        return f"until accents or punctuation cover {domain_text(name, facts)}"
     if all(b.verdict == "bounded" for b in found.of(operator.name) if b.memory.accents):
         return "until punctuation has closed all other values"
     return "for ever, without a domain and without promised punctuation"
+
+
+def domain_text(name: str, facts: Facts) -> str:
+    """`s in {1, 2, 3}`: the values that an attribute may have, of which there are finitely many."""
+    domain = patterns.texts({name: facts.universe[name].members}, facts.types, outer=False)
+    return " or ".join(text for (text,) in domain)
 
 
 # --- the fates of a plan's accents -----------------------------------------------------------------------
@@ -301,8 +309,9 @@ _Row = tuple[str, str, str, str]
 """Accent, verdict, what it reaches or by which code it ends, and why."""
 
 
-def evolution_text(plan: Plan) -> str:
-    """A table per source; attributes with equal fates stand together."""
+def evolution_text(plan: Plan, width: int = WIDTH) -> str:
+    """A table per source; attributes with equal fates stand together. No line is longer than `width`, but for one
+    word."""
     parts: list[str] = []
     grown = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
     by_source: dict[str, dict[str, list[Fate]]] = {}
@@ -314,17 +323,17 @@ def evolution_text(plan: Plan) -> str:
         for attribute, found in by_attribute.items():
             rows = (*_block(found, others), *(row for row in grown.get((name, attribute), ())))
             alike.setdefault(rows, []).append(attribute)
-        widths = [max(len(row[column]) for rows in alike for row in rows) for column in range(3)]
-        parts.append("\n".join([name, *_lines(alike, widths)]))
-    return "\n\n".join(parts)
+        parts.append("\n".join([name, *_lines(alike, width)]))
+    signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
+    return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
 
 
-def _lines(alike: Mapping[tuple[_Row, ...], list[str]], widths: list[int]) -> Iterator[str]:
+def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[str]:
+    shown = iter(laid_out([row for rows in alike for row in rows], width, "    "))
     for rows, names in alike.items():
-        yield f"  {', '.join(names)}"
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)]
-            yield f"    {'   '.join([*cells, row[3]])}".rstrip()
+        yield from (f"  {line}" for line in wrapped(", ".join(names), width - 2, "  "))
+        for lines in islice(shown, len(rows)):
+            yield from lines
 
 
 def _block(found: list[Fate], others: list[str]) -> Iterator[_Row]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-
-from attrs import frozen
 
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import KINDS, listed
 from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.compiler.reactions import OTHER, attributes_of, described, inputs_of, reaction, summary
+from cedilla.compiler.reactions import OTHER, SIGNS, attributes_of, described, inputs_of, reaction, summary
 from cedilla.compiler.safety import Safety, safety
 from cedilla.compiler.schemes import Schemes
+from cedilla.compiler.tree import BOLD, Node, Paint, emit_head, painter, tree
+from cedilla.compiler.wrapping import WIDTH, fitted, wrapped
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 
 VERSION = 1
@@ -141,14 +141,13 @@ def spark_functions(program: str) -> dict[str, str]:
 # --- as text ---------------------------------------------------------------------------------------------
 
 
-@frozen
-class _Line:
-    """A node of the tree: what it is, and the facts that stand after `::`."""
-
-    tree: str
-    head: str
-    facts: str = ""
-    aligned: bool = True
+_LEGEND = (
+    "F   foundation: attributes that cannot be dropped",
+    "M   merge: an accent on one waits until both inputs have it",
+    "A   accumulate: attributes that are folded away; an accent for some of their values waits for all",
+    "∅   none",
+    *(f"{SIGNS[kind]}   {kind.title()}" for kind in KINDS),
+)
 
 
 def explain_text(
@@ -156,71 +155,42 @@ def explain_text(
     color: bool = False,
     warnings: Iterable[Diagnostic] = (),
     texts: Mapping[str, str] | None = None,
+    width: int = WIDTH,
 ) -> str:
-    """The plan as a tree, root first, then what each operator does with accents, the settings, the warnings.
+    """The plan as a tree, root first, then what each operator does with accents, what it keeps, the settings, the
+    warnings, and what the letters mean.
 
-    `texts`: source name -> text, to show the places of warnings.
+    `texts`: source name -> text, to show the places of warnings. No line is longer than `width`, but for one word.
     """
-    paint = _paint if color else _plain
-    parts = ["\n".join(_tree(plan, paint))]
+    paint = painter(color)
+    parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, width, paint))]
     if plan.operators:
-        parts.append("\n".join([paint("accents", _BOLD), *_table(plan)]))
-    if rows := list(_state(safety(plan))):
-        parts.append("\n".join([paint("state", _BOLD), *columns(rows)]))
+        parts.append("\n".join([paint("accents", BOLD), *_accents(plan, width)]))
+    if kept := list(_state(safety(plan), width)):
+        parts.append("\n".join([paint("state", BOLD), *kept]))
     settings = ", ".join(f"{name} = {value}" for name, value in plan.settings.items())
-    parts.append(f"{paint('settings', _BOLD)} {settings}")
+    head, *more = wrapped(f"settings {settings}", width, "  ")
+    parts.append("\n".join([head.replace("settings", paint("settings", BOLD), 1), *more]))
     if rendered := render(warnings, texts or {}):
-        parts.append(rendered)
+        parts.append(fitted(rendered, width))
+    if plan.operators:
+        legend = [line for text in _LEGEND for line in wrapped(text, width - 2, "    ")]
+        parts.append("\n".join([paint("legend", BOLD), *(f"  {line}" for line in legend)]))
     return "\n\n".join(parts)
 
 
-_BOLD, _DIM = "1", "2"
-_Paint = Callable[[str, str], str]
+def _node(plan: Plan, node: Node, width: int, paint: Paint) -> Iterator[str]:
+    item = node.item
+    if isinstance(item, Emit):
+        return node.lines(emit_head(item), [], width, paint)
+    if node.again:
+        return node.lines(f"{item.name} (above)", [], width, _PLAIN)
+    if isinstance(item, Source):
+        return node.lines(_source_head(item), source_facts(item), width, _PLAIN)
+    return node.lines(_head(item), _facts(plan, item), width, paint)
 
 
-def _paint(text: str, style: str) -> str:
-    return f"\x1b[{style}m{text}\x1b[0m"
-
-
-def _plain(text: str, style: str) -> str:
-    return text
-
-
-def _tree(plan: Plan, paint: _Paint) -> Iterator[str]:
-    lines = list(_lines(plan))
-    width = max(len(line.tree) + len(line.head) for line in lines if line.aligned)
-    for line in lines:
-        head = f"{line.tree}{paint(line.head, _BOLD) if line.aligned else line.head}"
-        if line.facts:
-            gap = max(0, width - len(line.tree) - len(line.head)) if line.aligned else 0
-            head += " " * gap + paint(f"   :: {line.facts}", _DIM)
-        yield head
-
-
-def _lines(plan: Plan) -> Iterator[_Line]:
-    printed: set[str] = set()
-    for emit in plan.emits:
-        called = "" if emit.name == emit.relation else f" as {emit.name}"
-        units = "in original units" if emit.original_units else ""
-        yield _Line("", f"emit {emit.relation}{called} -> {emit.format} {emit.path}", units)
-        yield from _branch(plan, emit.relation, "", True, printed)
-
-
-def _branch(plan: Plan, name: str, lead: str, last: bool, printed: set[str]) -> Iterator[_Line]:
-    corner = f"{lead}{'└─' if last else '├─'} "
-    if name in printed:
-        yield _Line(corner, f"{name} (above)", aligned=False)
-        return
-    printed.add(name)
-    if name in plan.source_of:
-        source = plan.source_of[name]
-        yield _Line(corner, _source_head(source), "  ".join(source_facts(source)), aligned=False)
-        return
-    operator = plan.operator_of[name]
-    yield _Line(corner, _head(operator), _facts(plan, operator))
-    below = lead + ("   " if last else "│  ")
-    for number, child in enumerate(operator.inputs, 1):
-        yield from _branch(plan, child, below, number == len(operator.inputs), printed)
+_PLAIN = painter(False)
 
 
 def parameters_text(operator: Operator) -> str:
@@ -237,12 +207,15 @@ def _value(value: object) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)  # type: ignore[reportUnknownArgumentType]
 
 
-def _facts(plan: Plan, operator: Operator) -> str:
+def _facts(plan: Plan, operator: Operator) -> list[str]:
     inputs = inputs_of(plan, operator)
     signature, invariants = operator.signature(inputs), operator.invariants(inputs)
-    profile = f"F={listed(signature.foundation)} M={listed(signature.merge)} A={listed(signature.accumulate)}"
-    state = f"purges {invariants.purges}" if operator.stateful else "stateless"
-    return f"{profile}  passes {invariants.passes}  propagates {invariants.propagates}  {state}"
+    return [
+        f"F={listed(signature.foundation)} M={listed(signature.merge)} A={listed(signature.accumulate)}",
+        f"passes {invariants.passes}",
+        f"propagates {invariants.propagates}",
+        f"purges {invariants.purges}" if operator.stateful else "stateless",
+    ]
 
 
 def _source_head(source: Source) -> str:
@@ -269,31 +242,21 @@ def _heartbeat(source: Source) -> dict[str, str] | None:
     return {"attribute": name, "delay": f"{delay / 1_000_000} seconds" if timed else str(delay)}
 
 
-def _table(plan: Plan) -> Iterator[str]:
-    rows = [
-        [
-            f"{operator.title} {operator.name}",
-            *(summary(plan, operator, kind) for kind in KINDS),
-            described(plan, operator),
-        ]
-        for operator in plan.operators
-    ]
-    return columns(rows)
+def _accents(plan: Plan, width: int) -> Iterator[str]:
+    for operator in plan.operators:
+        yield f"  {operator.title} {operator.name}"
+        said = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
+        for text in filter(None, said):
+            yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
 
 
-def _state(found: Safety) -> Iterator[list[str]]:
+def _state(found: Safety, width: int) -> Iterator[str]:
     """What each operator keeps, whether it stays bounded, and why (theory 3.4)."""
     last = None
     for bound in found.bounds:
         operator = bound.operator
-        name = f"{operator.title} {operator.name}" if operator is not last else ""
-        yield [name, bound.memory.what, bound.verdict, bound.because]
+        if operator is not last:
+            yield f"  {operator.title} {operator.name}"
+        text = f"{bound.memory.what}: {bound.verdict}, {bound.because}"
+        yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
         last = operator
-
-
-def columns(rows: list[list[str]]) -> Iterator[str]:
-    """A table, indented, its columns as wide as their widest cells."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield f"  {'   '.join(cells)}".rstrip()

@@ -78,24 +78,24 @@ def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
 def described(plan: Plan, operator: Operator) -> str:
     """What becomes of an Alter that mentions an attribute in its description, where that matters (W5, A4)."""
     found = [
-        (mentioned, _alter_described_by(plan, operator, side, mentioned))
+        (mentioned, _said(alter_described_by(plan, operator, side, mentioned)))
         for side in range(len(operator.inputs))
         for mentioned in attributes_of(plan, operator, side)
     ]
-    plain = _alter_described_by(plan, operator, 0, None)
-    usual = _alter_described_by(plan, operator, 0, OTHER)
+    plain = _said(alter_described_by(plan, operator, 0, None))
+    usual = _said(alter_described_by(plan, operator, 0, OTHER))
     if all(given in (plain, None) for given in (usual, *(given for _, given in found))):
         return ""
     return f"described by {_grouped(found, usual)}"
 
 
-def _alter_described_by(plan: Plan, operator: Operator, side: int, mentioned: str | None) -> str | None:
-    """The reaction to an Alter of some other attribute that goes through."""
+def alter_described_by(plan: Plan, operator: Operator, side: int, mentioned: str | None) -> Reaction | None:
+    """The reaction to an Alter of some other attribute that goes through, for some values of `mentioned` only."""
     mentions = _NOTHING if mentioned is None else frozenset({mentioned})
     for attribute in (_ANOTHER, *inputs_of(plan, operator)[side].types):
         plain = reaction(plan, operator, "alter", attribute, side)
         if attribute != mentioned and plain is not None and plain.kind in ("propagates", "coordinates"):
-            return _said(reaction(plan, operator, "alter", attribute, side, mentions))
+            return reaction(plan, operator, "alter", attribute, side, mentions)
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cedilla.compiler.compile import CompiledQuery
+from cedilla.compiler.wrapping import WIDTH
 
 
 def show(
@@ -15,41 +16,56 @@ def show(
     form: str = "text",
     color: bool = False,
     texts: Mapping[str, str] | None = None,
+    width: int = WIDTH,
 ) -> str:
     """A view, without a final newline.
 
-    `view`: plan, evolution, trace or spark; `form`: text or json, for the plan also dot or mermaid. `texts`: as
-    for `explain_text`.
+    `view`: plan (in words), full, evolution, trace or spark; `form`: text or json, for the plan also dot or mermaid.
+    `texts` and `width`: as for `explain_text`; trace and spark have the width that they need.
     """
-    shown = _plan(compiled, form, color, texts) if view == "plan" else _other(compiled, view, form == "json")
+    if form == "text" and view in ("plan", "full"):
+        return _plan_text(compiled, view == "full", color, texts, width)
+    shown = (
+        _plan(compiled, form) if view in ("plan", "full") else _other(compiled, view, form == "json", width)
+    )
     return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
 
 
 # What one view needs is not loaded for another: a command answers at once.
 
 
-def _plan(
-    compiled: CompiledQuery, form: str, color: bool, texts: Mapping[str, str] | None
-) -> str | dict[str, Any]:
+def _plan_text(
+    compiled: CompiledQuery, full: bool, color: bool, texts: Mapping[str, str] | None, width: int
+) -> str:
+    from cedilla.compiler.safety import findings
+
+    warnings = (*compiled.warnings, *findings(compiled.plan))
+    if full:
+        from cedilla.compiler.explain import explain_text
+
+        return explain_text(compiled.plan, color, warnings, texts, width)
+    from cedilla.compiler.summary import summary_text
+
+    return summary_text(compiled.plan, color, warnings, texts, width)
+
+
+def _plan(compiled: CompiledQuery, form: str) -> str | dict[str, Any]:
     if form in ("dot", "mermaid"):
         from cedilla.compiler.diagram import dot, mermaid
 
         return dot(compiled.plan) if form == "dot" else mermaid(compiled.plan)
-    from cedilla.compiler.explain import explain_json, explain_text
+    from cedilla.compiler.explain import explain_json
     from cedilla.compiler.safety import findings
 
-    warnings = (*compiled.warnings, *findings(compiled.plan))
-    if form == "json":
-        return explain_json(compiled.plan, warnings)
-    return explain_text(compiled.plan, color, warnings, texts)
+    return explain_json(compiled.plan, (*compiled.warnings, *findings(compiled.plan)))
 
 
-def _other(compiled: CompiledQuery, view: str, as_json: bool) -> str | dict[str, Any]:
+def _other(compiled: CompiledQuery, view: str, as_json: bool, width: int) -> str | dict[str, Any]:
     match view:
         case "evolution":
             from cedilla.compiler.evolutions import evolution_json, evolution_text
 
-            return evolution_json(compiled.plan) if as_json else evolution_text(compiled.plan)
+            return evolution_json(compiled.plan) if as_json else evolution_text(compiled.plan, width)
         case "trace":
             from cedilla.compiler.derivation import derivation_json, derivation_text
 

@@ -119,6 +119,7 @@ def compile_command(query: str, output: TextIO) -> None:
 @main.command()
 @_query
 @click.option("--format", "form", type=click.Choice(["text", "json", "dot", "mermaid"]), default="text")
+@click.option("--full", is_flag=True, help="With signatures, invariants, and the rule of each reaction.")
 @click.option(
     "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
 )
@@ -126,21 +127,21 @@ def compile_command(query: str, output: TextIO) -> None:
     "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
 )
 @click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
-def explain(query: str, form: str, evolution: bool, trace: bool, spark: bool) -> None:
-    """Show the plan: each operator with signature, invariants, reactions to accents, state and its bound.
+def explain(query: str, form: str, **views: bool) -> None:
+    """Show the plan in words: what each operator keeps and until when, and what it does with accents.
 
-    Or one of the other views. Starts no Spark.
+    Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Starts no Spark.
     """
     from cedilla.compiler.views import show
 
-    chosen = [name for name, given in (("evolution", evolution), ("trace", trace), ("spark", spark)) if given]
+    chosen = [name for name, given in views.items() if given]
     if len(chosen) > 1:
         raise click.UsageError(f"one of --{' and --'.join(chosen)}, please")
     if chosen and form in ("dot", "mermaid"):
         raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
     console = Console()
     _, texts, compiled = _compile(query, console)
-    console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts))
+    console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width))
 
 
 @main.command()

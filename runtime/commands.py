@@ -20,8 +20,8 @@ class Commands(click.Group):
         "Look at what is there": ("read", "status", "validate", "canonize", "suspect"),
     }
     pages: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("run", "compile", "read", "plan"), "docs/runtime.md"),
-        **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt"), "docs/tools.md"),
+        **dict.fromkeys(("run", "compile", "read"), "docs/runtime.md"),
+        **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
         **dict.fromkeys(("status", "validate", "canonize", "suspect"), "docs/streams.md"),
     }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from cedilla.compiler.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, render
 from cedilla.runtime.report import EpochReport
 
@@ -28,6 +30,11 @@ class Console:
     def color(self) -> bool:
         """Whether results may be coloured."""
         return _colors(sys.stdout)
+
+    @property
+    def width(self) -> int:
+        """How long a line of a result may be: COLUMNS, else as the terminal, else 100."""
+        return shutil.get_terminal_size((WIDTH, 24)).columns
 
     def out(self, text: str) -> None:
         """A result, on standard output."""

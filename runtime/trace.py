@@ -11,7 +11,6 @@ from attrs import asdict, evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.evolution import ABSENT, NO_FEEDER, ORIGINAL, Facts
 from cedilla.compiler.evolutions import Step, walk
-from cedilla.compiler.explain import columns
 from cedilla.compiler.markers import Add, Alter, Drop, read_accent
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -19,6 +18,7 @@ from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.safety import Safety, safety
 from cedilla.compiler.schemes import Memory
+from cedilla.compiler.wrapping import columns
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.advance import advance
 from cedilla.runtime.announce import Markers, SinkState, announce

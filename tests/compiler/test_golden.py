@@ -12,7 +12,9 @@ from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.explain import explain_text
 from cedilla.compiler.operators import OPERATORS
 from cedilla.compiler.safety import findings
+from cedilla.compiler.summary import summary_text
 from cedilla.compiler.views import show
+from cedilla.compiler.wrapping import WIDTH
 from cedilla.grammar import Diagnostic, DiagnosticError, render
 from cedilla.runtime.trace import trace, trace_text
 from tests.golden import check
@@ -30,10 +32,14 @@ def test_golden(path: Path) -> None:
 def run(directive: str, text: str) -> str:
     """`explain` or one of its views and forms, `compile`, `complain`, `check` (state too), or `markers`.
 
-    With the path of a query where that is not the input, and with `NAME=VALUE` for its constants. The input of
-    `markers` is `SOURCE MARKER` per line.
+    With the path of a query where that is not the input, and with `NAME=VALUE` for its constants; `explain` with
+    `--full`, and it and its views with `--width=N`. The input of `markers` is `SOURCE MARKER` per line.
     """
-    command, *rest = directive.split(" ")
+    command, *words = directive.split(" ")
+    parted = [word.partition("=") for word in words if word.startswith("--")]
+    options = {name: value for name, _, value in parted}
+    rest = [word for word in words if not word.startswith("--")]
+    width = int(options.get("--width", WIDTH))
     params = dict(word.split("=", 1) for word in rest if "=" in word)
     path = " ".join(word for word in rest if "=" not in word)
     if command == "slips":
@@ -48,7 +54,7 @@ def run(directive: str, text: str) -> str:
         return render(error.diagnostics, {source: text})
     match command:
         case "evolution" | "trace" | "spark":
-            return show(compiled, command)
+            return show(compiled, command, width=width)
         case "dot" | "mermaid":
             return show(compiled, form=command)
         case "check":
@@ -56,7 +62,8 @@ def run(directive: str, text: str) -> str:
         case "markers":
             return "\n\n".join(map(trace_text, trace(compiled.plan, markers)))
         case "explain":
-            return explain_text(compiled.plan, False, compiled.warnings, {source: text})
+            shown = explain_text if "--full" in options else summary_text
+            return shown(compiled.plan, False, compiled.warnings, {source: text}, width)
         case "compile":
             return compiled.program
         case _:
@@ -89,6 +96,35 @@ def slip(line: str) -> str:
         said += [f"  {each.code} `{words}`: {each.message}", *(f"    {note}" for note in each.notes)]
         said.append(f"    -> {each.help}")
     return "\n".join(said)
+
+
+# --- what fits the width ---
+
+
+TREE = re.compile(r"[ │├└─]*")
+QUOTED = re.compile(r" *\d* \|")
+
+
+@pytest.mark.parametrize("view", ["plan", "full", "evolution"])
+@pytest.mark.parametrize("path", sorted((ROOT / "queries").rglob("*.rq")), ids=lambda path: path.stem)
+def test_no_line_is_longer_than_the_width(path: Path, view: str) -> None:
+    """But for one word that is longer, and for the lines of the query that a warning quotes."""
+    text = path.read_text(encoding="utf-8")
+    compiled = compile_query(text, str(path))
+    for width in (60, 80, 100):
+        for line in show(compiled, view, texts={str(path): text}, width=width).splitlines():
+            one_word = " " not in TREE.sub("", line, count=1)
+            assert len(line) <= width or one_word or QUOTED.match(line), line
+
+
+@pytest.mark.parametrize("view", ["plan", "full", "evolution"])
+def test_a_narrow_view_says_what_a_wide_one_says(view: str) -> None:
+    compiled = compile_query((ROOT / "queries/weather.rq").read_text(encoding="utf-8"))
+    said = {
+        width: [word.strip("│├└─") for word in show(compiled, view, width=width).split()]
+        for width in (60, 80, 100, 10_000)
+    }
+    assert len({" ".join(sorted(filter(None, words))) for words in said.values()}) == 1
 
 
 # --- what the files have to cover ---

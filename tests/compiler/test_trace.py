@@ -27,7 +27,7 @@ def texts() -> list[str]:
         if not lines:
             continue
         directive, *rest = lines
-        path = directive.removeprefix("explain").strip()
+        path = directive.removeprefix("explain --full").strip()
         is_path = path and "=" not in path
         found.append((ROOT / path).read_text(encoding="utf-8") if is_path else "\n".join(rest))
     return found

@@ -89,15 +89,34 @@ def test_check_of_the_state_as_json(call: Call) -> None:
 
 
 def test_explain_shows_the_state_with_its_bound(call: Call) -> None:
-    text = call("explain", "-", text=UNSAFE).stdout
-    assert "Aggregate aggregate   open groups" in text
+    text = call("explain", "-", "--full", text=UNSAFE).stdout
+    assert "  Aggregate aggregate\n    open groups: unbounded, `a` " in text
     assert "warning[RQ130]" in text
+    short = call("explain", "-", text=UNSAFE).stdout
+    assert "keeps open groups for ever: `a` " in short
+    assert "warning[RQ130]" in short
     (operator,) = json.loads(call("explain", "-", "--format", "json", text=UNSAFE).stdout)["operators"]
     assert operator["state"]["bound"] == "unbounded"
     assert [(kept["what"], kept["bound"]) for kept in operator["state"]["keeps"] if not kept["accents"]] == [
         ("open groups", "unbounded")
     ]
     assert operator["promises"] == []
+
+
+def test_explain_fits_the_columns_that_are_there() -> None:
+    """COLUMNS where it is set, 100 where standard output is no terminal."""
+    for columns, width in (("60", 60), (None, 100)):
+        result = CliRunner(env={"COLUMNS": columns}).invoke(main, ["explain", SENSORS, "--evolution"])
+        assert width - 10 < max(map(len, result.stdout.splitlines())) <= width
+
+
+def test_a_summary_says_where_there_is_more(call: Call) -> None:
+    assert call("explain", SENSORS).stdout.endswith("\n\nmore: cedilla explain --full, --evolution\n")
+    full = call("explain", SENSORS, "--full").stdout
+    assert "\nlegend\n  F   foundation" in full
+    assert call("explain", SENSORS, "--full", "--format", "json").stdout == (
+        call("explain", SENSORS, "--format", "json").stdout
+    )
 
 
 def test_evolution_as_json(call: Call) -> None:
@@ -252,7 +271,8 @@ def test_param_gives_constants_other_values(call: Call) -> None:
     compiled = call("compile", "-", "--param", "low=-2", "--param", "site=west end", text=CONSTANTS)
     assert 'k > -2 and l = "west end"' in compiled.stdout
     assert (
-        'in {"west end", "south"}' in call("explain", "-", "--param", "site=west end", text=CONSTANTS).stdout
+        'in {"west end", "south"}'
+        in call("explain", "-", "--full", "--param", "site=west end", text=CONSTANTS).stdout
     )
     assert call("check", "-", "--param", "low=2", text=CONSTANTS).exit_code == 0
 
@@ -285,6 +305,8 @@ def test_fmt_leaves_a_wrong_text_alone(call: Call, tmp_path: Path) -> None:
     "arguments",
     [
         ("check", "--strict", SENSORS),
+        ("explain", SENSORS),
+        ("explain", SENSORS, "--full"),
         ("explain", SENSORS, "--evolution"),
         ("explain", SENSORS, "--trace"),
         ("explain", SENSORS, "--spark"),

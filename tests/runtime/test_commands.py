@@ -22,6 +22,10 @@ def test_help_fits_a_terminal_and_names_the_documentation(name: str) -> None:
     assert "Documentation: docs/" in shown
 
 
+def test_the_help_of_plan_names_the_page_that_describes_it() -> None:
+    assert "Documentation: docs/tools.md" in call("plan", "--help").stdout
+
+
 def test_alone_it_shows_what_there_is() -> None:
     """Every command, in a group, and how to begin."""
     result = call()
