@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import near_markers, simulate
+from cedilla.runtime.lines import lines_of
 from cedilla.runtime.near_markers import near_key
 from cedilla.runtime.options import Options
 from cedilla.runtime.simulation import Input
@@ -107,6 +111,30 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     assert places == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
     schema, read = with_schema(stream_lines(str(folder)), None)
     assert validate(read, schema).findings == {"RQ301": len(ODD)}
+
+
+@pytest.mark.parametrize(("suffix", "compressed"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_compressed_files_are_read_as_others(
+    tmp_path: Path, suffix: str, compressed: Callable[[bytes], bytes]
+) -> None:
+    """By their names, a byte order mark, lines of blanks and bad bytes among them; also for `simulate`."""
+    folder = tmp_path / "in" / "r"
+    folder.mkdir(parents=True)
+    text = "\n".join(["\ufeff" + FAHRENHEIT, "", tuples(4, t=0.0)[0], "no json"]).encode() + b"\n\xff\n"
+    plain, packed, not_packed = (folder / name for name in ("1.jsonl", f"1.jsonl{suffix}", "2.jsonl"))
+    plain.write_bytes(text)
+    expected = [(line.text, line.is_utf8, line.place.removeprefix(str(plain))) for line in lines_of(plain)]
+    assert [place for *_, place in expected] == [":1", ":3", ":4", ":5"]
+    plain.unlink()
+    packed.write_bytes(compressed(text))
+    found = [(line.text, line.is_utf8, line.place.removeprefix(str(packed))) for line in lines_of(packed)]
+    assert found == expected
+    nothing: SparkSession = None  # type: ignore[assignment]
+    output, codes, places = simulated(Run(nothing, tmp_path, QUERY))
+    assert [row["t"] for row in output if "ts" in row] == [32.0]
+    assert (codes, places) == ({"RQ301": 2}, [f"{packed.name}:4", f"{packed.name}:5"])
+    not_packed.write_bytes(compressed(text))  # its name does not say so
+    assert not any(line.text == tuples(4, t=0.0)[0] for line in lines_of(not_packed))
 
 
 NEAR = [
