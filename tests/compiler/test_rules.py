@@ -107,7 +107,9 @@ def test_accents_that_go_on_as_they_are(rule: str, query: str, accent: str, sett
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THERE))
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
 def test_accents_that_end_at_an_operator(rule: str, query: str, accent: str, settings: str) -> None:
-    assert Query(query, settings).take(accent) == [], rule
+    said = Query(query, settings).take(accent)
+    # That whole numbers may have decimals from here on is said all the same, by an Alter that changes nothing.
+    assert [item for item in said if not item.get("$accent", "").endswith(", y -> y)]]")] == [], rule
 
 
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THE_QUERY))
@@ -130,10 +132,10 @@ EXTENDED = "extend[v * 2 as z](r)"
 def test_extend_lets_every_accent_through_and_refuses_a_second_attribute_of_a_name() -> None:
     """P1 of all attributes, later ones too; an Add of a computed name ends the query (J2)."""
     query = Query(EXTENDED)
-    for accent in ("[[k = 1, +(x: int)]]", "[[w < 3, alter(x, y -> y * 2)]]", "[[k = 1, -(w)]]"):
+    for accent in ("[[k = 1, +(x: double)]]", "[[w < 3, alter(x, y -> y * 2)]]", "[[k = 1, -(w)]]"):
         assert query.accents(accent) == [accent]
-    assert query.tuples({"ts": 1, "k": 1, "v": 2.0, "x": 6, "n": "a"}) == [
-        {"ts": 1, "k": 1, "v": 2.0, "x": 6, "n": "a", "z": 4.0}
+    assert query.tuples({"ts": 1, "k": 1, "v": 2.0, "x": 6.0, "n": "a"}) == [
+        {"ts": 1, "k": 1, "v": 2.0, "x": 6.0, "n": "a", "z": 4.0}
     ]
     with pytest.raises(DiagnosticError, match=r"\(J2\)"):
         query.take("[[k = 2, +(z: double)]]")

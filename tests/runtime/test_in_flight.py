@@ -143,9 +143,9 @@ def test_memory_is_given_back(run: Run) -> None:
 
 
 def test_a_look_counts_nothing_where_markers_fill_the_file(run: Run) -> None:
-    """A file of markers only has no tuples to read; a line that is a list may have more than its marker."""
+    """A file of markers only has no tuples to read."""
     run.write("r", [{"$punctuation": "[ts < 3]"}, {"$accent": "[[alter(t, y -> y + 1)]]"}])
-    run.write("r", ['[{"$punctuation": "[ts < 4]"}, {"ts": 9, "k": 1, "t": 3.0}]\n'])
+    run.write("r", [{"$punctuation": "[ts < 4]"}, {"ts": 9, "k": 1, "t": 3.0}])
     executor = run.executor()
     (files,) = run.files(executor).values()
     looks = [JsonLines().scan(run.spark, [file]) for file in files]
