@@ -69,13 +69,7 @@ class Reading:
 
         One tuple at a time; `latest` goes through the files twice. Raises `DiagnosticError`: RQ422, RQ423.
         """
-        files = self._files()
-        end = None
-        if self.units == "latest":
-            end = Units(self.types)
-            for _ in self._through(files, end):
-                pass
-        yield from self._decoded(files, Units(self.types), end)
+        yield from self._gathered(Units(self.types))[0]
 
     def follow(self, interval: float = 1.0) -> Iterator[dict[str, Any] | None]:
         """As `rows`, then those of new epochs as they come, for ever; `None` before each wait of so many seconds.
@@ -119,7 +113,7 @@ class Reading:
     def _files(self) -> list[Path]:
         return files_of(self.folder)
 
-    def _gathered(self, units: Units) -> tuple[Iterable[Mapping[str, Any]], Units]:
+    def _gathered(self, units: Units) -> tuple[Iterator[dict[str, Any]], Units]:
         files = self._files()
         end = None
         if self.units == "latest":
