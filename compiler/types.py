@@ -234,6 +234,8 @@ def array_of(element: Type) -> Type:
 
 
 DOUBLE = Type("double")
+LARGEST = 2**53
+"""A double keeps every whole number whose absolute value is below; it cannot tell this one from the next (RQ310)."""
 LONG = Type("long")
 BOOLEAN = Type("boolean")
 STRING = Type("string")

@@ -78,7 +78,9 @@ def advance(
             try:
                 at = place(source.name, marker) if marker.kind == "accent" else ""
                 state, kind, doubts = _apply(plan, result.states, source.name, marker, at)
-            except CutBefore:
+            except CutBefore as cut:
+                if cut.state is not None:
+                    result = evolve(result, states={**result.states, source.name: cut.state})
                 result = evolve(result, stops={**result.stops, source.name: Stop(source.name, marker)})
                 break
             except DiagnosticError as error:
@@ -107,6 +109,8 @@ def _apply(
     accent = read_accent(marker.wire(state.types), state.types)
     doubts = judge(state, accent)
     after = state.accent(accent, marker.position, place)
+    if marker.position > 0 and (before := state.expecting(accent)) is not None:
+        raise CutBefore(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
         _check(plan, {**states, source: after}, source, accent)

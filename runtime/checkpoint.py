@@ -179,6 +179,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "original": _dump_trees(state.original, trees, f"{slot} original"),
         "closed": trees.dump(f"{slot} closed", state.closed),
         "alters": [_dump_altered(each) for each in state.alters],
+        "doubled": sorted(state.doubled),
     }
 
 
@@ -194,6 +195,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         _load_trees(data["original"], _load_affine, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
         tuple(_load_altered(each) for each in data.get("alters", ())),
+        doubled=frozenset(data.get("doubled", ())),
     ).next_epoch()
 
 

@@ -32,7 +32,12 @@ _SMALL = 64
 
 
 class CutBefore(Exception):
-    """The epoch must end before this marker: it adds what the epoch dropped (G32)."""
+    """The epoch must end before this marker: it adds what the epoch dropped (G32), or makes doubles of an attribute.
+    `state`: the source's at the end of the epoch, where that is to know why."""
+
+    def __init__(self, state: SourceState | None = None) -> None:
+        super().__init__()
+        self.state = state
 
 
 @frozen
@@ -53,6 +58,7 @@ class SourceState:
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value.
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
     `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
+    `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
     """
 
     types: Mapping[str, Type]
@@ -67,6 +73,7 @@ class SourceState:
     placed_closed: Tree = False
     most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    doubled: frozenset[str] = frozenset()
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
@@ -95,6 +102,21 @@ class SourceState:
         """
         others = regions.attributes(closed) - regions.attributes(tree)
         return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
+
+    def expecting(self, accent: Accent) -> SourceState | None:
+        """The state before an accent that makes doubles of values which may have more digits than a double: an epoch
+        must end before it, so that those before it stay as they are. `None` where the epoch may go on."""
+        change = accent.primitive
+        if not isinstance(change, Alter) or change.attribute in self.doubled:
+            return None
+        if self.types[change.attribute].name not in ("long", "decimal"):
+            return None
+        return evolve(self, doubled=self.doubled | {change.attribute})
+
+    @property
+    def inexact(self) -> frozenset[str]:
+        """The attributes of which values beyond 2^53 cannot be kept (RQ310)."""
+        return frozenset(name for name in self.doubled if self.types[name] == DOUBLE)
 
     def facts(self) -> Facts:
         """The stream after the markers so far."""
@@ -238,6 +260,7 @@ class SourceState:
             closed=self._without_holes(self.closed, attribute),
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
+            doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
             universe={
                 **self.universe,
                 attribute: Domain(self.universe[attribute].members, integral=False),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType
+from pyspark.sql.types import ArrayType, DataType, DoubleType
 
 from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY, sql_over
 from cedilla.compiler.evolution import ABSENT, MOST, Facts
-from cedilla.compiler.types import column
+from cedilla.compiler.types import DOUBLE, column
 from cedilla.runtime.announce import SinkState
+from cedilla.runtime.frames import as_double
 from cedilla.runtime.lookups import Lookups, Tables
 
 
@@ -31,6 +32,8 @@ def encoded(
     for name in there or attributes:
         scale = sink.scale.get(name, IDENTITY)
         value, kind = column(name), frame.schema[name].dataType
+        if facts.types.get(name) == DOUBLE and (double := as_double(name, value, kind, DoubleType())):
+            value, kind = f"({double})", DoubleType()
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
             scale,
@@ -42,7 +45,7 @@ def encoded(
             absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
             if absent is not False:
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
-        columns.append(text if text == value else f"{text} AS {value}")
+        columns.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*columns)
 
 

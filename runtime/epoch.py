@@ -18,9 +18,9 @@ from cedilla.compiler.operators.window import bounds_of
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.rounding import bound_sql, rounded_sql, window_numbers_sql
-from cedilla.compiler.types import Type, column
+from cedilla.compiler.types import DOUBLE, Type, column
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.frames import ORDER, types_of
+from cedilla.runtime.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state import StateStore
 
@@ -107,6 +107,12 @@ class Epoch:
         """The same rows with other names for some attributes."""
         kept = [n for n in frame.columns if n in names or n not in names.values()]
         return frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept))
+
+    def union(self, name: str, left: DataFrame, right: DataFrame) -> DataFrame:
+        """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
+        with rounding; what an Alter has made doubles on one side only is refused where it cannot be kept (RQ310)."""
+        declared = {n for n, type_ in self.plan.start[name].types.items() if type_ == DOUBLE}
+        return stacked(left, right, declared)
 
     def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
         """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""

@@ -29,7 +29,7 @@ from cedilla.runtime.control import SourceState
 from cedilla.runtime.encode import encoded
 from cedilla.runtime.epoch import Epoch
 from cedilla.runtime.files import Files
-from cedilla.runtime.frames import ORDER, order
+from cedilla.runtime.frames import ORDER, order, refusal
 from cedilla.runtime.held import left_out, waiting_drops
 from cedilla.runtime.intake import REJECT, Miscounted, Read
 from cedilla.runtime.jobs import Jobs, settle
@@ -183,8 +183,10 @@ class Executor:
                     self.looks.doubt()
                     self._give_up()
             self._tidy()  # not after a failure: it may have come just behind a commit
-        except BaseException:
+        except BaseException as problem:
             self._give_up()
+            if (refused := refusal(problem)) is not None:
+                raise refused from None
             raise
         finally:
             self._lately.close()
@@ -262,6 +264,8 @@ class Executor:
         stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
         if all(name in ends and ends[name] == self._progress(name) for name in parts):
             self._refuse(stopped)
+            # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
+            self.last = evolve(self.last, sources={**self.last.sources, **advanced.states})
             return
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:

@@ -22,6 +22,8 @@ from cedilla.runtime.control import SourceState
 from cedilla.runtime.doubtful import judge
 from cedilla.runtime.lines import Line
 from cedilla.runtime.near_markers import near_key
+from cedilla.runtime.rejections import BEYOND_HINT
+from cedilla.runtime.scalars.arithmetic import is_beyond
 from cedilla.runtime.schema import Schema
 from cedilla.runtime.sources.marker import STRAY
 from cedilla.runtime.values import applied, parse_line, value_of_json
@@ -130,6 +132,12 @@ class Follower:
             else value
             for name, value in raw.items()
         }
+        for name in sorted(state.inexact & raw.keys()):
+            if any(is_beyond(each[name]) for each in (raw, canonical)):
+                message = f"`{name}` is beyond 2^53, and an Alter has made doubles of its values"
+                found.append(_complaint(line, "RQ310", message, BEYOND_HINT))
+        if any(each.code == "RQ310" for each in found):
+            return None, found
         row = Row(item, raw, canonical)
         return row, [*found, *self._misplaced(row, line)]
 

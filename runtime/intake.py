@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
@@ -19,7 +19,7 @@ from cedilla.compiler.affine import IDENTITY, sql_over
 from cedilla.compiler.evolution import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION
-from cedilla.compiler.types import Type, column
+from cedilla.compiler.types import LARGEST, Type, column
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.jobs import Jobs
 from cedilla.runtime.lookups import Lookups, Tables
@@ -29,10 +29,13 @@ from cedilla.runtime.sources.marker import NEXT_FILE, file_of
 from cedilla.runtime.vouched import all_valid
 
 REJECT = "$reject"
-CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307")
+CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307", "RQ310")
 """Why a tuple can be rejected; `rejections.REASONS` says it in words."""
 
 _NOTHING: Mapping[str, str] = {}
+
+_BEYOND = "$beyond"
+"""A column: whether some value is one that a double may not keep (RQ310)."""
 
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
@@ -162,7 +165,9 @@ def tuples(
     kept = [*map(column, (*undeclared, CORRUPT, FILE, POSITION))]
     if counts:
         kept += ["`$accent`", "`$punctuation`"]
-    if any(text != column(name) for name, text in decoded.items()):
+    if beyond := [test for n in sorted(state.inexact) for test in _beyond(column(n), decoded[n])]:
+        kept.append(f"{' OR '.join(beyond)} AS {column(_BEYOND)}")
+    if beyond or any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
     if vouched:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
@@ -184,6 +189,11 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
     )
 
 
+def _beyond(raw: str, decoded: str) -> Iterable[str]:
+    """Whether a value, as it is written or canonical, is beyond what a double keeps; null where it is undefined."""
+    return (f"abs({value}) >= {LARGEST}D" for value in dict.fromkeys((raw, decoded)))
+
+
 _PLACE = {POSITION: column(POSITION)}
 
 
@@ -200,6 +210,8 @@ def _rejection(
 
     found: list[tuple[str, str]] = [] if is_marker is None else [(is_marker, _MARKER)]
     found.append((f"{column(CORRUPT)} IS NOT NULL", "RQ301"))
+    if state.inexact:
+        found.append((column(_BEYOND), "RQ310"))
     for attribute in source.attributes:
         name = column(attribute.name)
         if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:

@@ -8,7 +8,7 @@ keeps to the words of the theory; what regions are, it takes from `Facts`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -27,7 +27,8 @@ from cedilla.compiler.types import DOUBLE, finite
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.evaluate import evaluate
 from cedilla.runtime.naive_aggregates import ORDER, result
-from cedilla.runtime.scalars.arithmetic import affine, double, in_range
+from cedilla.runtime.rejections import beyond
+from cedilla.runtime.scalars.arithmetic import affine, double, in_range, is_beyond
 from cedilla.runtime.scalars.order import comparable, equal, rank
 
 Row = dict[str, Any]
@@ -137,13 +138,21 @@ class Rename(Node):
 
 
 class Union(Node):
+    rounded: Collection[str] = ()
+    """The attributes that the query itself makes doubles, whatever they lose."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         left, right = (facts.types for facts in inputs)
         widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
         return [
-            {n: double(v) if n in widened and isinstance(v, int) else v for n, v in row.items()}
+            {n: self._double(n, v) if n in widened and isinstance(v, int) else v for n, v in row.items()}
             for row in (*new[0], *new[1])
         ]
+
+    def _double(self, name: str, value: int) -> float:
+        if name not in self.rounded and is_beyond(value):
+            raise beyond(name)
+        return double(value)
 
 
 class Window(Node):

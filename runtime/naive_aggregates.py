@@ -8,11 +8,13 @@ from functools import partial
 from math import ceil, floor, prod, sqrt
 from typing import Any
 
+from cedilla.compiler.expressions import attributes
 from cedilla.compiler.functions import FUNCTIONS
 from cedilla.compiler.operators import Call
 from cedilla.compiler.types import LONG, Type
 from cedilla.runtime.evaluate import Row, evaluate
-from cedilla.runtime.scalars.arithmetic import double
+from cedilla.runtime.rejections import beyond
+from cedilla.runtime.scalars.arithmetic import double, is_beyond
 from cedilla.runtime.scalars.order import comparable, equal, rank
 
 ORDER = "$order"
@@ -38,8 +40,17 @@ def result(call: Call, rows: Sequence[Row], type_: Type | None = None) -> Any:
             pairs.sort(key=lambda v: rank(v[0]))
     if not pairs:
         return _NOTHING.get(call.function)
+    if call.function == "sum":
+        _check_sum(call, [v for (v,) in pairs])
     value = _FUNCTIONS[call.function](*zip(*pairs, strict=True))
     return None if call.function == "sum" and type_ is not None and not _fits(value, type_) else value
+
+
+def _check_sum(call: Call, values: Sequence[Any]) -> None:
+    """Raise RQ310 where an Alter has come among the values, and what was whole until then is beyond a double."""
+    whole = [v for v in values if type(v) is int]
+    if len(whole) < len(values) and is_beyond(sum(whole)):
+        raise beyond(min(attributes(call.arguments[0]), default=call.function))
 
 
 def _fits(value: Any, type_: Type) -> bool:

@@ -12,22 +12,22 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import patterns, regions
 from cedilla.compiler.affine import IDENTITY, Affine, exact
 from cedilla.compiler.evolution import ABSENT, MOST, PRESENT, Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type
+from cedilla.compiler.types import DOUBLE, Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.advance import add_inferred, advance, inferred, is_name
 from cedilla.runtime.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.held import waiting_drops
-from cedilla.runtime.naive import ORDER, Node, Row, Rows, control, inside, node_of, without_places
-from cedilla.runtime.rejections import is_ignored
-from cedilla.runtime.scalars.arithmetic import double, is_odd
+from cedilla.runtime.naive import ORDER, Node, Row, Rows, Union, control, inside, node_of, without_places
+from cedilla.runtime.rejections import beyond, is_ignored
+from cedilla.runtime.scalars.arithmetic import double, is_beyond, is_odd
 from cedilla.runtime.sources.marker import STRAY, MarkerLine
 from cedilla.runtime.values import json_text, rounded_decimal
 
@@ -81,6 +81,9 @@ class Reference:
         self.states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
         self.sinks = {e.name: SinkState.start(plan.start[e.relation]) for e in plan.emits}
         self.nodes = {o.name: node_of(o, self.purge) for o in plan.operators}
+        for name, node in self.nodes.items():
+            if isinstance(node, Union):
+                node.rounded = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
@@ -110,7 +113,10 @@ class Reference:
                     continue
                 if advanced.failures:
                     raise DiagnosticError(advanced.stops[source].diagnostics)
-                return [*self.step(items[:place]), *self.step(items[place:])]
+                outputs = self.step(items[:place])
+                doubled = advanced.states[source].doubled
+                self.states[source] = evolve(self.states[source], doubled=doubled)
+                return [*outputs, *self.step(items[place:])]
             row, code = self._tuple(states[source], source, item)
             if code is None:
                 if source in self.plan.placed:
@@ -139,6 +145,10 @@ class Reference:
         except ValueError:
             return {}, "RQ301"
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
+        for name in state.inexact & row.keys():
+            if is_beyond(raw[name]) or is_beyond(row[name]):
+                return {}, "RQ310"
+            row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
         return row, self._rejection(state, source, row, item)
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
@@ -220,21 +230,24 @@ class Reference:
             sink, adds = begin(sink, during)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
-        encoded = tuple(self._encoded(row, sink, blank, after) for row in rows)
+        encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(sink, adds, after, original_units=emit.original_units)
         return Output(tuple(rows), encoded, markers)
 
-    def _encoded(self, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:
+    def _encoded(self, emit: Emit, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:
         """A row in the units that the sink has announced (theory D0)."""
         result: Row = {}
+        start = self.plan.start[emit.relation]
         for name, value in row.items():
             if during is not None:
                 told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
                 if _at(told, row) is ABSENT:
                     continue
             function = _at(sink.scale.get(name, IDENTITY), row)
+            if type(value) is int and _was_exact(start, name, after) and is_beyond(value):
+                raise beyond(name)
             result[name] = write_value(after.types[name], _applied(function, value))
         return result
 
@@ -258,6 +271,11 @@ def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:
     bound = exact(Fraction(max(values)) - beat.delay)
     cut = patterns.before(state.types[beat.attribute], bound)
     return state.close(regions.interval(beat.attribute, None, cut))
+
+
+def _was_exact(start: Facts, name: str, after: Facts) -> bool:
+    """Whether an Alter has made doubles of an attribute since the query began."""
+    return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE
 
 
 def _at(tree: Tree, row: Row) -> Any:

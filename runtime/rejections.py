@@ -13,8 +13,12 @@ REASONS = {
     "RQ305": "a punctuation has closed the tuple's region",
     "RQ306": "the line has an attribute that was never declared or added",
     "RQ307": "the line has a field whose name no accent can write, so it cannot be added",
+    "RQ310": "a value beyond 2^53 of an attribute of whole numbers or decimals that an Alter has made doubles",
 }
 """By code; for RQ301 the format of the source says it."""
+
+BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the attribute is rounded"
+"""What helps with RQ310."""
 
 MALFORMED = "the line is no JSON object, or a value is not of its attribute's type"
 """The reason of RQ301 in JSON Lines."""
@@ -41,3 +45,9 @@ def refusal(code: str, count: int, reason: str, place: str, raw: str) -> Diagnos
     return DiagnosticError(
         [Diagnostic(code, "error", f"{count} rejected: {reason}", notes=(f"{place}: {raw}",), help=hint)]
     )
+
+
+def beyond(attribute: str) -> DiagnosticError:
+    """RQ310 of a value that is kept in state, or of another input: no line of a source is to blame."""
+    message = f"a value of `{attribute}` beyond 2^53 was there before an Alter made doubles of the attribute"
+    return DiagnosticError([Diagnostic("RQ310", "error", message, help=BEYOND_HINT)])

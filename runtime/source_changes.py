@@ -111,6 +111,7 @@ class _Comparison:
             units={n: each for n, each in state.units.items() if n != name},
             original={n: each for n, each in state.original.items() if n != name},
             alters=tuple(each for each in state.alters if each.attribute != name),
+            doubled=state.doubled - {name},
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:

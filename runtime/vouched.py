@@ -8,12 +8,14 @@ so of these only whether they are there counts.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import partial
 
 from cedilla.compiler import regions
 from cedilla.compiler.affine import IDENTITY
 from cedilla.compiler.evolution import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.types import LARGEST
 from cedilla.runtime.control import SourceState
 from cedilla.runtime.sources.base import Content, Range
 from cedilla.runtime.sources.marker import NEXT_FILE
@@ -27,6 +29,8 @@ def all_valid(
 ) -> bool:
     """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of
     its files; `markers_only`: the numbers of those without tuples."""
+    if not all(map(partial(_is_kept, state), contents)):
+        return False
     trees = [*state.placed_present.values(), state.placed_closed]
     if not all(regions.is_small(tree, _MOST) for tree in trees):
         return False
@@ -37,6 +41,19 @@ def all_valid(
         for number, content in enumerate(contents)
         if number not in markers_only
     )
+
+
+def _is_kept(state: SourceState, content: Content) -> bool:
+    """Whether no value of a file is beyond what its attribute keeps since it was altered (RQ310)."""
+    for name in state.inexact:
+        values = content.ranges.get(name)
+        if values is None or (values.nulls < content.rows and None in (values.least, values.greatest)):
+            return False
+        functions = [IDENTITY, *regions.leaves(state.placed_original.get(name, IDENTITY))]
+        ends = [end for end in (values.least, values.greatest) if end is not None]
+        if any(abs(function(end)) >= LARGEST for function in functions for end in ends):
+            return False
+    return True
 
 
 def _rejected(source: Source, state: SourceState) -> Tree:

@@ -80,7 +80,7 @@ class Union(Coordinated):
         return {}
 
     def code(self, inputs: tuple[str, ...]) -> str:
-        return f"{inputs[0]}.unionByName({inputs[1]}, allowMissingColumns=True)"
+        return f"e.union({self.name!r}, {inputs[0]}, {inputs[1]})"
 
 
 def merged(inputs: tuple[Facts, ...]) -> Facts:

@@ -21,7 +21,7 @@ from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.types import Type, column
-from cedilla.runtime.frames import where_among
+from cedilla.runtime.frames import stacked, where_among
 from cedilla.runtime.operators.base import Dataflow
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class CountingDataflow(Dataflow):
         released = self.releases(e, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)
-        came = reduce(_stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
+        came = reduce(stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
         old = e.state.read(name) if touched else None
         if old is not None:
             forgotten = _closed([e.before[each] for each in operator.inputs], types)
@@ -69,7 +69,7 @@ class CountingDataflow(Dataflow):
             if e.is_few(name):
                 came = e.reused(came)
                 live = _concerned(live, came, released, types)
-            came = _stacked(came, live.withColumn("$old", F.lit(True)))
+            came = stacked(came, live.withColumn("$old", F.lit(True)))
         counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
@@ -148,10 +148,6 @@ def _attributes(frame: DataFrame, types: Mapping[str, Type]) -> list[Column]:
 
 def _cast(name: str, type_: Type) -> str:
     return f"CAST({column(name)} AS {type_.spark}) AS {column(name)}"
-
-
-def _stacked(first: DataFrame, second: DataFrame) -> DataFrame:
-    return first.unionByName(second, allowMissingColumns=True)
 
 
 def _added(rows: DataFrame, types: Mapping[str, Type], *, news: bool = False) -> DataFrame:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.affine import Affine
+from cedilla.compiler.types import LARGEST
 
 _LONG = 2**63
 
@@ -21,6 +22,11 @@ def number(value: Any) -> Any:
 def is_odd(value: Any) -> bool:
     """Whether a number is infinite, or none (NaN)."""
     return isinstance(value, float) and not math.isfinite(value)
+
+
+def is_beyond(value: Any) -> bool:
+    """Whether a number, as a double, is not among those between which every whole number is one (RQ310)."""
+    return not abs(double(value)) < LARGEST
 
 
 def in_range(value: Any) -> Any:

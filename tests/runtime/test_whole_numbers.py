@@ -1,0 +1,194 @@
+"""Whole numbers beyond 2^53 beside Alters: kept to the last digit, or refused with RQ310, and never changed."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.canonize import canonize
+from cedilla.runtime.lines import Line
+from cedilla.runtime.options import Options
+from cedilla.runtime.reference import Reference
+from cedilla.runtime.schema import declared_schema
+from cedilla.runtime.simulation import simulate
+from cedilla.runtime.validate import validate
+from tests.pipeline import Run, save_parquet
+from tests.stream import Item, read_output
+
+ODD = 2**53 + 1
+KEPT = 2**53 - 1
+STREAM = "stream r(k: int, n: long) from json 'r' punctuated on k;"
+ALTER: Item = {"$accent": "[[k = 1, alter(n, y -> y * 1000)]]"}
+END: Item = {"$punctuation": "[]"}
+
+MIXED: list[Item] = [
+    {"k": 1, "n": ODD},  # before the Alter: as it is
+    {"k": 2, "n": 2**63 - 1},
+    ALTER,
+    {"k": 2, "n": ODD},  # not described, and a double now
+    {"k": 1, "n": ODD * 1000},
+    {"k": 1, "n": ODD},  # altered, and as it is written beyond
+    {"k": 2, "n": -(2**63)},
+    {"k": 2, "n": KEPT},
+    {"k": 2, "n": -KEPT},
+    {"k": 1, "n": 5000},
+    {"$punctuation": f"[n > {ODD}]"},
+    {"k": 2, "n": 7},
+    END,
+]
+REFUSED = [3, 4, 5, 6]
+TAKEN = [(1, ODD), (2, 2**63 - 1), (2, KEPT), (2, -KEPT), (1, 5), (2, 7)]
+
+
+def decoded(output: Sequence[Item]) -> list[tuple[int, Any]]:
+    """The tuples of an output in canonical units, in order; none is written in new ones before the end."""
+    said = [i for i, item in enumerate(output) if "1000" in item.get("$accent", "")]
+    tuples = [(i, item) for i, item in enumerate(output) if "k" in item]
+    return [
+        (item["k"], item["n"] / 1000 if item["k"] == 1 and said and i > said[0] else item["n"])
+        for i, item in tuples
+    ]
+
+
+def stepped(query: str, steps: Sequence[Sequence[tuple[str, Item]]]) -> tuple[list[Item], list[str]]:
+    reference = Reference(compile_query(query).plan)
+    (emit,) = reference.plan.emits
+    output = [
+        item for step in steps for outputs in reference.step(step) for item in outputs[emit.name].items()
+    ]
+    assert {code for _, code, _ in reference.rejected} <= {"RQ310"}
+    return output, [json.dumps(item) for _, _, item in reference.rejected]
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_a_whole_number_is_kept_or_refused_however_the_input_is_cut(size: int) -> None:
+    given = [("r", item) for item in MIXED]
+    steps = [given[i : i + size] for i in range(0, len(given), size)]
+    output, rejected = stepped(f"{STREAM} emit r to json 'out';", steps)
+    assert decoded(output) == TAKEN
+    assert rejected == [json.dumps(MIXED[i]) for i in REFUSED]
+
+
+def test_without_an_alter_nothing_is_refused() -> None:
+    items: list[Item] = [{"k": 1, "n": n} for n in (ODD, -ODD, 2**63 - 1, -(2**63))]
+    output, rejected = stepped(f"{STREAM} emit r to json 'out';", [[("r", item)] for item in [*items, END]])
+    assert [item for item in output if "k" in item] == items
+    assert not rejected
+
+
+def test_validate_and_canonize_say_the_same() -> None:
+    lines = [Line(json.dumps(item), str(i)) for i, item in enumerate(MIXED)]
+    schema = declared_schema("k: int, n: long")
+    found: list[Any] = []
+    validate(lines, schema, found.append)
+    assert [each.code for each in found] == ["RQ310"] * 4
+    assert [each.notes[-1].split(":")[0] for each in found] == [str(i) for i in REFUSED]
+    with pytest.raises(DiagnosticError) as failure:
+        canonize(lines, schema, io.StringIO())
+    assert failure.value.diagnostics[0].code == "RQ310"
+    kept = io.StringIO()
+    canonize([line for i, line in enumerate(lines) if i not in REFUSED], schema, kept)
+    tuples = [json.loads(line) for line in kept.getvalue().splitlines() if '"k": ' in line]
+    assert [(t["k"], t["n"]) for t in tuples] == TAKEN
+
+
+@pytest.mark.parametrize("type_", ["int", "long", "decimal(38, 0)"])
+def test_every_type_of_whole_numbers_is_refused_beyond(type_: str) -> None:
+    steps: list[list[tuple[str, Item]]] = [
+        [("r", i)] for i in (ALTER, {"k": 2, "n": ODD}, {"k": 2, "n": KEPT})
+    ]
+    output, rejected = stepped(f"stream r(k: int, n: {type_}) from json 'r'; emit r to json 'out';", steps)
+    assert decoded(output) == [(2, KEPT)]
+    assert rejected == [json.dumps({"k": 2, "n": ODD})]
+
+
+def test_a_double_is_taken_as_ever() -> None:
+    steps: list[list[tuple[str, Item]]] = [[("r", i)] for i in (ALTER, {"k": 2, "n": ODD})]
+    output, rejected = stepped("stream r(k: int, n: double) from json 'r'; emit r to json 'out';", steps)
+    assert decoded(output) == [(2, float(ODD))]
+    assert not rejected
+
+
+KEEPING = {
+    "join": "a := r join (project[k as j, n as m](r)) on k = j; emit a to json 'out';",
+    "max": "a := aggregate[max(n) as m by k](r); emit a to json 'out';",
+    "sum": "a := aggregate[sum(n) as m by k](r); emit a to json 'out';",
+    "window": "a := aggregate[first(n) as m by w](window[10 on k as w](r)); emit a to json 'out';",
+    "union": "a := r union s; emit a to json 'out';",
+}
+SECOND = "stream s(k: int, n: long) from json 's' punctuated on k;"
+
+
+def kept_before(case: str) -> list[tuple[str, Item]]:
+    """A value beyond 2^53 that waits in state, or comes from an input without an Alter, meets doubles."""
+    if case == "union":
+        return [
+            *(("r", {"k": 2, "n": 7}), ("s", ALTER), ("s", {"k": 1, "n": 1})),
+            *(("r", {"k": 2, "n": ODD}), ("r", END), ("s", END)),
+        ]
+    return [("r", i) for i in ({"k": 2, "n": ODD}, ALTER, {"k": 2, "n": 7}, END)]
+
+
+@pytest.mark.parametrize("case", KEEPING)
+def test_what_waits_in_state_ends_the_query_rather_than_change(case: str) -> None:
+    query = f"{STREAM} {SECOND if case == 'union' else ''} {KEEPING[case]}"
+    with pytest.raises(DiagnosticError) as failure:
+        stepped(query, [[item] for item in kept_before(case)])
+    (found,) = failure.value.diagnostics
+    assert found.code == "RQ310"
+    assert found.help
+
+
+# --- Spark ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("files", [[MIXED], [[item] for item in MIXED], [MIXED[:5], MIXED[5:]]])
+def test_run_and_simulate_agree_on_whole_numbers(
+    spark: SparkSession, tmp_path: Path, files: list[list[Item]]
+) -> None:
+    run = Run(spark, tmp_path, f"{STREAM} emit r to json 'out';")
+    for items in files:
+        run.write("r", items)
+    run.process(1)
+    assert sorted(decoded(run.output("r"))) == sorted(TAKEN)
+    lines = [(line["code"], json.loads(line["raw"])) for line in run.quarantine("r")]
+    assert lines == [("RQ310", MIXED[i]) for i in REFUSED]
+    aside: list[Item] = []
+    options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
+    simulate(compile_query(run.query), options, lambda line, code: aside.append(dict(line.item)))
+    assert sorted(decoded(read_output(tmp_path / "simulated"))) == sorted(TAKEN)
+    assert aside == [MIXED[i] for i in REFUSED]
+
+
+def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, tmp_path: Path) -> None:
+    """The statistics of a file of small values do, so that nobody looks at them."""
+    run = Run(spark, tmp_path, f"{STREAM.replace('json', 'parquet')} emit r to json 'out';")
+    folder = tmp_path / "in" / "r"
+    schema = "`$accent` string, k int, n long"
+    parts = [[(ALTER["$accent"], None, None)], [(None, 2, KEPT)], [(None, 2, ODD), (None, 1, 5000)]]
+    for number, rows in enumerate(parts):
+        save_parquet(spark.createDataFrame(rows, schema), folder / f"{number}.parquet")
+    run.process(1)
+    assert decoded(run.output("r")) == [(2, KEPT), (1, 5)]
+    assert [line["code"] for line in run.quarantine("r")] == ["RQ310"]
+
+
+@pytest.mark.parametrize("case", KEEPING)
+def test_spark_ends_the_query_as_the_reference_does(spark: SparkSession, tmp_path: Path, case: str) -> None:
+    query = f"{STREAM} {SECOND if case == 'union' else ''} {KEEPING[case]}"
+    run = Run(spark, tmp_path, query)
+    for source, item in kept_before(case):
+        run.write(source, [item])
+    with pytest.raises(DiagnosticError) as failure:
+        run.process(1)
+    assert failure.value.diagnostics[0].code == "RQ310"
+    with pytest.raises(DiagnosticError):  # nothing of the epoch counted, so it is the same again
+        run.process(1)
