@@ -240,7 +240,7 @@ def check_paths(plan: Plan) -> None:
     markers and one of tuples overlap."""
     for source in plan.sources:
         both = (source.path, source.markers or source.path)
-        if source.markers is not None and (_is_within(*both) or _is_within(*reversed(both))):
+        if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
             message = (
                 f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
             )
@@ -254,9 +254,12 @@ def check_paths(plan: Plan) -> None:
                 raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])
 
 
-def _is_within(folder: str, other: str) -> bool:
+def is_within(folder: str, other: str) -> bool:
     """Whether what lies in a folder is seen in another one, too, by their paths."""
-    inner, outer = (posixpath.normpath(path).rstrip("/") for path in (folder, other))
+    inner, outer = (
+        (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
+        for path in (folder, other)
+    )
     rest = inner.removeprefix(outer)
     return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
 

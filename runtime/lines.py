@@ -41,8 +41,8 @@ class Line:
 
 
 def files_of(path: str) -> list[Path]:
-    """The files of a stream: one file, or a folder's by modification time, then name; the epochs of an output
-    by name alone, as `run` orders them (design, section 6). `-` is standard input."""
+    """The files of a stream: one file, or a folder's and those of folders below it by modification time, then name;
+    the epochs of an output by name alone, as `run` orders them (design, section 6). `-` is standard input."""
     root = Path(path)
     if path == "-" or root.is_file():
         return [root]
@@ -50,9 +50,15 @@ def files_of(path: str) -> list[Path]:
     found = [
         file
         for file in root.rglob("*")
-        if file.is_file() and not any(part.startswith(hidden) for part in file.relative_to(root).parts)
+        if file.is_file()
+        and not file.name.endswith(_COPYING)
+        and not any(part.startswith(hidden) for part in file.relative_to(root).parts)
     ]
     return sorted(found, key=_order)
+
+
+_COPYING = "._COPYING_"
+"""The end of a name under which Hadoop copies a file; Spark does not see it."""
 
 
 def merged(data: Iterable[T], markers: Iterable[T], modified: Callable[[T], int]) -> Iterator[tuple[T, bool]]:

@@ -123,13 +123,14 @@ class Format(ABC):
         return files
 
     def arriving(self, spark: SparkSession, path: str) -> DataFrame:
-        """A streaming DataFrame of the files that appear in a folder: path, uri, modified, length.
+        """A streaming DataFrame of the files that appear in a folder or below it: path, uri, modified, length.
 
         However old they are: a file that is moved into place keeps its modification time, and by default Spark
         passes over what is a week older than the newest file.
         """
         reader = spark.readStream.schema(_LISTING).format("binaryFile").option("maxFileAge", "36500d")
-        return reader.load(path).selectExpr(*_LISTED)
+        found = reader.options(**_DEEP).load(path)
+        return found.where(_is_visible(spark, path)).selectExpr(*_LISTED)
 
     @abstractmethod
     def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
@@ -182,9 +183,18 @@ _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINA
 _LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified", "length")
 
 
+_DEEP = {"recursiveFileLookup": "true"}
+
+
+def _is_visible(spark: SparkSession, path: str) -> str:
+    """SQL: whether no part of a file's name below a folder is hidden. Spark itself shows `_a=b` and `_metadata`."""
+    return f"NOT substr(path, {len(Files(spark).absolute(path)) + 1}) RLIKE '/[._]'"
+
+
 def listed_files(spark: SparkSession, path: str) -> list[InputFile]:
-    """The files of a folder in stream order. One Spark job."""
-    return in_order(spark.read.format("binaryFile").load(path).selectExpr(*_LISTED).collect())
+    """The files of a folder and of those below it, but for hidden ones, in stream order. One Spark job."""
+    found = spark.read.format("binaryFile").options(**_DEEP).load(path)
+    return in_order(found.where(_is_visible(spark, path)).selectExpr(*_LISTED).collect())
 
 
 def in_order(listed: Iterable[Row]) -> list[InputFile]:
