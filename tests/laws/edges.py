@@ -56,6 +56,17 @@ EDGES = {
 }
 
 
+SMALL = (0, 1, -3, 2**31 - 1, 1 - 2**31)
+"""Values of numbers that are altered: exact as doubles, in every unit that a random stream may come to."""
+BEYOND = (2**53, 2**53 + 1, 2**63 - 1, -(2**63))
+"""Refused from the first Alter on (RQ310)."""
+
+
+def is_number(name: str) -> bool:
+    """Whether an edge attribute can be altered."""
+    return EDGES[name].type.startswith(("int", "long", "double", "decimal"))
+
+
 def tame(name: str) -> bool:
     """Whether an attribute has small values, to calculate with."""
     return not name.startswith("z")

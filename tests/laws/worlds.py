@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference import read_value
-from tests.laws.edges import EDGES, condition, edge_of, read, tame
+from tests.laws.edges import BEYOND, EDGES, SMALL, condition, edge_of, is_number, read, tame
 from tests.stream import Decoder, Item
 
 
@@ -261,6 +262,9 @@ class _Source:
 
     rng: Random
     extra: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
+    """The edge attributes that are altered, here or in the other source."""
+    begun: set[str] = field(factory=set[str])
     decoder: Decoder = field(factory=lambda: Decoder(read))
     now: int = 0
     alters: int = 0
@@ -281,9 +285,10 @@ class _Source:
                 [f"k = {k}", f"k != {k}", "k in {1, 2}", f"ts >= {cut}", f"k = {k}, ts < {cut}", ""]
                 + [condition(rng, n, EDGES[n]) for n in self.extra]
             )
-            attribute = rng.choice(["v", "v", "v", "ts", "q"])
+            attribute = rng.choice(["v", "v", "v", "ts", "q", *self.altered, *self.altered])
             if attribute in where or (attribute == "q" and not any(self.has_q.values())):
                 attribute = "v"
+            self.begun.add(attribute)
             function = "y -> y * 2" if attribute == "ts" else rng.choice(FUNCTIONS)
             return {"$accent": f"[[{where}{', ' if where else ''}alter({attribute}, {function})]]"}
         if roll < 0.2:
@@ -310,11 +315,24 @@ class _Source:
         row: Item = {"k": k, "ts": max(0, self.now - rng.randint(0, 3)), "v": rng.randint(0, 4) / 2}
         if self.has_q[k] and rng.random() < 0.7:
             row["q"] = float(rng.randint(0, 1))
-        row |= {n: rng.choice(EDGES[n].values) for n in self.extra}
+        row |= {n: self.edge(n) for n in self.extra}
         if self.decoder.closed(row):
             return None
         raw = self.decoder.raw_at(row, len(self.decoder.accents))
-        return {n: x if n in self.extra else _number(n, x) for n, x in raw.items()}
+        return {n: _edge(x) if n in self.extra else _number(n, x) for n, x in raw.items()}
+
+    def edge(self, name: str) -> Any:
+        if name not in self.altered:
+            return self.rng.choice(EDGES[name].values)
+        beyond = BEYOND if name in self.begun and EDGES[name].type == "long" else ()
+        return self.rng.choice([*SMALL, *beyond])
+
+
+def _edge(value: Any) -> Any:
+    """A value of an edge attribute as JSON has it; of one that was altered, with decimals where it has some."""
+    if not isinstance(value, Fraction):
+        return value
+    return int(value) if value.denominator == 1 else float(value)
 
 
 def _number(name: str, value: Any) -> int | float:
@@ -325,7 +343,8 @@ def stream(
     rng: Random, length: int, extra: tuple[str, ...] = (), *, close: bool = True
 ) -> list[tuple[str, Item]]:
     """Items of `r` and `s`, interleaved; both closed at the end."""
-    both = {"r": _Source(rng, extra), "s": _Source(rng, extra)}
+    altered = tuple(n for n in extra if is_number(n) and rng.random() < 0.5)
+    both = {name: _Source(rng, extra, altered) for name in ("r", "s")}
     items = list(_items(rng, both, length))
     return items + ([(name, {"$punctuation": "[]"}) for name in both] if close else [])
 
@@ -346,11 +365,11 @@ def canonical(items: list[tuple[str, Item]]) -> dict[str, list[dict[str, Any]]]:
     for name, item in items:
         row = decoders.setdefault(name, Decoder(read)).feed(item)
         if row is not None:
-            rows[name].append(
-                {n: read_value(Type.parse(EDGES[n].type), v) if n in EDGES else v for n, v in row.items()}
-            )
+            rows[name].append({n: _value(n, v) for n, v in row.items()})
     return rows
 
 
 def _value(name: str, value: Any) -> Any:
-    return read_value(Type.parse(EDGES[name].type), value) if name in EDGES else value
+    if name not in EDGES or isinstance(value, Fraction):  # as an Alter has left it
+        return value
+    return read_value(Type.parse(EDGES[name].type), value)
