@@ -3,11 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Installs Java into .java where no Java 17 or newer is found.
-ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.java > /dev/null 2>&1 || \
+ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.engines.java > /dev/null 2>&1 || \
 	{ echo 'No Java 17 or newer found: installing one into .java'; \
-	  $(BIN)/pip install --quiet --editable '.[java]' && $(BIN)/python -m cedilla.runtime.java --install .java; }
+	  $(BIN)/pip install --quiet --editable '.[java]' && $(BIN)/python -m cedilla.runtime.engines.java --install .java; }
 # Runs what follows with JAVA_HOME set to the Java that was found.
-WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.java)" && export JAVA_HOME &&
+WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.engines.java)" && export JAVA_HOME &&
 
 .PHONY: demo test bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:

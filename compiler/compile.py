@@ -7,10 +7,10 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.compiler.codegen import generate
-from cedilla.compiler.parameters import given_constants
+from cedilla.compiler.codegen.program import generate
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.planner import plan_query
+from cedilla.compiler.plan.parameters import given_constants
+from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.parser import parse_query
 

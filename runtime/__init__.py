@@ -1,44 +1,34 @@
 """Plan to epochs: reads sources, runs compiled programs on Spark, writes sinks (design, section 5).
 
-| part     | modules                                           | what it does                                |
-|----------|---------------------------------------------------|---------------------------------------------|
-| commands | `cli`, `options`, `console`, `report`             | the command line and what it shows          |
-| programs | `program`, `load`, `session`, `java`              | start Spark and run a compiled program      |
-| epochs   | `executor`, `epoch`, `sources`, `sinks`           | read, compute, write, commit                |
-| edges    | `intake`, `quarantine`, `encode`                  | decode once, encode once, reject            |
-| control  | `control`, `advance`, `announce`, `held`          | move markers through the plan without Spark |
-| recovery | `checkpoint`, `state`, `files`                    | commit records and state on disk            |
-| without  | `reference`, `naive`, `decoder`                   | a query in plain Python, to compare with    |
-| values   | `evaluate`, `scalars`, `naive_aggregates`         | the same of its expressions and functions   |
-| streams  | `follow`, `validate`, `canonize`, `status`        | tools for one stream, without Spark         |
-| readers  | `reading`, `units`, `items`, `columns`            | an output decoded: rows, pandas, Arrow      |
-| on Spark | `spark_reading`                                   | the same as a Spark DataFrame               |
+What happens where is said by the packages' own docstrings, from the ground up: `engines`, `items`, `control`,
+`formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`, `pipeline`, `streams`, `reading`,
+`inspect`, `cli`. Generated programs and users import from here only.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cedilla.runtime.program import run
-    from cedilla.runtime.reading import read
-    from cedilla.runtime.simulation import simulate
+    from cedilla.runtime.operators.epoch import Epoch
+    from cedilla.runtime.pipeline.program import main, run
+    from cedilla.runtime.reading.reading import read
+    from cedilla.runtime.reference.simulation import simulate
 
-__all__ = ["read", "run", "simulate"]
+__all__ = ["Epoch", "main", "read", "run", "simulate"]
+
+_HOMES = {
+    "Epoch": "operators.epoch",
+    "main": "pipeline.program",
+    "read": "reading.reading",
+    "run": "pipeline.program",
+    "simulate": "reference.simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """`run`, `simulate` and `read` on first use: it takes a second to import pyspark, and most commands need none."""
-    if name == "run":
-        from cedilla.runtime import program
-
-        return program.run
-    if name == "read":
-        from cedilla.runtime import reading
-
-        return reading.read
-    if name == "simulate":
-        from cedilla.runtime import simulation
-
-        return simulation.simulate
+    """A public name on its first use: it takes a second to import pyspark, and most commands need none."""
+    if name in _HOMES:
+        return getattr(import_module(f"cedilla.runtime.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """One local Spark session for the whole run."""
-    from cedilla.runtime.session import local_session
+    from cedilla.runtime.engines.session import local_session
 
     session = local_session("cedilla-tests")
     yield session

@@ -13,13 +13,13 @@ from attrs import define, evolve, field
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.checkpoint import Checkpoint
-from cedilla.runtime.executor import Executor
-from cedilla.runtime.files import Files
-from cedilla.runtime.load import load
-from cedilla.runtime.report import EpochReport
-from cedilla.runtime.sources.base import InputFile
-from cedilla.runtime.sources.formats import FORMATS
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.terminal.report import EpochReport
 from tests.stream import Item, read_output
 
 

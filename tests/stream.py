@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cedilla.grammar import syntax
-from cedilla.runtime.decoder import Decoder, Item, Reader, as_it_is, evaluate, function_of, is_tuple, matches
+from cedilla.runtime.reference.decoder import (
+    Decoder,
+    Item,
+    Reader,
+    as_it_is,
+    evaluate,
+    function_of,
+    is_tuple,
+    matches,
+)
 
 __all__ = [
     "Decoder",

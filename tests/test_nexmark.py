@@ -16,9 +16,9 @@ from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.safety import findings
+from cedilla.compiler.analysis.safety import findings
 from cedilla.runtime import run
-from cedilla.runtime.options import Options
+from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.stream import Decoder, Item, complaints, decode, read_output

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cedilla.compiler.compile import compile_query
     from cedilla.grammar.diagnostics import DiagnosticError
-    from cedilla.runtime.options import Options
-    from cedilla.runtime.program import run
-    from cedilla.runtime.reading import read
-    from cedilla.runtime.simulation import simulate
+    from cedilla.runtime.pipeline.program import run
+    from cedilla.runtime.reading.reading import read
+    from cedilla.runtime.reference.simulation import simulate
+    from cedilla.runtime.terminal.options import Options
 
     __version__: str
 
@@ -24,11 +24,11 @@ __all__ = ["DiagnosticError", "Options", "__version__", "compile_query", "read",
 
 _HOMES = {
     "DiagnosticError": "cedilla.grammar.diagnostics",
-    "Options": "cedilla.runtime.options",
+    "Options": "cedilla.runtime.terminal.options",
     "compile_query": "cedilla.compiler.compile",
-    "read": "cedilla.runtime.reading",
-    "run": "cedilla.runtime.program",
-    "simulate": "cedilla.runtime.simulation",
+    "read": "cedilla.runtime.reading.reading",
+    "run": "cedilla.runtime.pipeline.program",
+    "simulate": "cedilla.runtime.reference.simulation",
 }
 """Public name -> the module that defines it."""
 

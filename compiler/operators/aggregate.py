@@ -8,11 +8,12 @@ from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
-from cedilla.compiler import expressions, regions
-from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.conditions import doubts
-from cedilla.compiler.evolution import (
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import (
     ABSENT,
     LEAST,
     PRESENT,
@@ -24,7 +25,6 @@ from cedilla.compiler.evolution import (
     hold,
     map_history,
 )
-from cedilla.compiler.functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -35,9 +35,10 @@ from cedilla.compiler.operators.base import (
     fail,
     require,
 )
+from cedilla.compiler.operators.conditions import doubts
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import BOOLEAN, DOUBLE, LONG, Type
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.schemes import Memory, Schemes
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.slips import meant
 

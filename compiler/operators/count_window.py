@@ -7,8 +7,9 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Order
-from cedilla.compiler.evolution import PRESENT, Facts, fold_closed
+from cedilla.compiler.expressions.types import LONG
+from cedilla.compiler.facts.arrival import Order
+from cedilla.compiler.facts.facts import PRESENT, Facts, fold_closed
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -21,7 +22,6 @@ from cedilla.compiler.operators.base import (
     taken,
 )
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import LONG
 from cedilla.grammar.diagnostics import Diagnostic
 
 _RULES = {"add": "W1", "drop": "W2", "alter": "W4"}

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts, fold_closed
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,

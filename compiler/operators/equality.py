@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import fail
-from cedilla.compiler.types import DOUBLE, LONG, Type
 from cedilla.grammar.diagnostics import Diagnostic, Span
 
 

@@ -8,8 +8,17 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import ABSENT, COMMON, LEAST, MOST, Facts, fold_closed, fold_live_units, hold
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    COMMON,
+    LEAST,
+    MOST,
+    Facts,
+    fold_closed,
+    fold_live_units,
+    hold,
+)
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,

@@ -7,8 +7,8 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import Held, Invariants
 from cedilla.compiler.operators.join import Join
 from cedilla.compiler.regions import ANYTHING, Domain

@@ -7,8 +7,8 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts, hold
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts, hold
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
 from cedilla.compiler.regions import Domain, Tree

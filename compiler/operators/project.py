@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from cedilla.compiler import expressions, regions, scalars
-from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.compiler.conditions import doubts
-from cedilla.compiler.evolution import (
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import expressions, scalar_functions
+from cedilla.compiler.expressions.step_functions import Step, stepped
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import (
     ABSENT,
     COMMON,
     LEAST,
@@ -23,11 +24,11 @@ from cedilla.compiler.evolution import (
     fold_units,
     map_history,
 )
+from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.operators.conditions import doubts
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
-from cedilla.compiler.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.steps import Step, stepped
-from cedilla.compiler.types import Type
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
@@ -91,7 +92,7 @@ class Project(Operator):
         Raises `DiagnosticError` where the name is a misspelt one (RQ102), or what SQL calls the time of day (RQ117).
         """
         name, read = attribute.name, frozenset[str]().union(*map(expressions.attributes, self.items.values()))
-        if scalars.is_changing(name):
+        if scalar_functions.is_changing(name):
             expressions.type_of(Scalar(name.lower(), (), span=attribute.span), source.types)
         near = misspelt(name, source.types.keys() - read)
         if near is not None:

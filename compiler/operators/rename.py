@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,

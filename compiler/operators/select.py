@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
-from cedilla.compiler import expressions, regions
-from cedilla.compiler.conditions import doubts
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.types import BOOLEAN
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
-from cedilla.compiler.types import BOOLEAN
+from cedilla.compiler.operators.conditions import doubts
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from attrs import evolve, frozen
 
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import Held, Invariants
 from cedilla.compiler.operators.join import Filtering
 

@@ -9,8 +9,9 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
+from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -25,8 +26,7 @@ from cedilla.compiler.operators.base import (
     windowed,
 )
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
-from cedilla.compiler.spans import spans
-from cedilla.compiler.types import LONG, Type
+from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic
 
 DONE = "$done"

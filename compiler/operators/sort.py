@@ -8,8 +8,8 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts, fold_closed, hold
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -22,7 +22,7 @@ from cedilla.compiler.operators.base import (
     require,
 )
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
-from cedilla.compiler.spans import spans
+from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic
 
 CLEAR = "$clear"

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import Facts, fold_closed, hold
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts, fold_closed, hold
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.operators.sort import Key, written
 from cedilla.grammar.diagnostics import Diagnostic

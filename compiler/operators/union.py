@@ -7,12 +7,12 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, Facts
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, Facts
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
-from cedilla.compiler.schemes import Memory, Schemes, both, within
 from cedilla.grammar.diagnostics import Diagnostic
 
 

@@ -9,8 +9,9 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.arrival import Arrival, Order
-from cedilla.compiler.evolution import (
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import (
     ABSENT,
     PRESENT,
     Facts,
@@ -32,7 +33,6 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.operators.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import DOUBLE, LONG, Type
 from cedilla.grammar.diagnostics import Diagnostic
 
 _MERGED = {"add": "U2", "drop": "U3", "alter": "U4"}

@@ -10,8 +10,10 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.expressions.step_functions import Extents
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (
     Held,
     Invariants,
@@ -25,9 +27,7 @@ from cedilla.compiler.operators.base import (
     windowed,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
-from cedilla.compiler.schemes import Memory, Schemes
-from cedilla.compiler.steps import Extents
-from cedilla.compiler.types import DOUBLE, LONG, Type
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 
 

@@ -10,17 +10,18 @@ from attrs import frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import expressions, sql
-from cedilla.compiler.evolution import Facts
-from cedilla.compiler.functions import Function
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.aggregate_functions import Function
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type, column
-from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 _TUPLES = "$tuples"
 

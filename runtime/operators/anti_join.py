@@ -10,7 +10,7 @@ from cedilla.compiler.operators import AntiJoin, Operator
 from cedilla.runtime.operators.join import FilteringDataflow, given_up, newly_purged
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class AntiJoinDataflow(FilteringDataflow):

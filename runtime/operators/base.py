@@ -13,7 +13,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 @frozen

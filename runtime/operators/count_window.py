@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import CountWindow, Operator
-from cedilla.compiler.types import column
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 _COUNT = "$count"
 

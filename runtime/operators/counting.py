@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type, column
-from cedilla.runtime.frames import stacked, where_among
+from cedilla.runtime.engines.frames import stacked, where_among
 from cedilla.runtime.operators.base import Dataflow
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 SIDES = ("$left", "$right")
 COUNTS = (*SIDES, "$passed")

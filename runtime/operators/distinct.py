@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Distinct, Operator
-from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, stacked, types_of, where_among
+from cedilla.runtime.engines.frames import ORDER, stacked, types_of, where_among
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class DistinctDataflow(Dataflow):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Intersect, Operator
 from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type
 from cedilla.runtime.operators.base import Kept
 from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class IntersectDataflow(CountingDataflow):

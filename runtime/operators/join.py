@@ -11,16 +11,17 @@ from attrs import frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import column
-from cedilla.runtime.frames import stacked, types_of, where_among
+from cedilla.runtime.engines.frames import stacked, types_of, where_among
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 SIDES = ("left", "right")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import LeftJoin, Operator
-from cedilla.compiler.types import column
-from cedilla.runtime.frames import stacked
+from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import Dataflow, Kept
 from cedilla.runtime.operators.join import (
     apart,
@@ -26,7 +26,7 @@ from cedilla.runtime.operators.join import (
 )
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 LEFT, WAITING, RIGHT = "left", "waiting", "right"
 

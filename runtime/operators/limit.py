@@ -13,7 +13,7 @@ from cedilla.compiler.operators.limit import OPEN
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class LimitDataflow(Dataflow):

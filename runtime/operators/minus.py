@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Minus, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type, column
 from cedilla.runtime.operators.base import Kept
 from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class MinusDataflow(CountingDataflow):

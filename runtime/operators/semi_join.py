@@ -10,7 +10,7 @@ from cedilla.compiler.operators import Operator, SemiJoin
 from cedilla.runtime.operators.join import FilteringDataflow, together
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 
 class SemiJoinDataflow(FilteringDataflow):

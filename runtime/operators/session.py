@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.affine import exact
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import LONG, Type, column, finite
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
 from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import ANYTHING, Value
-from cedilla.compiler.spans import Span
-from cedilla.compiler.types import LONG, Type, column, finite
-from cedilla.runtime.frames import stacked
+from cedilla.compiler.regions.affine import exact
+from cedilla.compiler.regions.spans import Span
+from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 _CLOSED = "$closed"
 _TIME, _FIRST, _LAST = "$time", "$first", "$last"

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import column
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import CLEAR, Key
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import column
-from cedilla.runtime.frames import ORDER, order, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, order, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 _MANY = 64
 """No more boxes of an epoch's punctuations than this are looked up in state."""

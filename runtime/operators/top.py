@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cedilla.compiler import sql
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import column
-from cedilla.runtime.frames import types_of
+from cedilla.runtime.engines.frames import types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 _RANK = "$rank"
 

@@ -15,17 +15,18 @@ from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions, sql
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type, column
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.frames import ORDER, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import Dataflow, Kept
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epoch import Epoch
+    from cedilla.runtime.operators.epoch import Epoch
 
 Function = Callable[..., Any]
 

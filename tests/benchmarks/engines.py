@@ -14,9 +14,9 @@ from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime import run
-from cedilla.runtime.options import Options
-from cedilla.runtime.report import EpochReport
-from cedilla.runtime.session import local_session
+from cedilla.runtime.engines.session import local_session
+from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.terminal.report import EpochReport
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.inputs import DATA_GLOB
 

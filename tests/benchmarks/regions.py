@@ -19,8 +19,8 @@ from time import process_time
 from attrs import define, field
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import (
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import (
     ABSENT,
     ORIGINAL,
     PRESENT,
@@ -31,12 +31,12 @@ from cedilla.compiler.evolution import (
 )
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import Type
-from cedilla.runtime.advance import advance
-from cedilla.runtime.announce import SinkState, begin, finish
-from cedilla.runtime.checkpoint import Commit, dump_commit
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.sources.marker import MarkerLine
+from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
+from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.announce import SinkState, begin, finish
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.marker import MarkerLine
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUERY = """

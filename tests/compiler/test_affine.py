@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler.affine import IDENTITY, Affine, exact
-from cedilla.compiler.expressions import affine
+from cedilla.compiler.expressions.expressions import affine
+from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.grammar.parser import parse_expression
 
 COEFFICIENTS = st.fractions(-99, 99, max_denominator=99)

@@ -2,11 +2,12 @@
 
 from hypothesis import given
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.alternatives import alternatives
-from cedilla.compiler.patterns import before
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.patterns import before
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import POSITION, Steps
-from cedilla.compiler.types import Type
+from cedilla.compiler.regions.alternatives import alternatives
 from tests.strategies import DENSE, LIGHT, Paint, paints, rows
 
 SPACE = list(rows({"a": DENSE, "b": DENSE, "c": DENSE}))

@@ -17,17 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.compiler.evolution import ABSENT, COMMON, LATENT, ORIGINAL, PRESENT, Facts, History, Presence
-from cedilla.compiler.functions import FUNCTIONS
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.step_functions import stepped
+from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.facts.facts import ABSENT, COMMON, LATENT, ORIGINAL, PRESENT, Facts, History, Presence
 from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union, Window
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.regions import UNDEFINED
-from cedilla.compiler.steps import stepped
-from cedilla.compiler.types import LONG, Type
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive import control
+from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.naive import control
 from tests.strategies import (
     HEAVY,
     LIGHT,

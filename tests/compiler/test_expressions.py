@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler import expressions, regions
-from cedilla.compiler.types import Type
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.evaluate import evaluate
+from cedilla.runtime.reference.evaluate import evaluate
 from tests.strategies import DENSE, HEAVY, LIGHT, rows
 
 TYPES = {

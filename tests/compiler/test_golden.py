@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from cedilla.compiler.analysis.safety import findings
 from cedilla.compiler.compile import CompiledQuery, compile_query
-from cedilla.compiler.explain import explain_text
+from cedilla.compiler.explain.explanation import explain_text
+from cedilla.compiler.explain.summary import summary_text
+from cedilla.compiler.explain.views import show
+from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.operators import OPERATORS
-from cedilla.compiler.safety import findings
-from cedilla.compiler.summary import summary_text
-from cedilla.compiler.views import show
-from cedilla.compiler.wrapping import WIDTH
 from cedilla.grammar import Diagnostic, DiagnosticError, render
-from cedilla.runtime.trace import trace, trace_text
+from cedilla.runtime.inspect.trace import trace, trace_text
 from tests.golden import check
 
 ROOT = Path(__file__).parent.parent.parent

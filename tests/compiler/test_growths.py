@@ -1,7 +1,7 @@
 """What `explain --evolution` says of wider domains (theory N1)."""
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.growths import growths
+from cedilla.compiler.analysis.growths import growths
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2}, t: double) from json "sensors";

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import ABSENT, LATENT, PRESENT, Facts
+from cedilla.compiler.expressions.types import LONG
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
 from cedilla.compiler.operators import AntiJoin, Join, LeftJoin, SemiJoin
 from cedilla.compiler.operators.base import KINDS, Reaction
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import UNDEFINED, Domain
-from cedilla.compiler.types import LONG
 from tests.compiler.test_evolution import HISTORIES, INTEGERS, World, worlds
 from tests.strategies import LIGHT, Row, paints, rows, values
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import Affine
-from cedilla.compiler.markers import (
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.markers import (
     Add,
     Alter,
     Drop,
@@ -16,7 +16,7 @@ from cedilla.compiler.markers import (
     read_accent,
     read_punctuation,
 )
-from cedilla.compiler.types import Type
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 
 TYPES = {

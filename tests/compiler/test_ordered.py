@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import IDENTITY, Affine
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.evolution import ABSENT, PRESENT, Facts
+from cedilla.compiler.expressions.types import LONG
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.operators import Session, Sort, Top
 from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.operators.sort import CLEAR, prefix
 from cedilla.compiler.regions import UNDEFINED, Domain
-from cedilla.compiler.spans import spans
-from cedilla.compiler.types import LONG
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.spans import spans
 from cedilla.grammar import DiagnosticError
 from tests.strategies import HEAVY, LIGHT, Members, Paint, Row, members, paints, rows
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from cedilla.compiler import patterns, regions
-from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.operators import Aggregate, Join, Project, Union, Window
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.types import Type
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.parser import parse_punctuation
 
 TYPES = {"a": Type("string"), "b": Type("long"), "s": Type("long"), "t": Type("long"), "X": Type("long")}

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler import patterns, regions
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import UNDEFINED, Tree
-from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_punctuation
 from tests.strategies import DENSE, LIGHT, WHOLE, Members, Paint, members, paints, rows

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler import combine_punctuations, patterns, regions
-from cedilla.compiler.types import Type
+from cedilla.compiler import combine_punctuations, regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import DiagnosticError, format_punctuation, parse_punctuation
 from cedilla.grammar.syntax import Comparison, PunctuationText, RangePattern, SetPattern
 from tests.strategies import DENSE, LIGHT, WHOLE, rows

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from cedilla.compiler import regions
-from cedilla.compiler.regions import POSITION, UNDEFINED, Domain, Map, Operation, Steps, Tree
+from cedilla.compiler.regions import POSITION, UNDEFINED, Domain, Operation, Steps, Tree, trees
 from tests.strategies import (
     DENSE,
     HEAVY,
@@ -347,7 +348,7 @@ def operations(work: Callable[[], object]) -> int:
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal count
-        if frame.f_code.co_filename != regions.__file__:
+        if frame.f_code.co_filename != trees.__file__:
             return None
         frame.f_trace_opcodes = True
         count += event == "opcode"

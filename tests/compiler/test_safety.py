@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.analysis.safety import findings, promised, safety
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Scheme, known
 from cedilla.compiler.operators import OPERATORS, Limit, Operator, Session
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, derive
-from cedilla.compiler.safety import findings, promised, safety
-from cedilla.compiler.schemes import Scheme, known
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = """

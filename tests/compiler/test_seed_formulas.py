@@ -10,10 +10,10 @@ from itertools import chain, combinations, product
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.evolution import PRESENT, Facts
+from cedilla.compiler.expressions.types import LONG
+from cedilla.compiler.facts.facts import PRESENT, Facts
 from cedilla.compiler.operators import Join, Union
 from cedilla.compiler.operators.sort import prefix
-from cedilla.compiler.types import LONG
 
 Tuples = frozenset[int]
 DOMAIN: Tuples = frozenset(range(2))

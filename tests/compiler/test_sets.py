@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.evolution import LATENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING
+from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.operators import Distinct, Intersect, Limit, Minus, Rename, Union
 from cedilla.compiler.operators.limit import OPEN
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import UNDEFINED
-from cedilla.compiler.types import DOUBLE, LONG, STRING
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.operators.counting import CountingDataflow
 from cedilla.runtime.operators.intersect import IntersectDataflow

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.evolutions import Fate, Outcome, fates
-from cedilla.compiler.expressions import attributes
+from cedilla.compiler.explain.impact import Fate, Outcome, fates
+from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.operators import Select, Union
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.trace import Traced, marker_name, trace
+from cedilla.runtime.inspect.trace import Traced, marker_name, trace
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(encoding="utf-8")

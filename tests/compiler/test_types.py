@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler.patterns import value_set
+from cedilla.compiler.expressions.patterns import value_set
+from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.regions import Value, values
-from cedilla.compiler.types import Type, column, quote
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import Literal, Measure

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.evolution import ABSENT, LATENT, PRESENT, Facts
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
 from cedilla.compiler.operators import Join, Project, Union, User
 from cedilla.compiler.regions import UNDEFINED
-from cedilla.compiler.types import DOUBLE, LONG, Type
 from cedilla.grammar import DiagnosticError
 from tests.compiler.test_evolution import World, check_fold, closed, history, presence, same, worlds
 from tests.strategies import LIGHT, rows, values

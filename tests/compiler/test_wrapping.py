@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler.wrapping import laid_out, wrapped
+from cedilla.compiler.explain.wrapping import laid_out, wrapped
 
 WORDS = st.lists(st.text("abc,", min_size=1, max_size=30), max_size=12).map(" ".join)
 ROWS = st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[WORDS] * n), min_size=1, max_size=4))

@@ -20,7 +20,7 @@ from cedilla.compiler.compile import compile_query
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli import main
+from cedilla.runtime.cli.main import main
 from tests.laws.mutations import MUTATIONS
 
 if TYPE_CHECKING:

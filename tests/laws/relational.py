@@ -13,12 +13,12 @@ from math import floor
 from typing import Any
 
 from cedilla.compiler import operators as o
-from cedilla.compiler.arrival import Order
-from cedilla.compiler.evolution import Facts
+from cedilla.compiler.facts.arrival import Order
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.naive_aggregates import ORDER, result
-from cedilla.runtime.scalars.order import rank
+from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.naive_aggregates import ORDER, result
+from cedilla.runtime.reference.scalars.order import rank
 
 Row = dict[str, Any]
 Rows = list[Row]

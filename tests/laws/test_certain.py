@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.naive import inside
-from cedilla.runtime.reference import Reference
+from cedilla.runtime.reference.naive import inside
+from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import bag
 from tests.strategies import BRIEF, HEAVY

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference import Reference
+from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, Items, accepted, bag
 from tests.laws.worlds import ALL, World, canonical, stream, world

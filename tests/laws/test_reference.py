@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.lines import Line
-from cedilla.runtime.reference import Reference
-from cedilla.runtime.schema import declared_schema
-from cedilla.runtime.validate import validate
-from cedilla.runtime.values import json_text, parse_line
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.values import json_text, parse_line
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
 from tests.laws.edges import key, read
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, NAMES, ORDERED, SOURCES, World, canonical, stream, world

@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.options import Options
-from cedilla.runtime.simulation import simulate
-from cedilla.runtime.values import json_text
+from cedilla.runtime.items.values import json_text
+from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.terminal.options import Options
 from tests.laws.edges import read
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described

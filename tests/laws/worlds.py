@@ -10,10 +10,10 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference import read_value
+from cedilla.runtime.reference.reference import read_value
 from tests.laws.edges import BEYOND, EDGES, SMALL, condition, edge_of, is_number, read, tame
 from tests.stream import Decoder, Item
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from cedilla.compiler import Plan, compile_query
-from cedilla.runtime.change import Changes
-from cedilla.runtime.checkpoint import dump_commit
-from cedilla.runtime.commits import Commit
-from cedilla.runtime.naive import Node
-from cedilla.runtime.plan_comparison import compare
-from cedilla.runtime.plan_matching import match
-from cedilla.runtime.reference import Reference
-from cedilla.runtime.state import Segment
-from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.change import Changes
+from cedilla.runtime.checkpoint.checkpoint import dump_commit
+from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.plan_comparison import compare
+from cedilla.runtime.checkpoint.plan_matching import match
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.reference.naive import Node
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.state.segments import Segment
 
 Items = Sequence[tuple[str, dict[str, Any]]]
 

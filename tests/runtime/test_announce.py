@@ -4,20 +4,20 @@ import pytest
 from immutables import Map
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.compiler.evolution import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.markers import read_accent, read_punctuation
+from cedilla.compiler.expressions.types import DOUBLE, LONG
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Steps
-from cedilla.compiler.types import DOUBLE, LONG
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.announce import SinkState, announce
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.lines import Line
-from cedilla.runtime.reference import Reference
-from cedilla.runtime.schema import Schema, declared_schema
-from cedilla.runtime.validate import validate
-from cedilla.runtime.values import json_text
+from cedilla.runtime.control.announce import SinkState, announce
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.values import json_text
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.streams.schema import Schema, declared_schema
+from cedilla.runtime.streams.validate import validate
 from tests.stream import Item
 
 TWICE, SIX = Affine(2, 0), Affine(6, 0)

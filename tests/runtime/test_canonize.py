@@ -17,20 +17,29 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.affine import Affine
-from cedilla.compiler.evolution import ABSENT
-from cedilla.compiler.markers import Add, Alter, Drop
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import ABSENT
+from cedilla.compiler.facts.markers import Add, Alter, Drop
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.types import Type
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError, syntax
 from cedilla.grammar.parser import parse_accent
-from cedilla.runtime import replacements as rules
-from cedilla.runtime.canonize import canonize
-from cedilla.runtime.follow import Follower
-from cedilla.runtime.lines import Line
-from cedilla.runtime.replacements import INVERSIONS, Closing, Described, NotValid, Rank, Replaced, Tuple, rank
-from cedilla.runtime.schema import Schema, declared_schema, inferred_schema
-from cedilla.runtime.validate import validate
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams import replacements as rules
+from cedilla.runtime.streams.canonize import canonize
+from cedilla.runtime.streams.follow import Follower
+from cedilla.runtime.streams.replacements import (
+    INVERSIONS,
+    Closing,
+    Described,
+    NotValid,
+    Rank,
+    Replaced,
+    Tuple,
+    rank,
+)
+from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
+from cedilla.runtime.streams.validate import validate
 from tests.strategies import LIGHT
 from tests.stream import Decoder, Item, complaints, decode, function_of, matches
 

@@ -6,12 +6,12 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.affine import IDENTITY, Affine
-from cedilla.runtime.announce import SinkState
-from cedilla.runtime.checkpoint import Checkpoint, Commit, dump_commit
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.files import FoundFile
-from cedilla.runtime.sources.base import InputFile
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
+from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines.files import FoundFile
+from cedilla.runtime.formats.source import InputFile
 
 PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
 START = SourceState.start(PLAN.sources[0], frozenset())

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.cli import main
-from cedilla.runtime.console import epoch_line
-from cedilla.runtime.options import Options, apply, run_options
-from cedilla.runtime.report import EpochReport
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.terminal.console import epoch_line
+from cedilla.runtime.terminal.options import Options, apply, run_options
+from cedilla.runtime.terminal.report import EpochReport
 
 ROOT = Path(__file__).parent.parent.parent
 SENSORS = "queries/sensors.rq"
@@ -233,7 +233,7 @@ def test_commands_without_spark_do_not_load_it(command: str) -> None:
     """Nor the other slow packages."""
     program = (
         "import atexit, sys\n"
-        "from cedilla.runtime.cli import main\n"
+        "from cedilla.runtime.cli.main import main\n"
         "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'networkx', 'rich')\n"
         "atexit.register(lambda: print([name for name in slow if name in sys.modules], file=sys.stderr))\n"
         f"main(['{command}', '{SENSORS}'])\n"
@@ -246,7 +246,7 @@ def test_commands_without_spark_do_not_load_it(command: str) -> None:
 
 def test_output_survives_a_terminal_without_unicode() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "cedilla.runtime.cli", "explain", SENSORS],
+        [sys.executable, "-m", "cedilla.runtime.cli.main", "explain", SENSORS],
         cwd=ROOT,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,

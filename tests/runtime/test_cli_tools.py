@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.cli import main
+from cedilla.runtime.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 SENSORS = "queries/sensors.rq"
@@ -319,7 +319,7 @@ def test_fmt_leaves_a_wrong_text_alone(call: Call, tmp_path: Path) -> None:
 def test_no_tool_loads_spark(arguments: tuple[str, ...]) -> None:
     program = (
         "import atexit, sys\n"
-        "from cedilla.runtime.cli import main\n"
+        "from cedilla.runtime.cli.main import main\n"
         "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'networkx', 'rich')\n"
         "atexit.register(lambda: print([name for name in slow if name in sys.modules], file=sys.stderr))\n"
         f"main({list(arguments)!r})\n"

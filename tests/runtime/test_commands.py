@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cedilla.runtime.cli import main
+from cedilla.runtime.cli.main import main
 
 SENSORS, WEATHER = "queries/sensors.rq", "queries/weather.rq"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.affine import IDENTITY
-from cedilla.compiler.markers import read_accent, read_punctuation
+from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.checkpoint import dump_tree, load_tree
-from cedilla.runtime.control import SourceState
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.runtime.checkpoint.checkpoint import dump_tree, load_tree
+from cedilla.runtime.control.source_state import SourceState
 from tests.runtime.test_sensors import QUERY, wild_stream
 from tests.stream import Decoder, Item
 

@@ -12,17 +12,17 @@ import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.markers import read_accent
+from cedilla.compiler.facts.markers import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint import dump_commit, load_commit
-from cedilla.runtime.cli import main
-from cedilla.runtime.console import epoch_line
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.doubtful import standing
-from cedilla.runtime.lines import Line
-from cedilla.runtime.schema import declared_schema
-from cedilla.runtime.status import read_status, status_text
-from cedilla.runtime.validate import validate
+from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.doubtful import standing
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.terminal.console import epoch_line
 from tests.pipeline import Run
 from tests.runtime.test_sensors import random_stream
 from tests.stream import Item, is_tuple

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime import simulate
-from cedilla.runtime.options import Options
-from cedilla.runtime.reference import Reference
-from cedilla.runtime.values import json_text
+from cedilla.runtime.items.values import json_text
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 

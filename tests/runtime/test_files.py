@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.lines import files_of
-from cedilla.runtime.options import Options
-from cedilla.runtime.places import check_places
-from cedilla.runtime.simulation import Input
-from cedilla.runtime.sources.base import listed_files
+from cedilla.runtime.formats.source import listed_files
+from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.terminal.places import check_places
 from tests.stream import Item, is_tuple, read_output
 
 QUERY = 'stream r(ts: long, s?: string) from json "r"; emit r to json "out";'

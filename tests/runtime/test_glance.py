@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.files import Files
-from cedilla.runtime.load import load
-from cedilla.runtime.slices import Looks, Slice
-from cedilla.runtime.sources import glance
-from cedilla.runtime.sources.base import InputFile, Scan
-from cedilla.runtime.sources.jsonl import JsonLines
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats import glance
+from cedilla.runtime.formats.jsonl_source import JsonLines
+from cedilla.runtime.formats.source import InputFile, Scan
+from cedilla.runtime.ingest.slices import Looks, Slice
+from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run
 from tests.stream import Item, decode
 

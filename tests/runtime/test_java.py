@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cedilla.runtime import java
+from cedilla.runtime.engines import java
 
 
 def fake_java(home: Path, version: str, says_home: Path | None = None) -> Path:

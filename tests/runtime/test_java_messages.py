@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cedilla.runtime.java_messages import without_remark_lines
+from cedilla.runtime.engines.java_messages import without_remark_lines
 
 REMARKS = """\
 WARNING: Using incubator modules: jdk.incubator.vector
@@ -36,7 +36,7 @@ def test_remarks_and_their_traces_are_left_out() -> None:
 
 PROGRAM = """
 import os, signal, subprocess, sys, time
-from cedilla.runtime.java_messages import without_remarks
+from cedilla.runtime.engines.java_messages import without_remarks
 child = [sys.executable, "-c", "import sys; print(sys.argv[1], file=sys.stderr)"]
 with without_remarks():
     subprocess.run([*child, "Setting default log level to WARN"])

@@ -13,9 +13,9 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
-from cedilla.runtime import epoch as epochs_module
-from cedilla.runtime import state
+from cedilla.runtime.operators import epoch as epochs_module
 from cedilla.runtime.operators import join as join_module
+from cedilla.runtime.state import segments
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode, read_output
 
@@ -209,7 +209,7 @@ def all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every state is treated as a large one, and rewritten when it has three segments."""
     monkeypatch.setattr(epochs_module, "_MUCH", 0)
     monkeypatch.setattr(join_module, "_FEW_BYTES", -1)
-    monkeypatch.setattr(state, "_MANY_SEGMENTS", 3)
+    monkeypatch.setattr(segments, "_MANY_SEGMENTS", 3)
 
 
 @pytest.mark.soak

@@ -14,14 +14,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime import near_markers, simulate
-from cedilla.runtime.lines import lines_of
-from cedilla.runtime.near_markers import near_key
-from cedilla.runtime.options import Options
-from cedilla.runtime.simulation import Input
-from cedilla.runtime.sources.jsonl import JsonLines
-from cedilla.runtime.sources.objects import has_plain_lines, is_misread, misread_files
-from cedilla.runtime.validate import stream_lines, validate, with_schema
+from cedilla.runtime import simulate
+from cedilla.runtime.formats.jsonl_source import JsonLines
+from cedilla.runtime.formats.objects import has_plain_lines, is_misread, misread_files
+from cedilla.runtime.items import near_markers
+from cedilla.runtime.items.lines import lines_of
+from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.streams.validate import stream_lines, validate, with_schema
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
 
@@ -216,7 +217,7 @@ def test_plain_lines_are_told_by_counts(tmp_path: Path, monkeypatch: pytest.Monk
         "{\n",
     ]
     for chunk in (1 << 20, 3, 4, 5, 7, len(one) + 1, len(one) + 2):
-        monkeypatch.setattr("cedilla.runtime.sources.objects._CHUNK", chunk)
+        monkeypatch.setattr("cedilla.runtime.formats.objects._CHUNK", chunk)
         for text in (*plain, *other):
             path = tmp_path / "1.jsonl"
             path.write_bytes(text.encode())
@@ -243,7 +244,7 @@ def test_spark_and_the_driver_agree_on_what_is_misread(
     files = JsonLines().discover(spark, str(tmp_path))
     expected = {number for number, text in enumerate(texts) if is_misread(text)}
     assert misread_files(spark, files) == expected
-    monkeypatch.setattr("cedilla.runtime.sources.objects._SMALL", 0)
+    monkeypatch.setattr("cedilla.runtime.formats.objects._SMALL", 0)
     assert misread_files(spark, files) == expected
     assert len(expected) == 12
 

@@ -9,11 +9,12 @@ import pytest
 from immutables import Map
 from pyspark.sql import DataFrame, SparkSession
 
-from cedilla.compiler import regions, sql
-from cedilla.compiler.affine import IDENTITY, Affine
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import POSITION, Steps, Tree, Value
-from cedilla.compiler.types import Type
-from cedilla.runtime.lookups import Lookups, Tables
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.engines.lookups import Lookups, Tables
 
 PLACE = {POSITION: f"`{POSITION}`"}
 KEYS = {

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference import Reference
+from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 

@@ -17,18 +17,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime import intake
-from cedilla.runtime.announce import Markers
-from cedilla.runtime.cli import main
-from cedilla.runtime.files import Files
-from cedilla.runtime.load import load
-from cedilla.runtime.options import Options
-from cedilla.runtime.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.sinks.parquet import ParquetSink
-from cedilla.runtime.slices import Slice
-from cedilla.runtime.sources.base import Scan
-from cedilla.runtime.sources.parquet import Parquet
-from cedilla.runtime.verify import verify
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.parquet_sink import ParquetSink
+from cedilla.runtime.formats.parquet_source import Parquet
+from cedilla.runtime.formats.source import Scan
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.inspect.verify import verify
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, physical, read_columns, save_parquet
 from tests.stream import Item, complaints, decode, is_tuple
 

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint_folder import read_checkpoint
-from cedilla.runtime.cli import main
-from cedilla.runtime.console import Console
-from cedilla.runtime.plan_changes import changes_text, resume
-from cedilla.runtime.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
+from cedilla.runtime.checkpoint.plan_changes import changes_text, resume
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.terminal.console import Console
 from tests import golden
 from tests.pipeline import Run
 from tests.runtime.plan_edits import Items, commit_of, edited, ran, write_checkpoint

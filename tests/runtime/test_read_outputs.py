@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli import main
-from cedilla.runtime.items import needed
-from cedilla.runtime.reading import InUnits
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.items.entries import needed
+from cedilla.runtime.reading.reading import InUnits
 from tests.runtime.test_sensors import random_stream, wild_stream
 from tests.stream import Decoder, Item
 

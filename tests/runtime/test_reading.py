@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 
-from cedilla.compiler import regions, sql
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.regions import POSITION
-from cedilla.compiler.types import LONG, Type
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.jobs import Jobs, settle
-from cedilla.runtime.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.sources.jsonl import JsonLines
-from cedilla.runtime.tuning import MEDIUM, SMALL, Tuning
+from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.tuning import MEDIUM, SMALL, Tuning
+from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.jsonl_source import JsonLines
 from tests.pipeline import Run, physical, read_columns
 from tests.stream import decode
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla.runtime import intake
-from cedilla.runtime.checkpoint import Checkpoint
-from cedilla.runtime.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.state import StateStore
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.state.segments import StateStore
 from tests.pipeline import Run
 from tests.runtime.test_sensors import PLACES, QUERY, random_stream
 from tests.stream import Item, is_tuple
@@ -117,7 +117,7 @@ def start(root: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-c",
-        "from cedilla.runtime.cli import main; main()",
+        "from cedilla.runtime.cli.main import main; main()",
         "run",
         str(root / "q.rq"),
     ]

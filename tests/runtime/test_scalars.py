@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from cedilla.compiler import expressions
-from cedilla.compiler.scalars import FUNCTIONS
-from cedilla.compiler.types import Type
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression, Scalar
-from cedilla.runtime.evaluate import evaluate
-from cedilla.runtime.frames import types_of
+from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.reference.evaluate import evaluate
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 

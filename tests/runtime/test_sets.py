@@ -15,8 +15,8 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
-from cedilla.runtime import epoch
-from cedilla.runtime.executor import Executor
+from cedilla.runtime.operators import epoch
+from cedilla.runtime.pipeline.executor import Executor
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
 

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime import verify as verifying
-from cedilla.runtime.announce import Markers
-from cedilla.runtime.cli import main
-from cedilla.runtime.load import load
-from cedilla.runtime.options import Options
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.inspect import verify as verifying
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
 
@@ -189,7 +189,7 @@ def test_places_that_will_not_do_are_found_before_spark_starts(
     def no_session(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("cedilla.runtime.program.open_session", no_session)
+    monkeypatch.setattr("cedilla.runtime.pipeline.program.open_session", no_session)
     (folder / "old" / "epoch=000000000000").mkdir(parents=True)
     if not command:
         compiled = compile_query(QUERY)

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
-from cedilla.runtime.files import Files
-from cedilla.runtime.jobs import Jobs, settle
-from cedilla.runtime.state import StateStore
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.state.segments import StateStore
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 

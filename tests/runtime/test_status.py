@@ -12,16 +12,16 @@ from attrs import evolve
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import Plan, compile_query, regions
-from cedilla.compiler.markers import read_accent, read_punctuation
+from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
-from cedilla.runtime.announce import SinkState, announce
-from cedilla.runtime.checkpoint import Commit, Progress, dump_commit
-from cedilla.runtime.cli import main
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.state import Segment
-from cedilla.runtime.status import read_status
-from cedilla.runtime.stored_plan import plan_of
+from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit
+from cedilla.runtime.checkpoint.stored_plan import plan_of
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.announce import SinkState, announce
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.inspect.status import read_status
+from cedilla.runtime.state.segments import Segment
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;

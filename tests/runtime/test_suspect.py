@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cedilla.compiler.affine import Affine
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime import suspect as suspects_module
-from cedilla.runtime.cli import main
-from cedilla.runtime.jumps import CONVERSIONS, LEAST, Series
-from cedilla.runtime.lines import Line
-from cedilla.runtime.schema import declared_schema
-from cedilla.runtime.suspect import Suspects
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams import suspect as suspects_module
+from cedilla.runtime.streams.jumps import CONVERSIONS, LEAST, Series
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.suspect import Suspects
 from tests.stream import Item
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cedilla.compiler.types import Type
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import Diagnostic, DiagnosticError
-from cedilla.runtime.cli import main
-from cedilla.runtime.lines import Line
-from cedilla.runtime.schema import Schema, declared_schema, inferred_schema
-from cedilla.runtime.validate import stream_lines, validate
-from cedilla.runtime.values import parse_line, value_of_json
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.values import parse_line, value_of_json
+from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
+from cedilla.runtime.streams.validate import stream_lines, validate
 from tests.runtime.test_sensors import random_stream, wild_stream
 from tests.stream import Decoder, Item, complaints, decode
 

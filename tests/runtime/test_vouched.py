@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
-from cedilla.runtime import intake
-from cedilla.runtime.advance import advance
-from cedilla.runtime.control import SourceState
-from cedilla.runtime.load import load
-from cedilla.runtime.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.sources.base import Content, MarkerLine, Range
-from cedilla.runtime.sources.marker import NEXT_FILE
-from cedilla.runtime.vouched import all_valid
+from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.source import Content, MarkerLine, Range
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest.vouched import all_valid
+from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
 
 QUERY = """

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.releases import releases
-from cedilla.runtime.console import epoch_line
-from cedilla.runtime.status import read_status, status_text
+from cedilla.compiler.analysis.releases import releases
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.terminal.console import epoch_line
 from tests.pipeline import Run
 
 PUMPS = 'stream pumps(ts: long, pump: int, site: string, flow: double) from json "in";\n'

@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.canonize import canonize
-from cedilla.runtime.lines import Line
-from cedilla.runtime.options import Options
-from cedilla.runtime.reference import Reference
-from cedilla.runtime.schema import declared_schema
-from cedilla.runtime.simulation import simulate
-from cedilla.runtime.validate import validate
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.streams.canonize import canonize
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, save_parquet
 from tests.stream import Item, read_output
 

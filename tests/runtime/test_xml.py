@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.markers import read_punctuation
-from cedilla.compiler.planner import FORMATS
-from cedilla.compiler.types import Type
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.markers import read_punctuation
+from cedilla.compiler.plan.planner import FORMATS
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.runtime import xmltext
-from cedilla.runtime.sinks.formats import SINKS
-from cedilla.runtime.sources import formats
+from cedilla.runtime.formats import source_formats
+from cedilla.runtime.formats.sink_formats import SINKS
+from cedilla.runtime.items import xmltext
 from tests.pipeline import Run
 from tests.stream import Item, decode, matches
 
@@ -84,7 +84,7 @@ def elements(folder: Path) -> Iterator[Item]:
 
 
 def test_the_formats_of_the_language_can_be_read_and_written() -> None:
-    assert tuple(formats.FORMATS) == tuple(SINKS) == FORMATS
+    assert tuple(source_formats.FORMATS) == tuple(SINKS) == FORMATS
 
 
 # --- patterns, to and from the wire format ---
@@ -356,7 +356,7 @@ def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(tmp_path: Path
     )
     program = tmp_path / "q" / "program.py"
     program.write_text(compile_query(query.read_text()).program)
-    command = "import sys; from cedilla.runtime.cli import main; sys.argv[0] = 'cedilla'; main()"
+    command = "import sys; from cedilla.runtime.cli.main import main; sys.argv[0] = 'cedilla'; main()"
     for out, start in (
         ("out", ["-c", command, "run", str(query)]),
         ("out2", [str(program), "--sink", f"cents={tmp_path}/out2"]),

@@ -452,7 +452,7 @@ def _store(frame: DataFrame, format: str, folder: Path, kind: str, first: int = 
 @click.option("--punctuate/--no-punctuate", default=True, show_default=True)
 def main(folder: str, **options: int | str | bool) -> None:
     """Write NEXMark streams into the folder OUT."""
-    from cedilla.runtime.session import local_session
+    from cedilla.runtime.engines.session import local_session
 
     spark = local_session("nexmark-generator")
     try:

@@ -1,0 +1,96 @@
+"""What a wider domain does, attribute by attribute, without data (theory N1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.plan import Plan, Source, derive, follow
+
+
+@frozen
+class Growth:
+    """A wider domain of a source's attribute. `waits`: operators at which what only some values have announced waits
+    for the new one, too; `lets_go`: joins that have kept nothing for it, each with the input of which.
+    """
+
+    source: str
+    attribute: str
+    waits: tuple[str, ...]
+    lets_go: tuple[tuple[str, str], ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of it, part by part."""
+        waits = [f"{', '.join(self.waits)}: what some have announced waits for it"] if self.waits else []
+        return (
+            *waits,
+            *(f"{join}: what came of {name} for it has to be sent again" for join, name in self.lets_go),
+        )
+
+
+def growths(plan: Plan) -> Iterator[Growth]:
+    """The attributes with a declared domain, source by source."""
+    for source in plan.sources:
+        for attribute in source.attributes:
+            if attribute.domain is not None:
+                yield Growth(
+                    source.name,
+                    attribute.name,
+                    tuple(_waits(plan, source, attribute.name)),
+                    tuple(_let_go(plan, source, attribute.name)),
+                )
+
+
+def growth_json(growth: Growth) -> dict[str, object]:
+    """A growth as plain JSON values."""
+    return {
+        "source": growth.source,
+        "attribute": growth.attribute,
+        "waits": list(growth.waits),
+        "lets_go": [{"operator": join, "input": name} for join, name in growth.lets_go],
+    }
+
+
+def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
+    """The operators that fold the attribute away: an Alter described by it waits there for all its values."""
+    seen: set[str] = set()
+    for other in source.attributes:
+        if other.name == grown or not other.type.is_numeric:
+            continue
+        for operator, reaction in follow(
+            plan, source.name, "alter", other.name, plan.start, frozenset({grown})
+        ):
+            if reaction.kind == "accumulates" and operator.name not in seen:
+                seen.add(operator.name)
+                yield _label(operator.title, operator.name, operator.line)
+
+
+def _let_go(plan: Plan, source: Source, grown: str) -> Iterator[tuple[str, str]]:
+    """The joins that keep of one input only what the domain lets meet a tuple."""
+    narrow = {s.name: evolve(plan.start[s.name], closed=s.table) for s in plan.sources}
+    before = derive(plan, narrow)
+    after = derive(plan, {**narrow, source.name: _grown(narrow[source.name], grown)})
+    for operator in plan.operators:
+        if not isinstance(operator, Matching):
+            continue
+        inputs = [tuple(facts[name] for name in operator.inputs) for facts in (before, after)]
+        for side, name in enumerate(operator.inputs):
+            lost = regions.difference(operator.released(inputs[0])[side], operator.released(inputs[1])[side])
+            if not regions.is_empty(lost, inputs[0][side].universe):
+                yield _label(operator.title, operator.name, operator.line), name
+
+
+def _grown(facts: Facts, name: str) -> Facts:
+    """A source whose attribute may be anything."""
+    domain = facts.universe[name]
+    anything = regions.union(domain.members, regions.defined(name))
+    return evolve(facts, universe={**facts.universe, name: evolve(domain, members=anything)})
+
+
+def _label(title: str, name: str, line: int) -> str:
+    return f"{title} {name} (line {line})" if line else f"{title} {name}"

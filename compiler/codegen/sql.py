@@ -1,0 +1,127 @@
+"""Trees to Spark SQL: one flat, never-null expression (design, sections 3 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cedilla.compiler.codegen.tables import is_large
+from cedilla.compiler.expressions.types import LONG, Type, column
+from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.compiler.regions.alternatives import alternatives
+
+Large = Callable[[Steps, Callable[[Tree], str], str], "str | None"]
+"""Level with many points, subtree -> SQL, SQL for the values between the points -> SQL, or `None` to do without."""
+
+
+def expression(
+    tree: Tree,
+    types: Mapping[str, Type],
+    leaf: Callable[[Any], str],
+    columns: Mapping[str, str] | None = None,
+    large: Large | None = None,
+) -> str:
+    """The leaf for each row, as SQL. Pieces are searched in a balanced way, points by hashing.
+
+    `types`: attribute -> type of its constants; `leaf`: leaf -> SQL; `columns`: attribute -> SQL where it is
+    not the column of that name; `large` writes levels with many points, by tables.
+    """
+    memo: dict[int, str] = {}
+
+    def written(node: Tree) -> str:
+        if not isinstance(node, Steps):
+            return leaf(node)
+        if id(node) not in memo:
+            memo[id(node)] = level(node)
+        return memo[id(node)]
+
+    def level(node: Steps) -> str:
+        name = node.attribute
+        value = (columns or {}).get(name, column(name))
+        type_ = types.get(name, LONG)
+        zero = _zero(value, type_)
+        texts = [_held(type_, at, zero) for at, _ in node.cuts]
+        # A comparison with ⊥ is not true, so ⊥ ends up in the first piece, or in the last.
+        up = node.undefined == node.pieces[0]
+        ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces], up=up)
+        if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
+            return text
+        # A place is a number in every row, never ⊥.
+        found = up or node.undefined == node.pieces[-1] or name not in types
+        cases = [] if found else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
+        cases += point_cases(node, types, value, written)
+        return f"CASE {' '.join(cases)} ELSE {ordinary} END" if cases else ordinary
+
+    return written(tree)
+
+
+def point_cases(
+    node: Steps, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
+) -> list[str]:
+    """The cases of a level's points; those with one subtree together."""
+    at_points: dict[str, list[Value]] = {}
+    texts: dict[int, str] = {}
+    for point, child in node.points.items():
+        if id(child) not in texts:
+            texts[id(child)] = written(child)
+        at_points.setdefault(texts[id(child)], []).append(point)
+    type_ = types.get(node.attribute, LONG)
+    return [f"WHEN {_member(value, type_, points)} THEN {text}" for text, points in at_points.items()]
+
+
+def predicate(
+    region: Tree,
+    types: Mapping[str, Type],
+    columns: Mapping[str, str] | None = None,
+    large: Large | None = None,
+) -> str:
+    """Whether a row lies in a region; never null. The rest is as for `expression`."""
+    tests = [expression(each, types, truth, columns, large) for each in alternatives(region)]
+    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+
+
+def truth(inside: bool) -> str:
+    """The leaf of a region."""
+    return "true" if inside else "false"
+
+
+def _held(type_: Type, constant: Value, zero: str) -> str:
+    """A constant that Spark does not write into the code it generates: an epoch with other constants then has
+    the code of the one before, compiled and warm. Only an index that depends on the row keeps it from folding.
+    """
+    text = type_.sql(constant)
+    return text if type_.name in _BY_REFERENCE else f"array({text}, {text})[{zero}]"
+
+
+def _zero(value: str, type_: Type) -> str:
+    """An index, 0, that depends on the row. Of what is never null Spark folds `IS NULL`, but not this arithmetic;
+    where it is null, so is a comparison with ⊥ anyway.
+    """
+    axis = {"int": "{}", "long": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}.get(
+        type_.name
+    )
+    return f"CAST({value} IS NULL AS INT)" if axis is None else f"CAST({axis.format(value)} & 0 AS INT)"
+
+
+_BY_REFERENCE = ("string", "boolean")
+
+
+_TESTS = {(0, False): "<", (1, False): "<=", (0, True): ">=", (1, True): ">"}
+
+
+def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[str], *, up: bool) -> str:
+    """`up`: whether the tests ask for what lies above a cut, not below it."""
+    if not cuts:
+        return pieces[0]
+    middle = len(cuts) // 2
+    test = f"{value} {_TESTS[cuts[middle][1], up]} {texts[middle]}"
+    below = _search(value, cuts[:middle], texts[:middle], pieces[: middle + 1], up=up)
+    above = _search(value, cuts[middle + 1 :], texts[middle + 1 :], pieces[middle + 1 :], up=up)
+    first, second = (above, below) if up else (below, above)
+    return f"IF({test}, {first}, {second})"
+
+
+def _member(value: str, type_: Type, points: list[Value]) -> str:
+    if len(points) == 1:
+        return f"{value} = {type_.sql(points[0])}"
+    return f"{value} IN ({', '.join(type_.sql(p) for p in sorted(points))})"

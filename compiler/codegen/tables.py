@@ -1,0 +1,212 @@
+"""Levels with many points as tables: a join finds what a `CASE` would search for (design, sections 5 and 9).
+
+The points of a level are the keys of a table. Points whose subtrees differ only in their constants share one
+expression, their *shape*, over columns that hold the constants; so any number of functions, in force from any
+number of places, is a few expressions and as many rows as there are points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.regions import POSITION, Steps, Tree, Value
+from cedilla.compiler.regions.affine import Affine
+
+MOST_CASES = 16
+"""Up to so many different subtrees, or `MOST_MEMBERS` points in all, a level is searched by a `CASE`."""
+MOST_MEMBERS = 256
+_NESTED = 8  # points of a level below a point that are still constants of a shape
+PREFIX = "\0"
+_SQL = {"l": "BIGINT", "d": "DOUBLE", "s": "STRING"}
+
+Coefficients = Callable[[str, str, str], str]
+"""SQL of `(x * p + q) / r` from the SQL of p, q and r."""
+
+
+@frozen
+class Table:
+    """Rows for a join: the key, the number of the shape, the constants.
+
+    `columns`: name without prefix -> Spark type, in the order of the rows' values; `shapes`: by number, SQL over
+    those columns with `PREFIX` where theirs goes. `key`: SQL type of the key.
+    """
+
+    key: str
+    columns: Mapping[str, str]
+    shapes: Sequence[str]
+    rows: Sequence[tuple[Any, ...]]
+
+
+def is_large(node: Steps) -> bool:
+    """Whether a level has more points than a `CASE` should search."""
+    points = node.points
+    if len(points) <= MOST_CASES:
+        return False
+    return len(points) > MOST_MEMBERS or len({id(child) for child in points.values()}) > MOST_CASES
+
+
+def table(
+    attribute: str,
+    points: Mapping[Value, Tree],
+    types: Mapping[str, Type],
+    columns: Mapping[str, str],
+    leaf: Callable[[Any], str],
+    coefficients: Coefficients | None,
+    written: Callable[[Tree], str],
+) -> Table | None:
+    """The table of a level's points; `None` where the attribute's type has no keys.
+
+    `columns`: attribute -> SQL of its value; `leaf`: leaf -> SQL; `written`: subtree -> SQL, for those that are
+    too large for a shape. The table may be used in later epochs, so the SQL must not depend on this one.
+    """
+    kind = kind_of(types.get(attribute, LONG))
+    if kind is None:
+        return None
+    shapes: dict[str, int] = {}
+    found: dict[Any, tuple[int, dict[str, list[Any]]]] = {}
+    width = {"l": 0, "d": 0, "s": 0}
+    memo: dict[int, tuple[int, dict[str, list[Any]]]] = {}
+    for value, child in points.items():
+        key = constant(kind, value)
+        if key is None or key in found:
+            continue
+        if id(child) not in memo:
+            writer = _Writer(types, columns, leaf, coefficients)
+            try:
+                text = writer.shape(child)
+            except _TooLarge:
+                text, writer.constants = written(child), {}
+            for name, constants in writer.constants.items():
+                width[name] = max(width[name], len(constants))
+            memo[id(child)] = shapes.setdefault(text, len(shapes)), writer.constants
+        found[key] = memo[id(child)]
+    names = {f"{k}{i}": _SQL[k] for k, count in width.items() for i in range(count)}
+    rows = [(key, shape, *_filled(constants, width)) for key, (shape, constants) in found.items()]
+    return Table(_SQL[kind], names, list(shapes), rows)
+
+
+def kind_of(type_: Type) -> str | None:
+    """The kind of column that holds values of a type: `l`, `d` or `s`; `None` for those that none holds."""
+    if type_.name in ("int", "long", "timestamp", "date"):
+        return "l"
+    return {"double": "d", "string": "s"}.get(type_.name)
+
+
+def key_sql(type_: Type, value: str) -> str:
+    """A value as `constant` gives it, in SQL."""
+    match type_.name:
+        case "timestamp":
+            return f"unix_micros({value})"
+        case "date":
+            return f"CAST(unix_date({value}) AS BIGINT)"
+        case "string":
+            return value
+        case "double":
+            return f"CAST({value} AS DOUBLE)"
+        case _:
+            return f"CAST({value} AS BIGINT)"
+
+
+def constant(kind: str, value: Any) -> Any:
+    """A control-plane value in a column of a kind; `None` where no value of the column equals it."""
+    match kind:
+        case "l":
+            return int(value) if value == int(value) and -(2**63) <= value < 2**63 else None
+        case "d":
+            try:
+                return float(value) + 0.0  # one zero
+            except OverflowError:
+                return None
+        case _:
+            return value
+
+
+def _filled(constants: Mapping[str, list[Any]], width: Mapping[str, int]) -> list[Any]:
+    row: list[Any] = []
+    for kind, count in width.items():
+        given = constants.get(kind, [])
+        row += given
+        row += [None] * (count - len(given))
+    return row
+
+
+class _TooLarge(Exception):
+    """A subtree is no shape: it has too many points, or constants that no column holds."""
+
+
+class _Writer:
+    """Writes one subtree as a shape and collects its constants."""
+
+    def __init__(
+        self,
+        types: Mapping[str, Type],
+        columns: Mapping[str, str],
+        leaf: Callable[[Any], str],
+        coefficients: Coefficients | None,
+    ) -> None:
+        self.types = types
+        self.columns = columns
+        self.leaf = leaf
+        self.coefficients = coefficients
+        self.constants: dict[str, list[Any]] = {}
+
+    def shape(self, tree: Tree) -> str:
+        if not isinstance(tree, Steps):
+            return self._leaf(tree)
+        if len(tree.points) > _NESTED:
+            raise _TooLarge
+        type_ = LONG if tree.attribute == POSITION else self.types.get(tree.attribute, LONG)
+        kind = kind_of(type_)
+        if kind is None:
+            raise _TooLarge
+        column = self.columns[tree.attribute]
+        value = key_sql(type_, column)
+        cases = [f"WHEN {column} IS NULL THEN {self.shape(tree.undefined)}"]
+        points = list(tree.points.items())
+        for point, child in points + points[-1:] * (_rounded(len(points)) - len(points)):
+            cases.append(f"WHEN {value} = {self._constant(kind, point)} THEN {self.shape(child)}")
+        cuts, pieces = list(tree.cuts), list(tree.pieces)
+        missing = _rounded(len(cuts)) - len(cuts)
+        ordinary = self._search(kind, value, cuts + cuts[-1:] * missing, pieces + pieces[-1:] * missing)
+        return f"CASE {' '.join(cases)} ELSE {ordinary} END"
+
+    def _search(self, kind: str, value: str, cuts: list[Any], pieces: list[Tree]) -> str:
+        if not cuts:
+            return self.shape(pieces[0])
+        middle = len(cuts) // 2
+        at, after = cuts[middle]
+        test = f"{value} {'<=' if after else '<'} {self._constant(kind, at)}"
+        left = self._search(kind, value, cuts[:middle], pieces[: middle + 1])
+        right = self._search(kind, value, cuts[middle + 1 :], pieces[middle + 1 :])
+        return f"IF({test}, {left}, {right})"
+
+    def _leaf(self, leaf: Any) -> str:
+        if self.coefficients is None or not isinstance(leaf, Affine):
+            return self.leaf(leaf)
+        p, q, r = leaf.integers()
+        try:
+            # Adding -0.0 and dividing by 1.0 change nothing, not even -0.0: the same bits as without.
+            numbers = float(p), float(q) if q else -0.0, float(r)
+        except OverflowError:
+            return self.leaf(leaf)
+        return self.coefficients(*(self._column("d", number) for number in numbers))
+
+    def _constant(self, kind: str, value: Value) -> str:
+        held = constant(kind, value)
+        if held is None:
+            raise _TooLarge
+        return self._column(kind, held)
+
+    def _column(self, kind: str, value: Any) -> str:
+        column = self.constants.setdefault(kind, [])
+        column.append(value)
+        return f"`{PREFIX}{kind}{len(column) - 1}`"
+
+
+def _rounded(count: int) -> int:
+    """The next power of two, so that levels of many sizes share few shapes."""
+    return 1 << (count - 1).bit_length() if count else 0

@@ -1,0 +1,70 @@
+"""The plan as a picture, in the language of Graphviz or of Mermaid (design, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from cedilla.compiler.explain.explanation import parameters_text, source_facts
+from cedilla.compiler.plan import Plan
+
+
+@frozen
+class _Node:
+    """`key` is its name in the plan; emits have keys of their own."""
+
+    key: str
+    kind: str
+    lines: tuple[str, ...]
+
+
+def dot(plan: Plan) -> str:
+    """The plan as a directed graph for Graphviz."""
+    shapes = {"source": "cylinder", "operator": "box", "emit": "note"}
+    numbers, lines = _numbers(plan), ["digraph cedilla {", "  rankdir=LR;"]
+    for node in _nodes(plan):
+        label = "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in node.lines)
+        lines.append(f'  {numbers[node.key]} [shape={shapes[node.kind]}, label="{label}"];')
+    lines += [f"  {numbers[start]} -> {numbers[end]};" for start, end in _edges(plan)]
+    return "\n".join([*lines, "}"])
+
+
+def mermaid(plan: Plan) -> str:
+    """The plan as a flow chart for Mermaid."""
+    shapes = {"source": '[("{}")]', "operator": '["{}"]', "emit": '[/"{}"/]'}
+    numbers, lines = _numbers(plan), ["flowchart LR"]
+    for node in _nodes(plan):
+        label = "<br>".join("".join(_MERMAID.get(c, c) for c in line) for line in node.lines)
+        lines.append(f"  {numbers[node.key]}{shapes[node.kind].format(label)}")
+    lines += [f"  {numbers[start]} --> {numbers[end]}" for start, end in _edges(plan)]
+    return "\n".join(lines)
+
+
+_MERMAID = {"&": "&amp;", '"': "#quot;", "<": "&lt;", ">": "&gt;", "#": "#35;"}
+
+
+def _nodes(plan: Plan) -> Iterator[_Node]:
+    for source in plan.sources:
+        attributes = ", ".join(map(str, source.attributes))
+        yield _Node(source.name, "source", (source.name, attributes, *source_facts(source)))
+    for operator in plan.operators:
+        written = parameters_text(operator)
+        yield _Node(
+            operator.name, "operator", (f"{operator.title} {operator.name}", *filter(None, [written]))
+        )
+    for emit in plan.emits:
+        units = ("in original units",) if emit.original_units else ()
+        yield _Node(f"emit {emit.name}", "emit", (f"emit {emit.name}", f"{emit.format} {emit.path}", *units))
+
+
+def _edges(plan: Plan) -> Iterator[tuple[str, str]]:
+    """From inputs to operators, in the order of an operator's inputs; then to emits."""
+    for operator in plan.operators:
+        yield from ((name, operator.name) for name in operator.inputs)
+    yield from ((emit.relation, f"emit {emit.name}") for emit in plan.emits)
+
+
+def _numbers(plan: Plan) -> dict[str, str]:
+    """Names may hold any letter; numbers may be used everywhere."""
+    return {node.key: f"n{number}" for number, node in enumerate(_nodes(plan))}

@@ -1,0 +1,270 @@
+"""What a plan will do and why, for people and as JSON; starts nothing (design, sections 7 and 8)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cedilla.compiler.analysis.reactions import (
+    OTHER,
+    SIGNS,
+    attributes_of,
+    described,
+    inputs_of,
+    reaction,
+    summary,
+)
+from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, painter, tree
+from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
+from cedilla.compiler.facts.schemes import Schemes
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.base import KINDS, listed
+from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.grammar.diagnostics import Diagnostic, render, to_json
+
+VERSION = 1
+"""Of the JSON form; a key that goes or changes its meaning raises it."""
+
+
+# --- as JSON ---------------------------------------------------------------------------------------------
+
+
+def explain_json(plan: Plan, warnings: Iterable[Diagnostic] = ()) -> dict[str, Any]:
+    """The plan as plain JSON values: sources, operators in topological order, emits, settings, warnings."""
+    found = safety(plan)
+    return {
+        "version": VERSION,
+        "query": plan.name,
+        "sources": [_source_json(plan, source) for source in plan.sources],
+        "operators": [_operator_json(plan, operator, found) for operator in plan.operators],
+        "emits": [_emit_json(emit) for emit in plan.emits],
+        "settings": dict(plan.settings),
+        "warnings": [to_json(warning) for warning in warnings],
+    }
+
+
+def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "table": source.table,
+        "attributes": [
+            {"name": a.name, "type": str(a.type), "optional": a.optional, "domain": a.domain}
+            for a in source.attributes
+        ],
+        "format": source.format,
+        "path": source.path,
+        "punctuated": [list(scheme) for scheme in source.punctuated],
+        "heartbeat": _heartbeat(source),
+        "markers": source.markers,
+        "droppable": sorted(plan.droppable[source.name]),
+        "line": source.line,
+    }
+
+
+def _operator_json(plan: Plan, operator: Operator, found: Safety) -> dict[str, Any]:
+    inputs = inputs_of(plan, operator)
+    signature, invariants = operator.signature(inputs), operator.invariants(inputs)
+    return {
+        "name": operator.name,
+        "operator": operator.title,
+        "inputs": list(operator.inputs),
+        "parameters": operator.parameters(),
+        "attributes": {name: str(type_) for name, type_ in plan.start[operator.name].types.items()},
+        "signature": {
+            "foundation": list(signature.foundation),
+            "merge": list(signature.merge),
+            "accumulate": list(signature.accumulate),
+        },
+        "invariants": {
+            "passes": invariants.passes,
+            "propagates": invariants.propagates,
+            "purges": invariants.purges,
+        },
+        "stateful": operator.stateful,
+        "state": {
+            "bound": found.verdict(operator.name),
+            "keeps": [
+                {
+                    "what": bound.memory.what,
+                    "accents": bound.memory.accents,
+                    "bound": bound.verdict,
+                    "because": bound.because,
+                }
+                for bound in found.of(operator.name)
+            ],
+        },
+        "promises": _schemes_json(found.schemes[operator.name]),
+        "reactions": [
+            {"input": name, "attribute": attribute, **_reactions_json(plan, operator, attribute, side)}
+            for side, name in enumerate(operator.inputs)
+            for attribute in (*attributes_of(plan, operator, side), OTHER)
+        ],
+        "line": operator.line,
+    }
+
+
+def _schemes_json(schemes: Schemes) -> list[list[str]]:
+    return sorted(sorted(scheme) for scheme in schemes)
+
+
+def _reactions_json(plan: Plan, operator: Operator, attribute: str, side: int) -> dict[str, Any]:
+    found = {kind: reaction(plan, operator, kind, attribute, side) for kind in KINDS}
+    return {
+        kind: {
+            "kind": each.kind,
+            "rule": each.rule,
+            "passes": [] if each.kind == "aborts" else list(each.passes),
+        }
+        for kind, each in found.items()
+        if each is not None
+    }
+
+
+def _emit_json(emit: Emit) -> dict[str, Any]:
+    return {
+        "name": emit.name,
+        "relation": emit.relation,
+        "format": emit.format,
+        "path": emit.path,
+        "original_units": emit.original_units,
+        "line": emit.line,
+    }
+
+
+# --- the program -----------------------------------------------------------------------------------------
+
+
+def spark_functions(program: str) -> dict[str, str]:
+    """The DataFrame code of a generated program: the text of each output's function by its name."""
+    lines = program.splitlines()
+    return {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.parse(program).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+# --- as text ---------------------------------------------------------------------------------------------
+
+
+_LEGEND = (
+    "F   foundation: attributes that cannot be dropped",
+    "M   merge: an accent on one waits until both inputs have it",
+    "A   accumulate: attributes that are folded away; an accent for some of their values waits for all",
+    "∅   none",
+    *(f"{SIGNS[kind]}   {kind.title()}" for kind in KINDS),
+)
+
+
+def explain_text(
+    plan: Plan,
+    color: bool = False,
+    warnings: Iterable[Diagnostic] = (),
+    texts: Mapping[str, str] | None = None,
+    width: int = WIDTH,
+) -> str:
+    """The plan as a tree, root first, then what each operator does with accents, what it keeps, the settings, the
+    warnings, and what the letters mean.
+
+    `texts`: source name -> text, to show the places of warnings. No line is longer than `width`, but for one word.
+    """
+    paint = painter(color)
+    parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, width, paint))]
+    if plan.operators:
+        parts.append("\n".join([paint("accents", BOLD), *_accents(plan, width)]))
+    if kept := list(_state(safety(plan), width)):
+        parts.append("\n".join([paint("state", BOLD), *kept]))
+    settings = ", ".join(f"{name} = {value}" for name, value in plan.settings.items())
+    head, *more = wrapped(f"settings {settings}", width, "  ")
+    parts.append("\n".join([head.replace("settings", paint("settings", BOLD), 1), *more]))
+    if rendered := render(warnings, texts or {}):
+        parts.append(fitted(rendered, width))
+    if plan.operators:
+        legend = [line for text in _LEGEND for line in wrapped(text, width - 2, "    ")]
+        parts.append("\n".join([paint("legend", BOLD), *(f"  {line}" for line in legend)]))
+    return "\n\n".join(parts)
+
+
+def _node(plan: Plan, node: Node, width: int, paint: Paint) -> Iterator[str]:
+    item = node.item
+    if isinstance(item, Emit):
+        return node.lines(emit_head(item), [], width, paint)
+    if node.again:
+        return node.lines(f"{item.name} (above)", [], width, _PLAIN)
+    if isinstance(item, Source):
+        return node.lines(_source_head(item), source_facts(item), width, _PLAIN)
+    return node.lines(_head(item), _facts(plan, item), width, paint)
+
+
+_PLAIN = painter(False)
+
+
+def parameters_text(operator: Operator) -> str:
+    """An operator's parameters, as they stand in braces."""
+    return ", ".join(f"{name}: {_value(value)}" for name, value in operator.parameters().items())
+
+
+def _head(operator: Operator) -> str:
+    written = parameters_text(operator)
+    return f"{operator.title} {operator.name}" + (f" {{{written}}}" if written else "")
+
+
+def _value(value: object) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)  # type: ignore[reportUnknownArgumentType]
+
+
+def _facts(plan: Plan, operator: Operator) -> list[str]:
+    inputs = inputs_of(plan, operator)
+    signature, invariants = operator.signature(inputs), operator.invariants(inputs)
+    return [
+        f"F={listed(signature.foundation)} M={listed(signature.merge)} A={listed(signature.accumulate)}",
+        f"passes {invariants.passes}",
+        f"propagates {invariants.propagates}",
+        f"purges {invariants.purges}" if operator.stateful else "stateless",
+    ]
+
+
+def _source_head(source: Source) -> str:
+    return f'{source.name}({", ".join(map(str, source.attributes))}) from {source.format} "{source.path}"'
+
+
+def source_facts(source: Source) -> list[str]:
+    """What a source promises, for people."""
+    facts = [f"punctuated on {', '.join(scheme)}" for scheme in source.punctuated]
+    if (heartbeat := _heartbeat(source)) is not None:
+        facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
+    if source.markers is not None:
+        facts.append(f'markers "{source.markers}"')
+    if source.table:
+        facts.append("table: closed from the start")
+    return facts
+
+
+def _heartbeat(source: Source) -> dict[str, str] | None:
+    if source.heartbeat is None:
+        return None
+    name, delay = source.heartbeat.attribute, source.heartbeat.delay
+    timed = any(a.name == name and a.type.name == "timestamp" for a in source.attributes)
+    return {"attribute": name, "delay": f"{delay / 1_000_000} seconds" if timed else str(delay)}
+
+
+def _accents(plan: Plan, width: int) -> Iterator[str]:
+    for operator in plan.operators:
+        yield f"  {operator.title} {operator.name}"
+        said = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
+        for text in filter(None, said):
+            yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
+
+
+def _state(found: Safety, width: int) -> Iterator[str]:
+    """What each operator keeps, whether it stays bounded, and why (theory 3.4)."""
+    last = None
+    for bound in found.bounds:
+        operator = bound.operator
+        if operator is not last:
+            yield f"  {operator.title} {operator.name}"
+        text = f"{bound.memory.what}: {bound.verdict}, {bound.because}"
+        yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
+        last = operator

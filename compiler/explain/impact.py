@@ -1,0 +1,427 @@
+"""What becomes of each accent that a source may send: may I drop this column tomorrow? (design, section 8)
+
+Per source attribute, primitive and output; from the operators' own rules (`Operator.reaction`), so it says what
+a run would do. A `*` stands for an attribute that does not exist yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal
+
+from attrs import frozen
+
+from cedilla.compiler.analysis.growths import Growth, growth_json, growths
+from cedilla.compiler.analysis.reactions import OTHER, SIGNS, inputs_of, reaction
+from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.expressions import attributes
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import is_finite
+from cedilla.compiler.operators import CountWindow, Limit, Operator, Project, Reaction
+from cedilla.compiler.operators.base import KINDS, Kind
+from cedilla.compiler.plan import Emit, Plan, Source
+
+Verdict = Literal[
+    "propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts", "refused", "cannot come"
+]
+_CODES: dict[Kind, str] = {"add": "RQ210", "drop": "RQ209", "alter": "RQ211"}
+
+
+@frozen
+class Step:
+    """An operator that an accent comes to: from which input, on which attribute, and what happens there.
+
+    `waits`: what the accent waits for, on other inputs or in other cells, before it goes on; `held`: how long
+    state holds a Drop back (G13).
+    """
+
+    operator: Operator
+    input: str
+    attribute: str
+    mentions: frozenset[str]
+    reaction: Reaction
+    waits: str | None = None
+    held: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What happens here; what coordinates or accumulates but has to wait for nothing just goes on."""
+        kind = self.reaction.kind
+        return "propagates" if kind in ("coordinates", "accumulates") and self.waits is None else kind
+
+    @property
+    def place(self) -> str:
+        line = f" (line {self.operator.line})" if self.operator.line else ""
+        return f"{self.operator.title} {self.operator.name}{line}, {self.reaction.rule}"
+
+    @property
+    def note(self) -> str | None:
+        """What is to be said of the step; `None` where the accent just goes on."""
+        if self.verdict in ("absorbed", "ignored"):
+            return self.place
+        said = [f"waits {self.waits}"] if self.waits is not None else []
+        said += [f"held {self.held}"] if self.held is not None else []
+        if self.mentions != self.reaction.mentions and self.waits is None:
+            names = _listed(self.reaction.mentions)
+            said.append(f"{f'described by {names}' if names else 'without description'} from here on")
+        return f"{self.place}: {', '.join(said)}" if said else None
+
+
+@frozen
+class Outcome:
+    """What an accent comes to at one output, on which attributes there, and the steps that lead to it."""
+
+    emit: str
+    verdict: Verdict
+    attributes: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        final = ("absorbed", "ignored")
+        steps = [s for s in self.steps if self.verdict not in final or s.verdict == self.verdict]
+        return tuple(note for step in steps if (note := step.note) is not None)
+
+
+@frozen
+class Fate:
+    """An accent on an attribute of a source, described by others, and its outcome at every output.
+
+    `code`: the error that ends the query; `why`: what is to be said of the accent as a whole.
+    """
+
+    source: str
+    kind: Kind
+    attribute: str
+    mentions: tuple[str, ...]
+    outcomes: tuple[Outcome, ...] = ()
+    code: str | None = None
+    why: str | None = None
+
+    @property
+    def same(self) -> object:
+        """Equal for fates that need no telling apart."""
+        told = [(o.emit, o.verdict, o.attributes, o.notes) for o in self.outcomes]
+        return told, self.code, self.why
+
+
+@frozen
+class Arrival:
+    """An accent at a relation: the attribute that carries it, and the steps that led it there."""
+
+    attribute: str
+    mentions: frozenset[str]
+    steps: tuple[Step, ...] = ()
+
+
+def walk(
+    plan: Plan,
+    source: str,
+    kind: Kind,
+    attribute: str,
+    mentions: frozenset[str] = frozenset(),
+    found: Safety | None = None,
+) -> tuple[list[Step], dict[str, list[Arrival]]]:
+    """The steps of an accent, in topological order, and where it arrives, by relation.
+
+    It is the accent of a stream without accents so far. `found`: the plan's safety, where it is known.
+    """
+    found = found or safety(plan)
+    arriving: dict[str, list[Arrival]] = {source: [Arrival(attribute, mentions)]}
+    steps: list[Step] = []
+    for operator in plan.operators:
+        for side, name in enumerate(operator.inputs):
+            for arrival in arriving.get(name, ()):
+                carried, described = arrival.attribute, arrival.mentions
+                given = reaction(plan, operator, kind, carried, side, described)
+                if given is None:
+                    continue
+                waits = (
+                    None if kind == "add" else _waits(plan, operator, kind, carried, described, side, found)
+                )
+                held = _held(plan, operator, given, found) if kind == "drop" else None
+                step = Step(operator, name, carried, described, given, waits, held)
+                steps.append(step)
+                if given.kind != "aborts":
+                    onward = arriving.setdefault(operator.name, [])
+                    onward += [Arrival(out, given.mentions, (*arrival.steps, step)) for out in given.passes]
+    return steps, arriving
+
+
+def _waits(
+    plan: Plan,
+    operator: Operator,
+    kind: Kind,
+    attribute: str,
+    mentions: frozenset[str],
+    side: int,
+    found: Safety,
+) -> str | None:
+    """What a Drop or an Alter waits for at an operator; an Add never waits (D1)."""
+
+    def by(described: frozenset[str]) -> str:
+        return operator.reaction(kind, attribute, described, inputs_of(plan, operator), side).kind
+
+    if by(mentions) == "coordinates":
+        if len(operator.inputs) == 1:
+            return "until all that it can be computed from is gone"
+        other = operator.inputs[1 - side]
+        if attribute not in plan.start[other].types:
+            return None
+        return f"until `{other}` {'lacks' if kind == 'drop' else 'alters'} it alike, or is closed there"
+    folded = [name for name in sorted(mentions) if by(frozenset({name})) == "accumulates"]
+    return ", and ".join(_covered(plan, operator, name, side, found) for name in folded) or None
+
+
+def _held(plan: Plan, operator: Operator, given: Reaction, found: Safety) -> str | None:
+    """How long state holds back a Drop (G13); what only counts keeps no values."""
+    keeps = any(not bound.memory.accents for bound in found.of(operator.name))
+    if not keeps or not given.passes or given.kind == "aborts" or isinstance(operator, Limit | CountWindow):
+        return None
+    if plan.settings["drop"] == "eager":
+        return None
+    for_ever = ", maybe for ever" if found.verdict(operator.name) == "unbounded" else ""
+    return f"until no state has it{for_ever}"
+
+
+def _covered(plan: Plan, operator: Operator, name: str, side: int, found: Safety) -> str:
+    facts = inputs_of(plan, operator)[side]
+    if is_finite(name, facts):
+        return f"until accents or punctuation cover {domain_text(name, facts)}"
+    if all(b.verdict == "bounded" for b in found.of(operator.name) if b.memory.accents):
+        return "until punctuation has closed all other values"
+    return "for ever, without a domain and without promised punctuation"
+
+
+def domain_text(name: str, facts: Facts) -> str:
+    """`s in {1, 2, 3}`: the values that an attribute may have, of which there are finitely many."""
+    domain = patterns.texts({name: facts.universe[name].members}, facts.types, outer=False)
+    return " or ".join(text for (text,) in domain)
+
+
+# --- the fates of a plan's accents -----------------------------------------------------------------------
+
+
+def fates(plan: Plan) -> Iterator[Fate]:
+    """Every accent, source by source: plain, then those whose description changes what happens."""
+    found = safety(plan)
+    for source in plan.sources:
+        for attribute in _attributes(plan, source):
+            for kind in KINDS:
+                plain = _fate(plan, source, kind, attribute, (), found)
+                yield plain
+                if plain.outcomes:
+                    yield from _described(plan, source, plain, found)
+        yield from _clashes(plan, source, found)
+
+
+def _attributes(plan: Plan, source: Source) -> list[str]:
+    """The declared attributes, those that a projection waits for (P4), and all others."""
+    names = [attribute.name for attribute in source.attributes]
+    for operator in plan.operators:
+        if isinstance(operator, Project) and source in plan.ancestors(operator.name):
+            read = (n for e in operator.items.values() for n in sorted(attributes(e)))
+            names += [n for n in read if n not in (*names, *plan.start[operator.inputs[0]].types)]
+    return [*dict.fromkeys(names), OTHER]
+
+
+def _described(plan: Plan, source: Source, plain: Fate, found: Safety) -> Iterator[Fate]:
+    """The accent described by one attribute, where that differs; equal ones together."""
+    groups: dict[str, tuple[Fate, list[str]]] = {}
+    for mentioned in source.attributes:
+        if mentioned.name == plain.attribute:
+            continue
+        fate = _fate(plan, source, plain.kind, plain.attribute, (mentioned.name,), found)
+        if fate.same != plain.same:
+            groups.setdefault(repr(fate.same), (fate, []))[1].append(mentioned.name)
+    for fate, mentions in groups.values():
+        yield Fate(
+            fate.source, fate.kind, fate.attribute, tuple(mentions), fate.outcomes, fate.code, fate.why
+        )
+
+
+def _clashes(plan: Plan, source: Source, found: Safety) -> Iterator[Fate]:
+    """New attributes that would abort for their name: those of other relations (J2)."""
+    own = plan.start[source.name].types
+    usual = _fate(plan, source, "add", OTHER, (), found)
+    for name in dict.fromkeys(n for facts in plan.start.values() for n in facts.types if n not in own):
+        fate = _fate(plan, source, "add", name, (), found)
+        if fate.code is not None and usual.code is None:
+            yield fate
+
+
+def _fate(
+    plan: Plan, source: Source, kind: Kind, attribute: str, mentions: tuple[str, ...], found: Safety
+) -> Fate:
+    declared = {a.name: a for a in source.attributes}.get(attribute)
+    if kind == "alter" and declared is not None and not declared.type.is_numeric:
+        return Fate(
+            source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is no number"
+        )
+    if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
+        return Fate(source.name, kind, attribute, mentions, (), None, "cannot come: it is always there")
+    steps, arrived = walk(plan, source.name, kind, attribute, frozenset(mentions), found)
+    ended = next((step for step in steps if step.reaction.kind == "aborts"), None)
+    if ended is not None:
+        strict = ended.operator.reaction(
+            kind,
+            ended.attribute,
+            ended.mentions,
+            inputs_of(plan, ended.operator),
+            ended.operator.inputs.index(ended.input),
+        )
+        code = "RQ211" if strict.kind == "accumulates" else _CODES[kind]
+        return Fate(source.name, kind, attribute, mentions, (), code, f"aborts: {ended.place}")
+    if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
+        why = f"aborts: its declared domain {declared.domain} says that it is always there"
+        return Fate(source.name, kind, attribute, mentions, (), "RQ209", why)
+    emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
+    outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
+    why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None
+    return Fate(source.name, kind, attribute, mentions, outcomes, None, why)
+
+
+def _outcome(
+    plan: Plan, emit: Emit, kind: Kind, steps: Iterable[Step], arrived: Mapping[str, list[Arrival]]
+) -> Outcome:
+    above = {node.name for node in plan.ancestors(emit.relation)}
+    mine = tuple(step for step in steps if step.operator.name in above)
+    here = arrived.get(emit.relation, [])
+    names = tuple(dict.fromkeys(arrival.attribute for arrival in here))
+    if here:
+        mine = tuple(step for step in mine if any(step in arrival.steps for arrival in here))
+    if names and kind == "alter" and emit.original_units:
+        return Outcome(emit.name, "absorbed", (), mine)
+    kinds = {step.verdict for step in mine}
+    if not names:
+        return Outcome(emit.name, "absorbed" if "absorbed" in kinds else "ignored", (), mine)
+    verdict: Verdict = "coordinates" if "coordinates" in kinds else "propagates"
+    return Outcome(emit.name, "accumulates" if "accumulates" in kinds else verdict, names, mine)
+
+
+# --- as text and JSON ------------------------------------------------------------------------------------
+
+
+_Row = tuple[str, str, str, str]
+"""Accent, verdict, what it reaches or by which code it ends, and why."""
+
+
+def evolution_text(plan: Plan, width: int = WIDTH) -> str:
+    """A table per source; attributes with equal fates stand together. No line is longer than `width`, but for one
+    word."""
+    parts: list[str] = []
+    grown = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
+    by_source: dict[str, dict[str, list[Fate]]] = {}
+    for fate in fates(plan):
+        by_source.setdefault(fate.source, {}).setdefault(fate.attribute, []).append(fate)
+    for name, by_attribute in by_source.items():
+        others = [attribute.name for attribute in plan.source_of[name].attributes]
+        alike: dict[tuple[_Row, ...], list[str]] = {}
+        for attribute, found in by_attribute.items():
+            rows = (*_block(found, others), *(row for row in grown.get((name, attribute), ())))
+            alike.setdefault(rows, []).append(attribute)
+        parts.append("\n".join([name, *_lines(alike, width)]))
+    signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
+    return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
+
+
+def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[str]:
+    shown = iter(laid_out([row for rows in alike for row in rows], width, "    "))
+    for rows, names in alike.items():
+        yield from (f"  {line}" for line in wrapped(", ".join(names), width - 2, "  "))
+        for lines in islice(shown, len(rows)):
+            yield from lines
+
+
+def _block(found: list[Fate], others: list[str]) -> Iterator[_Row]:
+    """The rows of one attribute, without its name."""
+    for fate in found:
+        label = SIGNS[fate.kind]
+        if fate.mentions:
+            same = [f for f in found if f.kind is fate.kind and f.mentions]
+            rest = len([name for name in others if name != fate.attribute])
+            most = max(same, key=lambda f: len(f.mentions))
+            is_rest = fate is most and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
+            label = f"  described by {'any other' if is_rest else ', '.join(fate.mentions)}"
+        yield from _rows(fate, label)
+
+
+def _rows(fate: Fate, label: str) -> Iterator[_Row]:
+    if not fate.outcomes:
+        verdict, _, why = (fate.why or "").partition(": ")
+        yield label, verdict, fate.code or "", why
+        return
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for outcome in fate.outcomes:
+        names = ", ".join(name for name in outcome.attributes)
+        reached = outcome.emit if names == fate.attribute else f"{outcome.emit}: {names}" if names else ""
+        groups.setdefault((outcome.verdict, outcome.notes), []).append(reached or f"not {outcome.emit}")
+    for number, ((verdict, notes), reached) in enumerate(groups.items()):
+        why = [fate.why] if fate.why is not None and not fate.mentions and number == 0 else []
+        yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
+
+
+def _growth(growth: Growth) -> _Row:
+    verdict = "accumulates" if growth.waits else "propagates"
+    return "wider", verdict, "", "; ".join(growth.notes)
+
+
+def evolution_json(plan: Plan) -> dict[str, Any]:
+    """The fates, and what wider domains do, as plain JSON values."""
+    return {
+        "version": 1,
+        "query": plan.name,
+        "accents": [_json(fate) for fate in fates(plan)],
+        "domains": [growth_json(growth) for growth in growths(plan)],
+    }
+
+
+def _json(fate: Fate) -> dict[str, Any]:
+    return {
+        "source": fate.source,
+        "attribute": fate.attribute,
+        "primitive": fate.kind,
+        "described_by": list(fate.mentions),
+        "verdict": _verdict(fate),
+        "code": fate.code,
+        "reason": fate.why,
+        "outputs": [
+            {
+                "emit": outcome.emit,
+                "verdict": outcome.verdict,
+                "attributes": list(outcome.attributes),
+                "steps": [step_json(step) for step in outcome.steps],
+            }
+            for outcome in fate.outcomes
+        ],
+    }
+
+
+def _verdict(fate: Fate) -> str:
+    if not fate.outcomes:
+        return (fate.why or "").partition(":")[0]
+    verdicts = {outcome.verdict for outcome in fate.outcomes}
+    order: tuple[Verdict, ...] = ("accumulates", "coordinates", "propagates", "absorbed", "ignored")
+    return next(verdict for verdict in order if verdict in verdicts)
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """A step as plain JSON values."""
+    return {
+        "operator": step.operator.name,
+        "line": step.operator.line,
+        "input": step.input,
+        "attribute": step.attribute,
+        "kind": step.reaction.kind,
+        "rule": step.reaction.rule,
+        "passes": [] if step.reaction.kind == "aborts" else list(step.reaction.passes),
+        "waits": step.waits,
+        "held": step.held,
+    }
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

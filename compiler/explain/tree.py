@@ -1,0 +1,78 @@
+"""A plan as a tree of text, root first: emits, under each its operators, down to the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from cedilla.compiler.explain.wrapping import wrapped
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.plan import Emit, Plan, Source
+
+BOLD, DIM = "1", "2"
+Paint = Callable[[str, str], str]
+
+
+def painter(color: bool) -> Paint:
+    """What gives a text a style, or leaves it as it is."""
+    return _paint if color else _plain
+
+
+def _paint(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def _plain(text: str, style: str) -> str:
+    return text
+
+
+@frozen
+class Node:
+    """A place in the tree: what stands there, what comes before its first line, and before those under it.
+
+    `again`: it is shown further up, with all below it.
+    """
+
+    item: Emit | Operator | Source
+    corner: str = ""
+    below: str = ""
+    again: bool = False
+
+    def lines(self, head: str, said: list[str], width: int, paint: Paint) -> Iterator[str]:
+        """The text of a node: its head, and under the tree's bars what is said of it."""
+        hanging = f"{self.below}    "
+        for number, line in enumerate(wrapped(head, width, hanging, self.corner)):
+            lead = len(self.below) if number else len(self.corner)
+            yield f"{line[:lead]}{paint(line[lead:], BOLD)}"
+        for text in said:
+            for line in wrapped(text, width - len(self.below), "  "):
+                yield f"{self.below}{paint(line, DIM)}"
+
+
+def tree(plan: Plan) -> Iterator[Node]:
+    """The nodes of a plan in the order in which they are shown."""
+    shown: set[str] = set()
+    for emit in plan.emits:
+        yield Node(emit)
+        yield from _branch(plan, emit.relation, "", True, shown)
+
+
+def _branch(plan: Plan, name: str, lead: str, last: bool, shown: set[str]) -> Iterator[Node]:
+    corner, below = f"{lead}{'└─' if last else '├─'} ", lead + ("   " if last else "│  ")
+    item = plan.source_of.get(name) or plan.operator_of[name]
+    if name in shown:
+        yield Node(item, corner, below, again=True)
+        return
+    shown.add(name)
+    inputs = item.inputs if isinstance(item, Operator) else ()
+    yield Node(item, corner, f"{below}│  " if inputs else below)
+    for number, child in enumerate(inputs, 1):
+        yield from _branch(plan, child, below, number == len(inputs), shown)
+
+
+def emit_head(emit: Emit) -> str:
+    """`emit R as name -> json folder`."""
+    called = "" if emit.name == emit.relation else f" as {emit.name}"
+    units = ", in original units" if emit.original_units else ""
+    return f"emit {emit.relation}{called} -> {emit.format} {emit.path}{units}"

@@ -1,0 +1,78 @@
+"""What `cedilla explain` can show of a compiled query: view and form (design, section 7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cedilla.compiler.compile import CompiledQuery
+from cedilla.compiler.explain.wrapping import WIDTH
+
+
+def show(
+    compiled: CompiledQuery,
+    view: str = "plan",
+    form: str = "text",
+    color: bool = False,
+    texts: Mapping[str, str] | None = None,
+    width: int = WIDTH,
+) -> str:
+    """A view, without a final newline.
+
+    `view`: plan (in words), full, evolution, trace or spark; `form`: text or json, for the plan also dot or mermaid.
+    `texts` and `width`: as for `explain_text`; trace and spark have the width that they need.
+    """
+    if form == "text" and view in ("plan", "full"):
+        return _plan_text(compiled, view == "full", color, texts, width)
+    shown = (
+        _plan(compiled, form) if view in ("plan", "full") else _other(compiled, view, form == "json", width)
+    )
+    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
+
+
+# What one view needs is not loaded for another: a command answers at once.
+
+
+def _plan_text(
+    compiled: CompiledQuery, full: bool, color: bool, texts: Mapping[str, str] | None, width: int
+) -> str:
+    from cedilla.compiler.analysis.safety import findings
+
+    warnings = (*compiled.warnings, *findings(compiled.plan))
+    if full:
+        from cedilla.compiler.explain.explanation import explain_text
+
+        return explain_text(compiled.plan, color, warnings, texts, width)
+    from cedilla.compiler.explain.summary import summary_text
+
+    return summary_text(compiled.plan, color, warnings, texts, width)
+
+
+def _plan(compiled: CompiledQuery, form: str) -> str | dict[str, Any]:
+    if form in ("dot", "mermaid"):
+        from cedilla.compiler.explain.diagram import dot, mermaid
+
+        return dot(compiled.plan) if form == "dot" else mermaid(compiled.plan)
+    from cedilla.compiler.analysis.safety import findings
+    from cedilla.compiler.explain.explanation import explain_json
+
+    return explain_json(compiled.plan, (*compiled.warnings, *findings(compiled.plan)))
+
+
+def _other(compiled: CompiledQuery, view: str, as_json: bool, width: int) -> str | dict[str, Any]:
+    match view:
+        case "evolution":
+            from cedilla.compiler.explain.impact import evolution_json, evolution_text
+
+            return evolution_json(compiled.plan) if as_json else evolution_text(compiled.plan, width)
+        case "trace":
+            from cedilla.compiler.explain.derivation import derivation_json, derivation_text
+
+            return derivation_json(compiled.plan) if as_json else derivation_text(compiled.plan)
+        case _:
+            from cedilla.compiler.explain.explanation import spark_functions
+
+            functions = spark_functions(compiled.program)
+            whole = {"version": 1, "query": compiled.plan.name, "functions": functions}
+            return whole if as_json else "\n\n\n".join(functions.values())

@@ -1,0 +1,408 @@
+"""Aggregate functions: partial results, their merging, and what an Alter does to them (theory 2.8).
+
+All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null where a tuple does not count, `{k}`
+a constant argument, `{order}` the order of arrival, `{p}` the name of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal as OneOf
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, array_of
+from cedilla.compiler.regions.affine import Affine
+
+Carry = Callable[[Affine], Affine | None]
+Takes = OneOf["value", "number", "share", "size"]
+"""What an argument must be: anything, a number, a constant in [0, 1], a whole constant above 0."""
+
+CONSTANTS: tuple[Takes, ...] = ("share", "size")
+
+
+@frozen
+class Function:
+    """One aggregate function.
+
+    `usage`: a call of it. `partials`: suffix -> SQL, computed per group over new tuples; `merge`: suffix -> SQL
+    over the partial columns ``{p}$suffix`` of several partial results of a group, in any grouping of them;
+    `finish`: SQL over merged partial columns; `holds`: SQL over partial columns, null where no value came.
+    `carry`: what becomes of an argument's Alter on the result; `None` absorbs it. `type`: result type by the
+    first argument's. `ordered`: whether the result depends on the order of arrival.
+    """
+
+    usage: str
+    partials: Mapping[str, str]
+    merge: Mapping[str, str]
+    finish: str
+    holds: str
+    carry: Carry
+    type: Callable[[Type], Type]
+    takes: tuple[Takes, ...] = ("number",)
+    ordered: bool = False
+    distinct: Function | None = field(default=None, repr=False)
+    """What it is over distinct values; `None` where the language has no such thing."""
+    special: Callable[[Type], Function | None] = field(default=lambda _: None, repr=False)
+    """What computes it over arguments of a type, where that is something else."""
+
+    def over(self, argument: Type) -> Function:
+        """The function over arguments of a type."""
+        return self.special(argument) or self
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the first argument must be a number."""
+        return self.takes[0] == "number"
+
+
+# --- what an Alter of the argument becomes ---
+
+
+def _same(alter: Affine) -> Affine:
+    return alter
+
+
+def _scale(alter: Affine) -> Affine | None:
+    return alter if alter.shift == 0 else None
+
+
+def _slope(alter: Affine) -> Affine:
+    return Affine(alter.slope, Fraction(0))
+
+
+def _square(alter: Affine) -> Affine:
+    return Affine(alter.slope**2, Fraction(0))
+
+
+def _absorbed(alter: Affine) -> None:
+    return None
+
+
+# --- types ---
+
+
+def _as_argument(argument: Type) -> Type:
+    return argument
+
+
+def _double(argument: Type) -> Type:
+    return DOUBLE
+
+
+def _long(argument: Type) -> Type:
+    return LONG
+
+
+def _sum_type(argument: Type) -> Type:
+    if argument.name == "decimal":
+        precision, scale = argument.parameters
+        return Type("decimal", (min(38, precision + 10), scale))
+    return LONG if argument.is_integral else DOUBLE
+
+
+# --- templates ---
+
+
+def _all(column: str) -> str:
+    """The arrays of all partial results as one."""
+    return f"flatten(collect_list(`{{p}}${column}`))"
+
+
+def _some(array: str) -> str:
+    """An array, undefined where it is empty."""
+    return f"IF(size({array}) > 0, {array}, NULL)"
+
+
+def _let(value: str, name: str, body: str) -> str:
+    """SQL has no local names but those of lambdas."""
+    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
+
+
+def _fold(array: str, operator: str) -> str:
+    """Sum or product of an array from its least element on, whatever order it comes in; undefined if empty."""
+    return _let(
+        f"array_sort({array})", "s", f"aggregate(slice(s, 2, size(s)), get(s, 0), (a, b) -> a {operator} b)"
+    )
+
+
+# Chan, Golub and LeVeque's pairwise update: stable where sums of squares would cancel.
+_SPREAD = (
+    "aggregate(collect_list(`{p}$spread`), named_struct('n', 0L, 'mean', 0D, 'm2', 0D), "
+    "(a, b) -> IF(b.n = 0, a, named_struct("
+    "'n', a.n + b.n, "
+    "'mean', a.mean + (b.mean - a.mean) * b.n / (a.n + b.n), "
+    "'m2', a.m2 + b.m2 + (b.mean - a.mean) * (b.mean - a.mean) * a.n * b.n / (a.n + b.n))))"
+)
+_VARIANCE = "`{p}$spread`.m2 / (`{p}$spread`.n - 1)"
+
+_JOINT = {
+    "joint": "named_struct('n', count({x}), "
+    "'mx', avg(CAST({x} AS DOUBLE)), 'my', avg(CAST({y} AS DOUBLE)), "
+    "'xx', var_pop({x}) * count({x}), 'yy', var_pop({y}) * count({x}), 'xy', covar_pop({x}, {y}) * count({x}))",
+    # Whether values differ at all is exact only so: moments of equal values can be a little above zero.
+    **{f"{end}_{v}": f"{end}({{{v}}})" for end in ("min", "max") for v in "xy"},
+}
+_MERGE_JOINT = {
+    "joint": "aggregate(collect_list(`{p}$joint`), "
+    "named_struct('n', 0L, 'mx', 0D, 'my', 0D, 'xx', 0D, 'yy', 0D, 'xy', 0D), "
+    "(a, b) -> IF(b.n = 0, a, named_struct("
+    "'n', a.n + b.n, "
+    "'mx', a.mx + (b.mx - a.mx) * b.n / (a.n + b.n), "
+    "'my', a.my + (b.my - a.my) * b.n / (a.n + b.n), "
+    "'xx', a.xx + b.xx + (b.mx - a.mx) * (b.mx - a.mx) * a.n * b.n / (a.n + b.n), "
+    "'yy', a.yy + b.yy + (b.my - a.my) * (b.my - a.my) * a.n * b.n / (a.n + b.n), "
+    "'xy', a.xy + b.xy + (b.mx - a.mx) * (b.my - a.my) * a.n * b.n / (a.n + b.n))))",
+    **{f"{end}_{v}": f"{end}(`{{p}}${end}_{v}`)" for end in ("min", "max") for v in "xy"},
+}
+
+
+def _exact(text: str) -> str:
+    """A sum as a long, undefined where it has more than 64 bits."""
+    return f"try_cast({text} AS BIGINT)"
+
+
+# Two halves of 32 bits each never overflow, and cost no more than one sum; decimals would cost several times as much.
+_SUM_OF_LONGS = {
+    "sum": "CAST(CAST(sum(shiftright({x}, 32)) AS DECIMAL(20, 0)) * 4294967296BD + sum({x} & 4294967295L) "
+    "AS DECIMAL(38, 0))"
+}
+_LOW = 28
+"""Digits of the lower part of a decimal in a sum: ten digits are left for the number of values."""
+
+
+def _whole_of(scale: int, high: str, low: str) -> str:
+    """The number of both parts, undefined where it has more than 38 digits."""
+    kind = f"DECIMAL(38, {scale})"
+    upper = f"try_cast(try_multiply(CAST({high} AS DECIMAL(20, 0)), {_unit(scale)}) AS {kind})"
+    return f"try_cast(try_add({upper}, {low}) AS {kind})"
+
+
+def _unit(scale: int) -> str:
+    """One of the upper part."""
+    return f"{Decimal(1).scaleb(_LOW - scale):f}BD"
+
+
+def _special_sum(argument: Type) -> Function | None:
+    """Sums of what could overflow on the way, whatever the order of the values."""
+    if argument == LONG:
+        return evolve(_SUM, partials=_SUM_OF_LONGS, finish=_exact("`{p}$sum`"))
+    if argument.name != "decimal" or argument.parameters[0] <= _LOW:
+        return None
+    scale = argument.parameters[1]
+    unit, low = _unit(scale), "`{p}$sum`.low"
+    return evolve(
+        _SUM,
+        partials={"sum": f"named_struct('high', sum({{x}} div {unit}), 'low', sum({{x}} % {unit}))"},
+        merge={"sum": f"named_struct('high', sum(`{{p}}$sum`.high), 'low', sum({low}))"},
+        finish=_whole_of(scale, "`{p}$sum`.high", low),
+        holds=low,
+    )
+
+
+def _special_distinct_sum(argument: Type) -> Function | None:
+    def total(value: str, type_: str) -> str:
+        zero, add = f"CAST(0 AS {type_})", f"CAST(a + {value} AS {type_})"
+        return f"IF(size(`{{p}}$set`) > 0, aggregate(`{{p}}$set`, {zero}, (a, v) -> {add}), NULL)"
+
+    plain = _distinct(_SUM, total("v", "DECIMAL(38, 0)"))
+    if argument.name in ("int", "long"):
+        return evolve(plain, finish=_exact(total("v", "DECIMAL(38, 0)")))
+    if argument.name != "decimal":
+        return None
+    digits, scale = argument.parameters
+    if digits <= _LOW:
+        return evolve(plain, finish=total("v", f"DECIMAL({digits + 10}, {scale})"))
+    unit = _unit(scale)
+    parts = total(f"(v div {unit})", "BIGINT"), total(f"(v % {unit})", f"DECIMAL(38, {scale})")
+    return evolve(plain, finish=_whole_of(scale, *parts))
+
+
+_NUMBERS = {"values": "collect_list(CAST({x} AS DOUBLE))"}
+_MERGE_VALUES = {"values": _all("values")}
+_HOLDS_VALUES = _some("`{p}$values`")
+_DOUBLES = "transform(`{p}$set`, v -> CAST(v AS DOUBLE))"
+
+
+def _quantile(share: str) -> str:
+    """Linear between the two neighbours, as Spark's `percentile`."""
+    place = f"{share} * (size(s) - 1)"
+    low, high = f"CAST(floor({place}) AS INT)", f"CAST(ceil({place}) AS INT)"
+    least, greatest = f"get(s, {low})", f"get(s, {high})"
+    between = f"{least} + ({greatest} - {least}) * ({place} - floor({place}))"
+    return _let(
+        "array_sort(`{p}$values`)",
+        "s",
+        f"IF(size(s) > 0, IF({least} = {greatest}, {least}, {between}), NULL)",
+    )
+
+
+def _best(usage: str, ascending: str) -> Function:
+    return Function(
+        usage,
+        {"best": f"slice(sort_array(collect_list({{x}}), {ascending}), 1, {{k}})"},
+        {"best": f"slice(sort_array({_all('best')}, {ascending}), 1, {{k}})"},
+        _some("`{p}$best`"),
+        _some("`{p}$best`"),
+        _same,
+        array_of,
+        ("value", "size"),
+    )
+
+
+def _end(usage: str, end: str) -> Function:
+    """The value that came first or last; the order of arrival may have ties, so the value counts too."""
+    return Function(
+        usage,
+        {"end": f"{end}(struct({{order}} AS o, {{x}} AS v)) FILTER (WHERE {{x}} IS NOT NULL)"},
+        {"end": f"{end}(`{{p}}$end`)"},
+        "`{p}$end`.v",
+        "`{p}$end`",
+        _same,
+        _as_argument,
+        ("value",),
+        ordered=True,
+    )
+
+
+def _distinct(function: Function, finish: str) -> Function:
+    """A function of the set of values."""
+    return evolve(
+        function,
+        partials={"set": "collect_set({x})"},
+        merge={"set": f"array_distinct({_all('set')})"},
+        finish=finish,
+        holds=_some("`{p}$set`"),
+    )
+
+
+_AVG = Function(
+    "avg(x)",
+    {"sum": "sum(CAST({x} AS DOUBLE))", "n": "count({x})"},
+    {"sum": "sum(`{p}$sum`)", "n": "sum(`{p}$n`)"},
+    "`{p}$sum` / nullif(`{p}$n`, 0)",
+    "nullif(`{p}$n`, 0)",
+    _same,
+    _double,
+)
+_SUM = Function(
+    "sum(x)", {"sum": "sum({x})"}, {"sum": "sum(`{p}$sum`)"}, "`{p}$sum`", "`{p}$sum`", _scale, _sum_type
+)
+_COUNT = Function(
+    "count(x)",
+    {"n": "count({x})"},
+    {"n": "sum(`{p}$n`)"},
+    "coalesce(`{p}$n`, 0L)",
+    "nullif(`{p}$n`, 0)",
+    _absorbed,
+    _long,
+    ("value",),
+)
+_MIN, _MAX = (
+    Function(
+        f"{end}(x)",
+        {end: f"{end}({{x}})"},
+        {end: f"{end}(`{{p}}${end}`)"},
+        f"`{{p}}${end}`",
+        f"`{{p}}${end}`",
+        _same,
+        _as_argument,
+        ("value",),
+    )
+    for end in ("min", "max")
+)
+_VAR = Function(
+    "var(x)",
+    {
+        "spread": "named_struct('n', count({x}), 'mean', avg(CAST({x} AS DOUBLE)), "
+        "'m2', var_pop({x}) * count({x}))"
+    },
+    {"spread": _SPREAD},
+    f"IF(`{{p}}$spread`.n > 1, {_VARIANCE}, NULL)",
+    "nullif(`{p}$spread`.n, 0)",
+    _square,
+    _double,
+)
+_QUANTILE = Function(
+    "quantile(x, 0.9)",
+    _NUMBERS,
+    _MERGE_VALUES,
+    _quantile("{k}"),
+    _HOLDS_VALUES,
+    _same,
+    _double,
+    ("number", "share"),
+)
+_COLLECT = Function(
+    "collect(x)",
+    {"list": "collect_list(struct({order} AS o, {x} AS v)) FILTER (WHERE {x} IS NOT NULL)"},
+    {"list": _all("list")},
+    _some("transform(array_sort(`{p}$list`), e -> e.v)"),
+    _some("`{p}$list`"),
+    _same,
+    array_of,
+    ("value",),
+    ordered=True,
+)
+_PRODUCT = Function(
+    "product(x)",
+    {"product": f"{_fold('collect_list(CAST({x} AS DOUBLE))', '*')}"},
+    {"product": f"{_fold('collect_list(`{p}$product`)', '*')}"},
+    "`{p}$product`",
+    "`{p}$product`",
+    _absorbed,
+    _double,
+)
+_CORR = Function(
+    "corr(x, y)",
+    _JOINT,
+    _MERGE_JOINT,
+    "IF(`{p}$min_x` < `{p}$max_x` AND `{p}$min_y` < `{p}$max_y`, "
+    "`{p}$joint`.xy / nullif(sqrt(`{p}$joint`.xx) * sqrt(`{p}$joint`.yy), 0), NULL)",
+    "nullif(`{p}$joint`.n, 0)",
+    _absorbed,
+    _double,
+    ("number", "number"),
+)
+
+FUNCTIONS: dict[str, Function] = {
+    "avg": evolve(_AVG, distinct=_distinct(_AVG, f"{_fold(_DOUBLES, '+')} / nullif(size(`{{p}}$set`), 0)")),
+    "sum": evolve(
+        _SUM,
+        special=_special_sum,
+        distinct=evolve(_distinct(_SUM, _fold(_DOUBLES, "+")), special=_special_distinct_sum),
+    ),
+    "count": evolve(_COUNT, distinct=_distinct(_COUNT, "CAST(size(`{p}$set`) AS BIGINT)")),
+    "min": evolve(_MIN, distinct=_MIN),
+    "max": evolve(_MAX, distinct=_MAX),
+    "var": _VAR,
+    "stddev": evolve(
+        _VAR, usage="stddev(x)", finish=f"IF(`{{p}}$spread`.n > 1, sqrt({_VARIANCE}), NULL)", carry=_slope
+    ),
+    "first": _end("first(x)", "min"),
+    "last": _end("last(x)", "max"),
+    "median": evolve(_QUANTILE, usage="median(x)", finish=_quantile("0.5D"), takes=("number",)),
+    "quantile": _QUANTILE,
+    "collect": evolve(
+        _COLLECT,
+        distinct=evolve(
+            _COLLECT, finish=_some("array_distinct(transform(array_sort(`{p}$list`), e -> e.v))")
+        ),
+    ),
+    "largest": _best("largest(x, 3)", "false"),
+    "smallest": _best("smallest(x, 3)", "true"),
+    "product": evolve(_PRODUCT, distinct=_distinct(_PRODUCT, _fold(_DOUBLES, "*"))),
+    "corr": _CORR,
+    "slope": evolve(
+        _CORR,
+        usage="slope(y, x)",
+        # The arguments of a slope come the other way round, as in Spark's `regr_slope`.
+        finish="IF(`{p}$min_y` < `{p}$max_y`, `{p}$joint`.xy / nullif(`{p}$joint`.yy, 0), NULL)",
+    ),
+}
+"""Name in the language -> function; `var` and `stddev` are those of a sample, as in Spark."""
+
+DISTINCT = tuple(name for name, function in FUNCTIONS.items() if function.distinct is not None)
+"""The functions that can be taken of distinct values."""

@@ -1,0 +1,487 @@
+"""Expressions over the attributes of one tuple: types, SQL, where they are defined, affine form, regions of
+predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns, scalar_functions
+from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, column, quote
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import (
+    Attribute,
+    Binary,
+    Case,
+    Comparison,
+    Expression,
+    InRange,
+    InSet,
+    Literal,
+    Scalar,
+    SetPattern,
+    Unary,
+)
+
+Types = Mapping[str, Type]
+_COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+_ROUNDED = ("floor", "ceil", "ceiling")
+_Part = TypeVar("_Part")
+
+
+def parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions that an expression is made of."""
+    match expression:
+        case Attribute() | Literal():
+            return ()
+        case Unary(_, operand) | InSet(operand) | InRange(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return left, right
+        case Scalar(_, arguments):
+            return arguments
+        case Case(branches, otherwise):
+            chosen = tuple(part for branch in branches for part in (branch.condition, branch.value))
+            return chosen if otherwise is None else (*chosen, otherwise)
+
+
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with each of its parts changed."""
+    match expression:
+        case Attribute() | Literal():
+            return expression
+        case Unary(_, operand) | InSet(operand) | InRange(operand):
+            return evolve(expression, operand=change(operand))
+        case Binary(_, left, right):
+            return evolve(expression, left=change(left), right=change(right))
+        case Scalar(_, arguments):
+            return evolve(expression, arguments=tuple(map(change, arguments)))
+        case Case(branches, otherwise):
+            chosen = tuple(
+                evolve(branch, condition=change(branch.condition), value=change(branch.value))
+                for branch in branches
+            )
+            return evolve(expression, branches=chosen, otherwise=otherwise and change(otherwise))
+
+
+def attributes(expression: Expression) -> frozenset[str]:
+    """The attributes that an expression reads."""
+    if isinstance(expression, Attribute):
+        return frozenset({expression.name})
+    return frozenset[str]().union(*(attributes(part) for part in parts(expression)))
+
+
+def defined(
+    expression: Expression,
+    of: Callable[[str], _Part],
+    every: Callable[[Iterable[_Part]], _Part],
+    some: Callable[[Iterable[_Part]], _Part],
+) -> _Part:
+    """Where an expression may have a value, from where its attributes have (G20).
+
+    `of` says so of an attribute; `every` and `some` combine what is said of parts that are all needed, or of which
+    one is enough. `every` of nothing is: always.
+    """
+
+    def inside(part: Expression) -> _Part:
+        return defined(part, of, every, some)
+
+    match expression:
+        case Attribute(name):
+            return of(name)
+        case Binary("and" | "or"):  # `false and ⊥` is false
+            return some(map(inside, parts(expression)))
+        case Case(branches, otherwise):
+            chosen = [every((inside(branch.condition), inside(branch.value))) for branch in branches]
+            return some(chosen if otherwise is None else [*chosen, inside(otherwise)])
+        case Scalar(name, arguments) if name in scalar_functions.FUNCTIONS:
+            match scalar_functions.FUNCTIONS[name].defined:
+                case "every":
+                    return every(map(inside, arguments))
+                case "some":
+                    return some(map(inside, arguments))
+                case "rest":
+                    return some(map(inside, arguments[1:]))
+                case "first":
+                    return inside(arguments[0])
+                case "always":
+                    return every(())
+        case _:
+            return every(map(inside, parts(expression)))
+
+
+# --- types -----------------------------------------------------------------------------------------------
+
+
+def type_of(expression: Expression, types: Types) -> Type:
+    """The type of an expression.
+
+    Raises `DiagnosticError` with RQ102 (unknown attribute) or RQ103 (type clash).
+    """
+    match expression:
+        case Attribute(name, qualifier):
+            if qualifier is not None:
+                raise DiagnosticError(
+                    [
+                        Diagnostic(
+                            "RQ112",
+                            "error",
+                            f"`{qualifier}.` says where a join attribute comes from; here there is one input",
+                            expression.span,
+                            help=f"`{name}` alone",
+                        )
+                    ]
+                )
+            if name not in types:
+                raise unknown_attribute(name, types, expression.span)
+            return types[name]
+        case Literal(value):
+            return _type_of_literal(value)
+        case Unary("-", Literal(int(value))) if not isinstance(value, bool):
+            return _type_of_literal(-value)
+        case Unary("-", operand):
+            return DOUBLE if _numeric(operand, types) == DOUBLE else LONG
+        case Unary(_, operand):
+            return _boolean(operand, types)
+        case InSet(operand, values):
+            _check_pattern(operand, values, types)
+            return BOOLEAN
+        case InRange(operand, pattern):
+            _check_pattern(operand, [v for v in (pattern.low, pattern.high) if v is not None], types)
+            return BOOLEAN
+        case Binary("and" | "or", left, right):
+            _boolean(left, types)
+            return _boolean(right, types)
+        case Binary(operator, left, right) if operator in _COMPARISONS:
+            _check_comparison(left, right, types, expression.span)
+            return BOOLEAN
+        case Binary("-", left, right) if TIMESTAMP in (
+            given := [type_of(side, types) for side in (left, right)]
+        ):
+            _check_difference(left, right, given)
+            return DOUBLE
+        case Binary(operator, left, right):
+            numbers = (_numeric(left, types), _numeric(right, types))
+            if operator == "/" or DOUBLE in numbers:
+                return DOUBLE
+            return LONG if operator != "%" or LONG in numbers else Type("int")
+        case Scalar(_, arguments):
+            return scalar_functions.check(expression, [type_of(argument, types) for argument in arguments])
+        case Case(branches, otherwise):
+            for branch in branches:
+                _boolean(branch.condition, types)
+            values = [branch.value for branch in branches] + ([] if otherwise is None else [otherwise])
+            return scalar_functions.common(
+                [(v, scalar_functions.read_as(type_of(v, types))) for v in values], "a case"
+            )
+
+
+def _type_of_literal(value: int | Fraction | str | bool) -> Type:
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, str):
+        return STRING
+    if isinstance(value, Fraction) or abs(value) >= 2**63:
+        return DOUBLE
+    return Type("int") if abs(value) < 2**31 else LONG
+
+
+def _numeric(operand: Expression, types: Types) -> Type:
+    found = type_of(operand, types)
+    if not found.is_numeric:
+        raise clash(f"arithmetic requires numbers, found {found}", operand.span, _MOMENTS.get(found.name))
+    return scalar_functions.read_as(found)
+
+
+_MOMENTS = {
+    "timestamp": "the difference of two timestamps is a number, their seconds; `timestamp_seconds(x)` is a timestamp",
+    "date": "`datediff(end, start)` counts days, `date_add(d, 7)` is a later date",
+}
+
+
+def _check_difference(left: Expression, right: Expression, given: Sequence[Type]) -> None:
+    """Raise RQ103 unless both sides of a difference are timestamps, one perhaps as a string in ISO form."""
+    for side, found in zip((left, right), given, strict=True):
+        if isinstance(side, Literal) and isinstance(side.value, str):
+            patterns.value_of(TIMESTAMP, side)
+        elif found != TIMESTAMP:
+            raise clash(f"a timestamp is required, found {found}", side.span, _MOMENTS["timestamp"])
+
+
+def _boolean(operand: Expression, types: Types) -> Type:
+    found = type_of(operand, types)
+    if found != BOOLEAN:
+        raise clash(f"a condition requires type boolean, found {found}", operand.span)
+    return found
+
+
+def _check_pattern(operand: Expression, values: list[Literal] | tuple[Literal, ...], types: Types) -> None:
+    found = type_of(operand, types)
+    for value in values:
+        patterns.value_of(found, value)
+
+
+def _check_comparison(left: Expression, right: Expression, types: Types, span: Span) -> None:
+    if isinstance(left, Literal) and not isinstance(right, Literal):
+        left, right = right, left
+    of_left = type_of(left, types)
+    if isinstance(right, Literal):
+        patterns.value_of(of_left, right)
+        return
+    of_right = type_of(right, types)
+    if of_left.name != of_right.name and not (of_left.is_numeric and of_right.is_numeric):
+        raise clash(f"{of_left} cannot be compared with {of_right}", span)
+
+
+def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic("RQ103", "error", message, span, help=hint)])
+
+
+def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
+    help = meant(name, types, "attributes")
+    if name.lower() in ("null", "none", "nil", "undefined"):
+        help = "`x is null` and `x is not null` tell whether a value is undefined"
+    elif not help.startswith("did"):
+        help += f'; a string is written in quotes: "{name}"'
+    return DiagnosticError([Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=help)])
+
+
+# --- SQL -------------------------------------------------------------------------------------------------
+
+
+def sql(expression: Expression, types: Types) -> str:
+    """The expression as Spark SQL; a part that may be undefined makes it undefined.
+
+    No value ends the query: division by zero and whole numbers that grow too large are undefined.
+    """
+    return column(expression.name) if isinstance(expression, Attribute) else _sql(expression, types)
+
+
+def _sql(expression: Expression, types: Types) -> str:
+    match expression:
+        case Attribute(name):
+            plain = column(name)
+            return f"CAST({plain} AS DOUBLE)" if types[name].name == "decimal" else plain
+        case Literal(value):
+            return quote(value) if isinstance(value, str) else _type_of_literal(value).sql(value)
+        case Unary("-", operand):
+            if type_of(operand, types).is_integral and not isinstance(operand, Literal):
+                return f"try_subtract(0L, {_sql(operand, types)})"
+            return f"-{_operand(operand, types)}"
+        case Unary(_, operand):
+            return f"NOT {_operand(operand, types)}"
+        case InSet(operand, values, negated):
+            of = type_of(operand, types)
+            listed = ", ".join(of.sql(of.value(v)) for v in values)
+            return f"{_compared_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
+        case InRange(operand, pattern, negated):
+            of, tested = type_of(operand, types), _compared_operand(operand, types)
+            bounds: list[str] = []
+            if pattern.low is not None:
+                bounds.append(
+                    f"{tested} {'>=' if pattern.low_closed else '>'} {of.sql(of.value(pattern.low))}"
+                )
+            if pattern.high is not None:
+                bounds.append(
+                    f"{tested} {'<=' if pattern.high_closed else '<'} {of.sql(of.value(pattern.high))}"
+                )
+            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
+            return f"NOT ({inside})" if negated else inside
+        case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
+            return f"({_micros(left, types)} - {_micros(right, types)}) / 1000000D"
+        case Binary(operator, left, right):
+            if operator in _COMPARISONS:
+                return _comparison_sql(operator, left, right, types)
+            if operator in _WITHOUT_OVERFLOW and type_of(expression, types) == LONG:
+                return _whole_sql(operator, left, right, types)
+            written = operator.upper() if operator in ("and", "or") else operator
+            divisor = _operand(right, types)
+            if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
+                divisor = f"nullif({divisor}, 0)"
+            return f"{_operand(left, types)} {written} {divisor}"
+        case Scalar(name, (argument,)) if name in _ROUNDED:
+            return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
+        case Scalar(_, arguments):
+            given = [type_of(argument, types) for argument in arguments]
+            return scalar_functions.sql(expression, given, [_sql(argument, types) for argument in arguments])
+        case Case(branches, otherwise):
+            cases = [
+                f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"
+                for branch in branches
+            ]
+            rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
+            return " ".join(["CASE", *cases, *rest, "END"])
+
+
+def _micros(moment: Expression, types: Types) -> str:
+    """A timestamp as microseconds, in SQL."""
+    if isinstance(moment, Literal):
+        return f"{patterns.value_of(TIMESTAMP, moment)}L"
+    return f"unix_micros({_sql(moment, types)})"
+
+
+def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    """Sum, difference or product of whole numbers; those of 32 bits are widened first."""
+    first, second = _sql(left, types), _sql(right, types)
+    if LONG not in (type_of(left, types), type_of(right, types)):
+        if isinstance(right, Literal):
+            second = f"{second}L"
+        else:
+            first = f"CAST({first} AS BIGINT)"
+    return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
+
+
+def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
+    """`floor` or `ceil`. What is affine is computed in one expression that is exact where it reaches a whole number."""
+    of = type_of(argument, types)
+    if of.is_integral:
+        text = _sql(argument, types)
+        return text if of == LONG else f"CAST({text} AS BIGINT)"
+    part, function = single(argument) or (argument, IDENTITY)
+    match part:
+        case Attribute(name=attribute):  # decimals are not read as doubles here
+            return rounded_sql(name, column(attribute), types[attribute], function)
+        case Binary("/", left, right) if function.is_identity and _are_whole((left, right), types):
+            return quotient_sql(name, _operand(left, types), _operand(right, types))
+        case _:
+            return rounded_sql(name, _operand(part, types), type_of(part, types), function)
+
+
+def _are_whole(expressions: Iterable[Expression], types: Types) -> bool:
+    return all(type_of(each, types).is_integral for each in expressions)
+
+
+def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    if isinstance(left, Literal) and not isinstance(right, Literal):
+        operator, left, right = _MIRRORED[operator], right, left
+    of = type_of(left, types)
+    bare = _compared_operand(left, types)
+    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _compared_operand(right, types)
+    return f"{bare} {operator} {constant}"
+
+
+def _compared_operand(expression: Expression, types: Types) -> str:
+    """A side of a comparison: decimals are compared with all their digits."""
+    return column(expression.name) if isinstance(expression, Attribute) else _operand(expression, types)
+
+
+def _operand(expression: Expression, types: Types) -> str:
+    text = _sql(expression, types)
+    return text if isinstance(expression, Attribute | Literal | Scalar) else f"({text})"
+
+
+# --- affine form -----------------------------------------------------------------------------------------
+
+
+def affine(expression: Expression) -> tuple[str, Affine] | None:
+    """The one attribute and the function, where an expression is affine in exactly one (theory G20)."""
+    form = single(expression)
+    if form is None or not isinstance(form[0], Attribute):
+        return None
+    return form[0].name, form[1]
+
+
+def single(expression: Expression) -> tuple[Expression, Affine] | None:
+    """The one part, an attribute or what no arithmetic looks into, of which an expression is an affine function."""
+    slopes, shift = _linear(expression)
+    if len(slopes) != 1:
+        return None
+    ((part, slope),) = slopes.items()
+    return (part, Affine(slope, shift)) if slope else None
+
+
+_Form = tuple[dict[Expression, Fraction], Fraction]
+
+
+def _linear(expression: Expression) -> _Form:
+    """Coefficients by part and the constant term. A part that is no attribute stays, even times zero: it may be
+    undefined where the rest is not."""
+    match expression:
+        case Literal(value) if not isinstance(value, bool | str):
+            return {}, Fraction(value)
+        case Unary("-", operand):
+            return _scaled(_linear(operand), Fraction(-1))
+        case Binary("+" | "-" as operator, left, right):
+            a, b = _linear(left), _scaled(_linear(right), Fraction(1 if operator == "+" else -1))
+            total = {
+                part: a[0].get(part, Fraction(0)) + b[0].get(part, Fraction(0)) for part in {**a[0], **b[0]}
+            }
+            return {p: slope for p, slope in total.items() if slope or not isinstance(p, Attribute)}, a[
+                1
+            ] + b[1]
+        case Binary("*", left, right):
+            a, b = _linear(left), _linear(right)
+            if not a[0]:
+                return _scaled(b, a[1])
+            if not b[0]:
+                return _scaled(a, b[1])
+        case Binary("/", left, right):
+            b = _linear(right)
+            if not b[0] and b[1]:
+                return _scaled(_linear(left), 1 / b[1])
+        case _:
+            pass
+    return {expression: Fraction(1)}, Fraction(0)
+
+
+def _scaled(form: _Form, factor: Fraction) -> _Form:
+    return {
+        p: slope * factor for p, slope in form[0].items() if factor or not isinstance(p, Attribute)
+    }, form[1] * factor
+
+
+# --- regions of predicates -------------------------------------------------------------------------------
+
+
+def possible(predicate: Expression, types: Types) -> Tree:
+    """A region outside which the predicate is never true; `True` where nothing is known (theory 1.3, Select)."""
+    return _bounds(predicate, types)[0]
+
+
+def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
+    """Regions outside which the predicate is never true, and never false."""
+    match predicate:
+        case Unary("not", operand):
+            true, false = _bounds(operand, types)
+            return false, true
+        case Binary("and", left, right):
+            a, b = _bounds(left, types), _bounds(right, types)
+            return regions.intersection(a[0], b[0]), regions.union(a[1], b[1])
+        case Binary("or", left, right):
+            a, b = _bounds(left, types), _bounds(right, types)
+            return regions.union(a[0], b[0]), regions.intersection(a[1], b[1])
+        case Binary(operator, Attribute(name), Literal() as value) if operator in _COMPARISONS:
+            return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
+        case Binary(operator, Literal() as value, Attribute(name)) if operator in _COMPARISONS:
+            return _of_set(name, patterns.value_set(name, types[name], _compared(_MIRRORED[operator], value)))
+        case InSet(Attribute(name), values, negated):
+            pattern = SetPattern(values, span=predicate.span)
+            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
+            return (outside, inside) if negated else (inside, outside)
+        case InRange(Attribute(name), pattern, negated):
+            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
+            return (outside, inside) if negated else (inside, outside)
+        case Scalar("isnull" | "isnotnull" as test, (Attribute(name),)):
+            there = regions.defined(name)
+            nowhere = regions.complement(there)
+            return (nowhere, there) if test == "isnull" else (there, nowhere)
+        case _:
+            return True, True
+
+
+def _compared(operator: str, value: Literal) -> Comparison:
+    return Comparison(operator, value, span=value.span)  # type: ignore[arg-type]
+
+
+def _of_set(name: str, members: Tree) -> tuple[Tree, Tree]:
+    return members, regions.difference(regions.defined(name), members)

@@ -1,0 +1,48 @@
+"""The value of a set that lies nearest to another value: what was likely meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.grammar.slips import closest
+
+_SHOWN = 60
+
+
+def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
+    """The member nearest to a value; of strings the most similar one. `None` where there is none."""
+    if not isinstance(members, Steps) or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        listed = [m for m, inside in members.points.items() if inside and isinstance(m, str)]
+        return closest(value, sorted(listed))
+    candidates = [v for v in _candidates(type_, members) if members.at(v)]
+    return min(candidates, key=lambda v: (abs(Fraction(v) - Fraction(value)), v), default=None)
+
+
+def _candidates(type_: Type, members: Steps) -> Iterator[int | Fraction]:
+    """The points of a set of numbers, and the values at the ends of its pieces."""
+    yield from (v for v, inside in members.points.items() if inside and not isinstance(v, str))
+    for low, high, inside in members.piece_bounds():
+        if inside:
+            yield from (_end(type_, cut, side) for cut, side in ((low, 0), (high, 1)) if cut is not None)
+
+
+def _end(type_: Type, cut: Cut, side: int) -> int | Fraction:
+    if not type_.is_integral:
+        return cut[0]
+    first = regions.ceiling(cut)
+    return first - side
+
+
+def written(attribute: str, type_: Type, members: Tree) -> str | None:
+    """A set of values as a condition, `s in {1, 2}`, where that is short; without ⊥."""
+    inside = regions.intersection(members, regions.defined(attribute))
+    texts = [text for (text,) in patterns.texts({attribute: inside}, {attribute: type_}, outer=False)]
+    text = " or ".join(texts)
+    return text if 0 < len(text) <= _SHOWN else None

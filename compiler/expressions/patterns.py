@@ -1,0 +1,184 @@
+"""Patterns of one attribute: from syntax to sets of values and back (theory 1.1, G1).
+
+A set of values is a one-level region over the attribute (`regions.Steps` with boolean leaves). Whole-number
+types normalise every bound to a half-open interval, so `<= 5` and `< 6` are the same set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
+
+Pattern = Comparison | SetPattern | RangePattern | Wildcard
+
+
+def before(type_: Type, value: Value) -> Cut:
+    """The cut just before a value."""
+    return (-(-value // 1), 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 0)
+
+
+def after(type_: Type, value: Value) -> Cut:
+    """The cut just after a value."""
+    return (value // 1 + 1, 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 1)
+
+
+def value_of(type_: Type, literal: Literal) -> Value:
+    """A constant's value, or diagnostic RQ103 where the type does not fit."""
+    try:
+        return type_.value(literal)
+    except ValueError as problem:
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    "RQ103",
+                    "error",
+                    f"{problem}, but the attribute is of type {type_}",
+                    literal.span,
+                    help=_HINTS.get(type_.name),
+                )
+            ]
+        ) from None
+
+
+_HINTS = {
+    "timestamp": 'a timestamp is written as a string, "2013-01-31T00:00:00Z"',
+    "date": 'a date is written as a string, "2013-01-31"',
+    "string": 'a string is written in quotes, "north"',
+    "boolean": "`true` and `false` are written without quotes",
+    **dict.fromkeys(("int", "long", "double", "decimal"), "a number is written without quotes, 5 or 0.5"),
+}
+
+
+def value_set(attribute: str, type_: Type, pattern: Pattern) -> Tree:
+    """The values that match a pattern; `True` for the wildcard, which alone matches ⊥."""
+    match pattern:
+        case Wildcard():
+            return True
+        case SetPattern(values):
+            return regions.values(attribute, [value_of(type_, v) for v in values])
+        case RangePattern(low, high, low_closed, high_closed):
+            lowest = highest = None
+            if low is not None:
+                value = value_of(type_, low)
+                lowest = before(type_, value) if low_closed else after(type_, value)
+            if high is not None:
+                value = value_of(type_, high)
+                highest = after(type_, value) if high_closed else before(type_, value)
+            return regions.interval(attribute, lowest, highest)
+        case Comparison(operator, literal):
+            return compare(attribute, type_, operator, value_of(type_, literal))
+
+
+def compare(attribute: str, type_: Type, operator: str, value: Value) -> Tree:
+    """The values v with `v operator value`."""
+    match operator:
+        case "=":
+            return regions.values(attribute, [value])
+        case "!=":
+            return regions.difference(regions.defined(attribute), regions.values(attribute, [value]))
+        case "<":
+            return regions.interval(attribute, None, before(type_, value))
+        case "<=":
+            return regions.interval(attribute, None, after(type_, value))
+        case ">":
+            return regions.interval(attribute, after(type_, value), None)
+        case _:
+            return regions.interval(attribute, before(type_, value), None)
+
+
+def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> Tree:
+    """The region of a conjunction of conditions, or diagnostic RQ102 for an unknown attribute."""
+    result: Tree = True
+    for condition in conditions:
+        if condition.attribute not in types:
+            raise DiagnosticError(
+                [
+                    Diagnostic(
+                        "RQ102",
+                        "error",
+                        f"unknown attribute `{condition.attribute}`",
+                        condition.span,
+                        help=meant(condition.attribute, sorted(types), "attributes"),
+                    )
+                ]
+            )
+        inside = value_set(condition.attribute, types[condition.attribute], condition.pattern)
+        result = regions.intersection(result, inside)
+    return result
+
+
+# --- back to text ----------------------------------------------------------------------------------------
+
+
+def texts(box: regions.Box, types: Mapping[str, Type], *, outer: bool) -> Iterator[tuple[str, ...]]:
+    """The conjunctions that together describe a box in the wire format.
+
+    Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set with ⊥
+    is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is left out (right for the rest).
+    """
+    alternatives: list[list[str]] = []
+    for attribute, members in box.items():
+        if members is True or (outer and members.undefined):
+            continue
+        written = list(_written(attribute, members, types.get(attribute, Type("double"))))
+        if not written:
+            return
+        alternatives.append(written)
+    yield from _product(alternatives)
+
+
+def _product(alternatives: list[list[str]]) -> Iterator[tuple[str, ...]]:
+    if not alternatives:
+        yield ()
+        return
+    for first in alternatives[0]:
+        for rest in _product(alternatives[1:]):
+            yield (first, *rest)
+
+
+def _written(attribute: str, members: Steps, type_: Type) -> Iterator[str]:
+    inside = sorted(v for v, hit in members.points.items() if hit)
+    if len(inside) == 1:
+        yield f"{attribute} = {type_.wire(inside[0])}"
+    elif inside:
+        yield f"{attribute} in {{{', '.join(map(type_.wire, inside))}}}"
+    holes = sorted(v for v, hit in members.points.items() if not hit)
+    for low, high, hit in members.piece_bounds():
+        if hit:
+            here = [v for v in holes if (low is None or low <= (v, 0)) and (high is None or (v, 0) < high)]
+            yield from _pieces(attribute, low, high, here, type_)
+
+
+def _pieces(
+    attribute: str, low: Cut | None, high: Cut | None, holes: list[Value], type_: Type
+) -> Iterator[str]:
+    starts = [low, *(after(type_, hole) for hole in holes)]
+    ends = [*(before(type_, hole) for hole in holes), high]
+    for start, end in zip(starts, ends, strict=True):
+        if start is None or end is None or start < end:
+            yield _range(attribute, start, end, type_)
+
+
+def _writable(type_: Type, cut: Cut | None) -> Cut | None:
+    """The same cut by a value that has a text: there is none after the last moment of the year 9999."""
+    return (cut[0] - 1, 1) if cut is not None and type_.last is not None and cut[0] > type_.last else cut
+
+
+def _range(attribute: str, low: Cut | None, high: Cut | None, type_: Type) -> str:
+    if low is None and high is None:
+        return f"{attribute} in [,]"
+    low, high = _writable(type_, low), _writable(type_, high)
+    if low is None and high is not None:
+        return f"{attribute} {'<=' if high[1] else '<'} {type_.wire(high[0])}"
+    if high is None and low is not None:
+        return f"{attribute} {'>' if low[1] else '>='} {type_.wire(low[0])}"
+    assert low is not None
+    assert high is not None
+    opening, closing = "(" if low[1] else "[", "]" if high[1] else ")"
+    return f"{attribute} in {opening}{type_.wire(low[0])}, {type_.wire(high[0])}{closing}"

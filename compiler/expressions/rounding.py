@@ -1,0 +1,109 @@
+"""Floor and ceiling of affine functions as Spark SQL.
+
+Whole numbers and decimals are divided as such, never by way of a double, which has no odd numbers beyond 2^53. A result
+of more than 64 bits, and that of NaN or of an infinity, is undefined.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions.affine import Affine
+
+_LEAST, _BEYOND = -(2**63), 2**63
+_WIDEST = 10**38
+"""Spark's widest decimal has 38 digits."""
+_OF_LONG = 20
+"""Digits of the decimal that holds a long."""
+
+
+def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
+    """`floor` or `ceil` of an affine function of a value, a BIGINT; `type_`: of the value."""
+    p, q, r = function.integers()
+    if type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61:
+        return _of_long(name, value, q, r)
+    if type_.is_integral or type_.name == "decimal":
+        if max(abs(p), abs(q), r) < _WIDEST:
+            return _of_decimal(name, value, type_, (p, q, r))
+        value = f"CAST({value} AS DOUBLE)"
+    return _of_double(name, function.sql(value))
+
+
+def _of_long(name: str, value: str, shift: int, divisor: int) -> str:
+    """Of `(value + shift) / divisor`, without ever adding to a value near the end of its range."""
+    if divisor == 1:
+        return f"try_add(CAST({value} AS BIGINT), {shift}L)" if shift else f"CAST({value} AS BIGINT)"
+    whole, rest = divmod(shift, divisor)
+    text = f"{value} div {divisor} - int({value} % {divisor} < 0)"
+    above = f"pmod({value}, {divisor})"
+    if name == "floor":
+        more = f" + int({above} >= {divisor - rest})" if rest else ""
+    else:
+        more = f" + 1 + int({above} > {divisor - rest})" if rest else f" + int({above} > 0)"
+    return f"{text}{more}{_signed(whole)}"
+
+
+def _signed(number: int) -> str:
+    return f" {'-' if number < 0 else '+'} {abs(number)}" if number else ""
+
+
+def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, int]) -> str:
+    """Of `(value * p + q) / r` in decimals. What has no place in 38 digits is undefined."""
+    p, q, r = function
+    wide = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
+    scaled = wide if p == 1 else f"try_multiply({wide}, {p}BD)"
+    scaled = scaled if q == 0 else f"try_add({scaled}, {q}BD)"
+    if name == "floor":
+        off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
+    else:
+        off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _LEAST - 1), ("<=", _BEYOND - 1))
+    inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < _WIDEST)
+    rounded = f"{scaled} div {r}BD {off}"
+    return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
+
+
+def _of_double(name: str, value: str) -> str:
+    return f"CASE WHEN {value} >= {_LEAST}D AND {value} < {_BEYOND}D THEN {name}({value}) END"
+
+
+def bound_sql(number: str, type_: Type, bound: Affine) -> str:
+    """A bound of a window, of a type, from the column of its number; undefined beyond that type."""
+    step, shift, _ = bound.integers()
+    if type_.first is None or type_.last is None:
+        if not type_.is_integral:
+            return bound.sql(f"CAST({number} AS DOUBLE)")
+        product = f"try_multiply({number}, {step}L)"
+        return f"try_add({product}, {shift}L)" if shift else product
+    first, last = -((shift - type_.first) // step), (type_.last - shift) // step
+    moved = f" + {shift}" if shift else ""
+    return f"timestamp_micros(IF({number} BETWEEN {first} AND {last}, {number} * {step}{moved}, NULL))"
+
+
+def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction) -> str:
+    """The numbers of the windows that a value lies in, as an array: the k with `k * step <= value < k * step + length`.
+
+    Of a double, as computed in doubles. Numbers of more than 64 bits are left out; null where that leaves none.
+    """
+    if type_.is_integral or type_.name == "decimal":
+        last = rounded_sql("floor", value, type_, Affine(1 / step, 0))
+        first = rounded_sql("floor", value, type_, Affine(1 / step, 1 - length / step))
+    else:
+        last = _of_double("floor", f"{value} / {_double(step)}")
+        first = _of_double("floor", f"({value} - {_double(length)}) / {_double(step)}")
+        first = f"try_add({first}, 1L)"
+    ends = f"coalesce({first}, {_LEAST + 1}L - 1L), coalesce({last}, {_BEYOND - 1}L)"
+    return f"IF({first} IS NULL AND {last} IS NULL, NULL, sequence({ends}))"
+
+
+def _double(value: Fraction) -> str:
+    return f"{float(value)!r}D"
+
+
+def quotient_sql(name: str, dividend: str, divisor: str) -> str:
+    """`floor` or `ceil` of a quotient of two whole numbers, undefined where the divisor is 0."""
+    by = f"nullif({divisor}, 0)"
+    sign = "!=" if name == "floor" else "="
+    off = f"int({dividend} % {by} != 0 AND ({dividend} < 0) {sign} ({divisor} < 0))"
+    rounded = f"{dividend} div {by} {'-' if name == 'floor' else '+'} {off}"
+    return f"CASE WHEN {divisor} = -1 THEN try_subtract(0L, {dividend}) ELSE {rounded} END"

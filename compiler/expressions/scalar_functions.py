@@ -1,0 +1,466 @@
+"""Scalar functions by their names in Spark SQL: arguments, result type, SQL (Spark 4, ANSI mode, UTC).
+
+All give the same for the same arguments, whenever they are computed, and never end a query: where a function has no
+value it is undefined. Numbers mean the same as whole numbers and as doubles, since an Alter turns one into the
+other. `runtime/scalars/` says in plain Python what each computes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal as OneOf
+
+from attrs import frozen
+
+from cedilla.compiler.expressions import aggregate_functions, patterns
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, quote
+from cedilla.grammar import foreign
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.syntax import Expression, Literal, Scalar
+
+Defined = OneOf["every", "some", "rest", "first", "always"]
+"""Which arguments a result needs: every one, some, some after the first, the first, none."""
+
+INT, DATE = Type("int"), Type("date")
+
+BOUNDS = {"length": (-(2**31), 10_000), "days": (-3_652_058, 3_652_058), "months": (-119_988, 119_988)}
+"""Kinds of whole numbers that must not be too large: outside, the result is undefined."""
+
+UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+_WORDS = {
+    "number": "a number",
+    "whole": "a number",
+    **dict.fromkeys(BOUNDS, "a number"),
+    "string": "a string",
+    "boolean": "a condition",
+    "timestamp": "a timestamp",
+    "date": "a date",
+    **dict.fromkeys(("same", "value"), "a value that is no array"),
+    "plain": "a number, a string or a condition",
+    "dated": "a timestamp, a date or a string",
+    "digits": "a constant from 0 to 15",
+    "bits": "one of the constants 224, 256, 384, 512",
+    "unit": f"one of the constants {', '.join(map(repr, UNITS))}",
+    "dateunit": f"one of the constants {', '.join(map(repr, UNITS[-4:]))}",
+    "format": "a constant of yyyy, MM, dd, HH, mm, ss, SSS, signs and quoted text",
+    "like": r"a constant with % and _, where \ stands before %, _ or \ only",
+    "regex": r"a constant regular expression of characters, . [...] (...) | ^ $ * + ? {n,m} \d \w \s \b",
+    "group": "the number of a group of the regular expression, a constant",
+    "replacement": r"a constant without $ and \ ",
+}
+_REGEX = re.compile(
+    r"(?:[^\\\[\](){}*+?|^$.]|\\[dDwWsSbB\\.\[\](){}*+?|^$/-]|\[\^?(?:[^\\\[\]&^]|\\[dDwWsS\\\[\]^-])+\]"
+    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??)*"
+)
+_LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
+FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
+
+
+@frozen
+class Function:
+    """`takes`: kinds of the arguments, those after `required` may be missing; with `repeats` the last may come again.
+
+    `gives`: the result's type, or `same` (that of all arguments of this kind), `number` (the widest of the numbers),
+    `whole` (long, or double).
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    required: int
+    repeats: bool
+    gives: Type | str
+    sql: str | Callable[[Sequence[str], Sequence[Type]], str]
+    defined: Defined
+
+
+def _row(
+    names: str,
+    takes: str,
+    gives: Type | str,
+    sql: str | Callable[[Sequence[str], Sequence[Type]], str] | None = None,
+    defined: Defined = "every",
+) -> dict[str, Function]:
+    """`takes`: kinds, with `?` where the argument may be missing, `*` where it may come again."""
+    kinds = takes.split()
+    first, *_ = names.split()
+    function = Function(
+        first,
+        tuple(kind.rstrip("?*") for kind in kinds),
+        sum(not kind.endswith("?") for kind in kinds),
+        takes.endswith("*"),
+        gives,
+        sql or f"{first}({{all}})",
+        defined,
+    )
+    return dict.fromkeys(names.split(), function)
+
+
+def _not_nan(name: str) -> str:
+    return f"nullif({name}({{all}}), double('NaN'))"
+
+
+def _abs(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
+
+
+def _string(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    if types[0] != DOUBLE:
+        return f"CAST({x} AS STRING)"
+    whole = f"CAST(CAST({x} AS BIGINT) AS STRING)"  # as before an Alter made it a double
+    return f"IF({x} = rint({x}) AND abs({x}) < 1E15D, {whole}, CAST({x} AS STRING))"
+
+
+def _hash(given: Sequence[str], types: Sequence[Type]) -> str:
+    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(given, types, strict=True))
+    return f"hash({', '.join(parts)})"
+
+
+def _since_1970(units: int) -> str:
+    bounds = f"{-62_135_596_800 * units}D AND {253_402_300_799 * units}D"
+    scaled = f"{{0}} * {1_000_000 // units}D"
+    return f"timestamp_micros(CASE WHEN {{0}} BETWEEN {bounds} THEN CAST(round({scaled}) AS BIGINT) END)"
+
+
+FUNCTIONS: dict[str, Function] = {
+    # numbers
+    **_row("abs", "number", "whole", _abs),
+    **_row("sign signum", "number", DOUBLE),
+    **_row("floor", "number", LONG),
+    **_row("ceil ceiling", "number", LONG),
+    **_row("round", "number digits?", "number"),
+    **_row("bround", "number digits?", "number"),
+    **_row("rint", "number", DOUBLE),
+    **_row("mod", "number number", "number", "(({0}) % nullif({1}, 0))"),
+    **_row("pmod", "number number", "number", "pmod({0}, nullif({1}, 0))"),
+    **_row("sqrt", "number", DOUBLE, _not_nan("sqrt")),
+    **_row("cbrt", "number", DOUBLE),
+    **_row("pow power", "number number", DOUBLE, _not_nan("pow")),
+    **_row("exp", "number", DOUBLE),
+    **_row("expm1", "number", DOUBLE),
+    **_row("ln", "number", DOUBLE),
+    **_row("log", "number number?", DOUBLE, _not_nan("log")),
+    **_row("log10", "number", DOUBLE),
+    **_row("log2", "number", DOUBLE),
+    **_row("log1p", "number", DOUBLE),
+    **_row("sin", "number", DOUBLE, _not_nan("sin")),
+    **_row("cos", "number", DOUBLE, _not_nan("cos")),
+    **_row("tan", "number", DOUBLE, _not_nan("tan")),
+    **_row("asin", "number", DOUBLE, _not_nan("asin")),
+    **_row("acos", "number", DOUBLE, _not_nan("acos")),
+    **_row("atan", "number", DOUBLE),
+    **_row("atan2", "number number", DOUBLE),
+    **_row("sinh", "number", DOUBLE),
+    **_row("cosh", "number", DOUBLE),
+    **_row("tanh", "number", DOUBLE),
+    **_row("degrees", "number", DOUBLE),
+    **_row("radians", "number", DOUBLE),
+    **_row("hypot", "number number", DOUBLE),
+    **_row("pi", "", DOUBLE),
+    **_row("e", "", DOUBLE),
+    **_row("isnan", "number", BOOLEAN, defined="always"),
+    # one of several
+    **_row("greatest", "same same*", "same", defined="some"),
+    **_row("least", "same same*", "same", defined="some"),
+    **_row("coalesce", "same*", "same", defined="some"),
+    **_row("ifnull nvl", "same same", "same", "coalesce({all})", "some"),
+    **_row("nvl2", "any same same", "same", defined="rest"),
+    **_row("if", "boolean same same", "same", defined="rest"),
+    **_row("nullif", "same same", "same", "IF(({0}) = ({1}), NULL, {0})", "first"),
+    **_row("isnull", "any", BOOLEAN, "(({0}) IS NULL)", "always"),
+    **_row("isnotnull", "any", BOOLEAN, "(({0}) IS NOT NULL)", "always"),
+    # strings
+    **_row("upper ucase", "string", STRING),
+    **_row("lower lcase", "string", STRING),
+    **_row("initcap", "string", STRING),
+    **_row("length char_length character_length len", "string", INT),
+    **_row("octet_length", "string", INT),
+    **_row("ascii", "string", INT),
+    **_row("char chr", "whole", STRING),
+    **_row("trim", "string", STRING),
+    **_row("ltrim", "string", STRING),
+    **_row("rtrim", "string", STRING),
+    **_row("btrim", "string string?", STRING),
+    **_row("concat", "string string*", STRING),
+    **_row("concat_ws", "string string*", STRING, defined="first"),
+    **_row("substring substr", "string whole whole?", STRING),
+    **_row("left", "string whole", STRING),
+    **_row("right", "string whole", STRING),
+    **_row("replace", "string string string?", STRING),
+    **_row("translate", "string string string", STRING),
+    **_row("reverse", "string", STRING),
+    **_row("repeat", "string length", STRING),
+    **_row("lpad", "string length string?", STRING),
+    **_row("rpad", "string length string?", STRING),
+    **_row("startswith", "string string", BOOLEAN),
+    **_row("endswith", "string string", BOOLEAN),
+    **_row("contains", "string string", BOOLEAN),
+    **_row("instr", "string string", INT),
+    **_row("locate position", "string string", INT),
+    **_row("split_part", "string string whole", STRING, "split_part({0}, {1}, nullif({2}, 0))"),
+    **_row("substring_index", "string string whole", STRING),
+    **_row("levenshtein", "string string", INT),
+    **_row("like", "string like", BOOLEAN),
+    **_row("ilike", "string like", BOOLEAN),
+    **_row("rlike regexp_like regexp", "string regex", BOOLEAN),
+    **_row("regexp_extract", "string regex group", STRING),
+    **_row("regexp_replace", "string regex replacement", STRING),
+    # hashes
+    **_row("hash", "value*", INT, _hash, "always"),
+    **_row("crc32", "string", LONG),
+    **_row("md5", "string", STRING),
+    **_row("sha1 sha", "string", STRING),
+    **_row("sha2", "string bits", STRING),
+    # dates and times
+    **_row("year", "date", INT),
+    **_row("quarter", "date", INT),
+    **_row("month", "date", INT),
+    **_row("day dayofmonth", "date", INT),
+    **_row("dayofweek", "date", INT),
+    **_row("weekday", "date", INT),
+    **_row("dayofyear", "date", INT),
+    **_row("weekofyear", "date", INT),
+    **_row("hour", "timestamp", INT),
+    **_row("minute", "timestamp", INT),
+    **_row("second", "timestamp", INT),
+    **_row("last_day", "date", DATE),
+    **_row("date_add dateadd", "date days", DATE),
+    **_row("date_sub", "date days", DATE),
+    **_row("add_months", "date months", DATE),
+    **_row("datediff date_diff", "date date", INT),
+    **_row("date_trunc", "unit timestamp", TIMESTAMP),
+    **_row("trunc", "date dateunit", DATE),
+    **_row("date_format", "timestamp format", STRING),
+    **_row("unix_seconds", "timestamp", LONG),
+    **_row("unix_millis", "timestamp", LONG),
+    **_row("unix_micros", "timestamp", LONG),
+    **_row("unix_date", "date", INT),
+    **_row("timestamp_seconds", "number", TIMESTAMP, _since_1970(1)),
+    **_row("timestamp_millis", "number", TIMESTAMP, _since_1970(1_000)),
+    **_row("timestamp_micros", "number", TIMESTAMP, _since_1970(1_000_000)),
+    **_row("date_from_unix_date", "days", DATE),
+    # other types
+    **_row("int", "plain", INT, "try_cast({0} AS INT)"),
+    **_row("long bigint", "plain", LONG, "try_cast({0} AS BIGINT)"),
+    **_row("double", "plain", DOUBLE, "nullif(try_cast({0} AS DOUBLE), double('NaN'))"),
+    **_row("boolean", "plain", BOOLEAN, "try_cast({0} AS BOOLEAN)"),
+    **_row("string", "value", STRING, _string),
+    **_row("timestamp to_timestamp", "dated", TIMESTAMP, "try_cast({0} AS TIMESTAMP)"),
+    **_row("date to_date", "dated", DATE, "try_cast({0} AS DATE)"),
+}
+"""Every name, second names too, with its function."""
+
+_CHANGING = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"),
+    *(
+        "now",
+        "current_timestamp",
+        "current_date",
+        "curdate",
+        "current_time",
+        "localtimestamp",
+        "unix_timestamp",
+    ),
+    *("current_timezone", "current_user", "user", "session_user", "current_database", "current_schema"),
+    *("version", "spark_partition_id", "input_file_name"),
+}
+
+
+# --- types -----------------------------------------------------------------------------------------------
+
+
+def check(node: Scalar, types: Sequence[Type]) -> Type:
+    """The type of a call whose arguments have these types.
+
+    Raises `DiagnosticError`: RQ117 (no such function), RQ103 (other arguments than it takes).
+    """
+    function = _known(node)
+    kinds = _kinds(function, node)
+    for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
+        if not _fits(kind, argument, type_, node):
+            found = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
+            message = f"{function.name} requires {_WORDS[kind]}, found {found}"
+            help = "`string(x)` is the text of a value" if function.name == "concat" else None
+            raise _wrong("RQ103", message, argument.span, help)
+    chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
+    same = common(chosen, function.name) if chosen else None
+    match function.gives:
+        case Type() as type_:
+            return type_
+        case "same":
+            assert same is not None
+            return same
+        case "number":
+            numbers = [read_as(t) for k, t in zip(kinds, types, strict=True) if k == "number"]
+            return max(numbers, key=_WIDTH.index)
+        case _:
+            return DOUBLE if read_as(types[0]) == DOUBLE else LONG
+
+
+_WIDTH = (INT, LONG, DOUBLE)
+
+
+def read_as(type_: Type) -> Type:
+    """The type that a part of an expression has: decimals are read as doubles."""
+    return DOUBLE if type_.name == "decimal" else type_
+
+
+def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
+    """The one type of several values, numbers widened; RQ103 at the first that does not fit."""
+    result = parts[0][1]
+    for part, type_ in parts[1:]:
+        if result.is_numeric and type_.is_numeric:
+            result = max(result, type_, key=_WIDTH.index)
+        elif type_ != result:
+            moment = {"timestamp", "date"} & {type_.name, result.name}
+            help = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
+            message = f"{what} requires values of one type, found {result} and {type_}"
+            raise _wrong("RQ103", message, part.span, help)
+    return result
+
+
+_PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
+
+
+def is_changing(name: str) -> bool:
+    """Whether a name without parentheses calls in SQL what gives another value each time."""
+    return name.lower() in _CHANGING - _PLAIN
+
+
+def _known(node: Scalar) -> Function:
+    if node.name in FUNCTIONS and (node.distinct or node.where is not None):
+        message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
+        raise _wrong("RQ109", message, node.span, "`if(condition, a, b)` chooses between two values")
+    if node.name in FUNCTIONS:
+        return FUNCTIONS[node.name]
+    if node.name in _CHANGING:
+        message = (
+            f"`{node.name}` gives another value each time, and an epoch that is redone must give the same"
+        )
+        raise _wrong("RQ117", message, node.span, "a source can bring the value as an attribute")
+    if node.name in aggregate_functions.FUNCTIONS:
+        help = f"`aggregate[{node.name}(...) as name by ...](R)`"
+        raise _wrong("RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, help)
+    if (other := foreign.SCALARS.get(node.name)) is not None:
+        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, f"did you mean `{other}`?")
+    if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
+        help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
+        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
+    close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
+    help = f"did you mean `{'` or `'.join(close)}`?" if close else None
+    raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
+
+
+def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
+    """The kind of each argument, or RQ103 where there are too few or too many."""
+    count, most = len(node.arguments), len(function.takes)
+    if count < function.required or (count > most and not function.repeats):
+        required = f"{function.required}" + (f" or {most}" if most > function.required else "")
+        number = f"at least {function.required}" if function.repeats else required
+        noun = "argument" if number.endswith("1") else "arguments"
+        message = f"{function.name} requires {number} {noun}, found {count}"
+        taken = ", ".join(_WORDS.get(kind, "a value") for kind in function.takes)
+        raise _wrong("RQ103", message, node.span, f"it takes {taken}" if taken else None)
+    return (*function.takes[:count], *function.takes[-1:] * (count - most))
+
+
+def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
+    constant = argument.value if isinstance(argument, Literal) else None
+    match kind:
+        case "number" | "whole" | "length" | "days" | "months":
+            return type_.is_numeric
+        case "string" | "boolean":
+            return type_.name == kind
+        case "timestamp" | "date":
+            if isinstance(constant, str):
+                patterns.value_of(Type(kind), Literal(constant, repr(constant), span=argument.span))
+                return True
+            return type_.name in ("timestamp", "date")
+        case "plain":
+            return type_.is_numeric or type_.name in ("string", "boolean")
+        case "dated":
+            return type_.name in ("timestamp", "date", "string")
+        case "digits":
+            return type_ == INT and isinstance(constant, int) and constant <= 15
+        case "bits":
+            return type_ == INT and constant in (224, 256, 384, 512)
+        case "group":
+            groups = re.compile(str(getattr(node.arguments[1], "value", ""))).groups
+            return type_ == INT and isinstance(constant, int) and constant <= groups
+        case "value":
+            return type_.element is None
+        case "same":
+            return type_.element is None or node.name not in ("greatest", "least", "nullif")
+        case "any":
+            return True
+        case _:
+            return isinstance(constant, str) and _CONSTANTS[kind](constant)
+
+
+def _is_regex(text: str) -> bool:
+    """Whether Java and Python read the expression, and read it alike."""
+    try:
+        return bool(_REGEX.fullmatch(text)) and bool(re.compile(text))
+    except re.error:
+        return False
+
+
+_CONSTANTS: dict[str, Callable[[str], bool]] = {
+    "unit": lambda text: text.lower() in UNITS,
+    "dateunit": lambda text: text.lower() in UNITS[-4:],
+    "format": lambda text: bool(text) and not FORMAT.sub("", text),
+    "like": lambda text: bool(_LIKE.fullmatch(text)),
+    "regex": _is_regex,
+    "replacement": lambda text: not set(text) & {"$", "\\"},
+}
+
+
+def _wrong(code: str, message: str, span: Span, help: str | None = None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, span, help=help)])
+
+
+# --- SQL -------------------------------------------------------------------------------------------------
+
+
+def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
+    """A checked call in Spark SQL. `types` and `texts`: those of the arguments, decimals already as doubles."""
+    function = FUNCTIONS[node.name]
+    kinds = _kinds(function, node)
+    types = [read_as(t) for t in types]
+    given = [
+        _given(kind, argument, type_, text)
+        for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
+    ]
+    if callable(function.sql):
+        return function.sql(given, types)
+    return function.sql.format(*given, all=", ".join(given))
+
+
+def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
+    """An argument as what the function takes."""
+    if kind in ("timestamp", "date"):
+        wanted = Type(kind)
+        if isinstance(argument, Literal):
+            return wanted.sql(patterns.value_of(wanted, argument))
+        return text if type_ == wanted else f"CAST({text} AS {wanted.spark})"
+    if kind == "group":
+        return text
+    if kind == "whole" or kind in BOUNDS:
+        low, high = BOUNDS.get(kind, (-(2**31), 2**31 - 1))
+        if (
+            isinstance(argument, Literal)
+            and isinstance(argument.value, int)
+            and low <= argument.value <= high
+        ):
+            return text
+        if type_ == DOUBLE:
+            text = f"round({text})"  # an altered whole number may be a hair off
+        whole = text if type_ == INT else f"try_cast({text} AS INT)"
+        return f"CASE WHEN {whole} BETWEEN {low} AND {high} THEN {whole} END" if kind in BOUNDS else whole
+    if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
+        return quote(argument.value.lower())
+    return text

@@ -1,0 +1,198 @@
+"""Step functions of an axis, `floor(x / 300)` or `date_trunc('hour', ts)`, and what they make of sets of values.
+
+Many values fall into one cell, so what holds of some value in a cell holds of the cell (outer image), and a cell is
+closed once all its values are (inner image): theory 1.3, computed y := g(x); G25.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.expressions import Types, single
+from cedilla.compiler.expressions.types import TIMESTAMP
+from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
+from cedilla.compiler.regions.affine import IDENTITY, Affine, Number
+from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
+
+_Range = tuple[int | None, int | None]
+
+
+@frozen
+class Extents:
+    """Cell k holds the values from `start + k·step` on and before `start + k·step + length`.
+
+    With `slack`, relative to the value, cells may also hold values that are as much outside.
+    """
+
+    length: Number
+    step: Number
+    start: Number = 0
+    slack: Number = 0
+
+    def image(self, members: Steps, cells: str, whole: bool) -> Tree:
+        """The cells that have a value in a set, as a set of whole numbers of the attribute `cells`; ⊥ stays.
+
+        `whole`: only whole numbers occur.
+        """
+        ranges: list[_Range] = []
+        for low, high, inside in members.piece_bounds():
+            if inside:
+                ranges += self._without_used_up(members, low, high) if whole else [self._cells(low, high)]
+        ranges += [self._cells((v, 0), (v, 1)) for v, inside in members.points.items() if inside]
+        return _set(cells, ranges, members.undefined)
+
+    def _cells(self, low: Cut | None, high: Cut | None) -> _Range:
+        """The half-open range of cells that meet the values between two cuts."""
+        first = end = None
+        if low is not None:
+            first = floor((self._away(low[0], -1) - self.length) / self.step) + 1
+        if high is not None:
+            last = self._away(high[0], 1) / self.step
+            end = floor(last) + 1 if high[1] else ceil(last)
+        return first, end
+
+    def _away(self, value: Any, sign: int) -> Fraction:
+        moved = Fraction(value) - self.start
+        return moved + sign * self.slack * (abs(value) + abs(self.start))
+
+    def _without_used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[_Range]:
+        """The same without the cells whose every whole number between the cuts is a point of its own."""
+        first, end = self._cells(low, high)
+        for cell in sorted(self._used_up(members, low, high)) if members.points and not self.slack else ():
+            yield first, cell
+            first = cell + 1
+        yield first, end
+
+    def _used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[int]:
+        points: Counter[int] = Counter()
+        values: list[Any] = list(members.points)
+        for value in values:
+            here = (low is None or low <= (value, 0)) and (high is None or (value, 0) < high)
+            if here and value == floor(value):
+                first, end = self._cells((value, 0), (value, 1))
+                assert first is not None
+                assert end is not None
+                points.update(range(first, end))
+        for cell, count in points.items():
+            begin = ceil(self.start + cell * self.step)
+            end = ceil(self.start + cell * self.step + self.length)
+            begin = begin if low is None else max(begin, ceiling(low))
+            end = end if high is None else min(end, ceiling(high))
+            if count == end - begin:
+                yield cell
+
+
+def _set(attribute: str, ranges: list[_Range], undefined: Tree) -> Tree:
+    """The union of half-open ranges of whole numbers."""
+    cuts: list[Cut] = []
+    pieces: list[Tree] = [False]
+    for first, end in sorted(ranges, key=lambda r: (r[0] is not None, r[0] or 0)):
+        if first is not None and end is not None and first >= end:
+            continue
+        if pieces[-1] is True:  # the range before is not bounded above
+            break
+        if first is None:
+            pieces = [True]
+        elif cuts and (first, 0) <= cuts[-1]:  # it meets the range before
+            if end is not None and (end, 0) <= cuts[-1]:
+                continue
+            cuts.pop()
+            pieces.pop()
+        else:
+            cuts.append((first, 0))
+            pieces.append(True)
+        if end is not None:
+            cuts.append((end, 0))
+            pieces.append(False)
+    return regions.steps(attribute, undefined, cuts, pieces)
+
+
+# --- step functions of one attribute ---------------------------------------------------------------------
+
+
+@frozen
+class Step:
+    """`outer(floor(inner(x)))`, both affine and increasing."""
+
+    inner: Affine
+    outer: Affine = IDENTITY
+
+    @property
+    def extents(self) -> Extents:
+        """The values of x for each value of the floor.
+
+        Where computing `inner` in doubles may come out below a whole number that it reaches, with slack.
+        """
+        length = 1 / self.inner.slope
+        exact = self.inner.integers()[0] == 1
+        return Extents(length, length, -self.inner.shift * length, 0 if exact else Fraction(1, 2**48))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return self.outer.is_whole
+
+    def image(self, members: Steps, target: str, whole: bool) -> Tree:
+        """The values of the step function over a set, as a set of values of the attribute `target`."""
+        return regions.transform(self.extents.image(members, target, whole), target, self.outer)
+
+
+_SECOND = 1_000_000
+_LENGTHS = {
+    "millisecond": 1_000,
+    "second": _SECOND,
+    "minute": 60 * _SECOND,
+    "hour": 3_600 * _SECOND,
+    "day": 86_400 * _SECOND,
+    "week": 604_800 * _SECOND,
+}
+_SINCE_1970 = {"unix_seconds": _SECOND, "unix_millis": 1_000, "unix_micros": 1}
+_TO_MONDAY = 3 * _LENGTHS["day"]  # 1970-01-01 was a Thursday
+
+
+def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
+    """The one attribute and the function, where an expression is an increasing step function of exactly one."""
+    match expression:
+        case Scalar("date_trunc", (Literal(str(unit)), Attribute(name))) if types.get(name) == TIMESTAMP:
+            length = _LENGTHS.get(unit.lower())
+            if length is None:  # months and years are not equally long
+                return None
+            shift = _TO_MONDAY if unit.lower() == "week" else 0
+            return name, Step(Affine(Fraction(1, length), Fraction(shift, length)), Affine(length, -shift))
+        case Scalar("date" | "to_date", (Attribute(name),)) if types.get(name) == TIMESTAMP:
+            return name, Step(Affine(Fraction(1, _LENGTHS["day"]), 0))
+        case Scalar(function, (Attribute(name),)) if function in _SINCE_1970:
+            if types.get(name) != TIMESTAMP:
+                return None
+            return name, Step(Affine(Fraction(1, _SINCE_1970[function]), 0))
+        case Scalar("floor", (argument,)):
+            return _floored(argument, types)
+        case _:
+            form = single(expression)
+            if form is None or form[0] is expression or form[1].slope <= 0 or not form[1].is_whole:
+                return None
+            found = stepped(form[0], types)
+            return found and (found[0], Step(found[1].inner, form[1].after(found[1].outer)))
+
+
+def _floored(argument: Expression, types: Types) -> tuple[str, Step] | None:
+    form = single(argument)
+    if form is None or form[1].slope <= 0:
+        return None
+    part, function = form
+    if isinstance(part, Attribute):
+        numeric = part.name in types and types[part.name].is_numeric
+        return (part.name, Step(function)) if numeric else None
+    found = stepped(part, types)
+    if found is None:
+        return None
+    # ⌊(⌊u⌋ + q) / r⌋ = ⌊(u + q) / r⌋ for whole numbers q and r.
+    onto = function.after(found[1].outer)
+    return (found[0], Step(onto.after(found[1].inner))) if onto.integers()[0] == 1 else None

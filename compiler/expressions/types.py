@@ -1,0 +1,242 @@
+"""Attribute types: their constants in markers, in SQL and in the control plane (design, section 4).
+
+Control-plane values are exact and ordered as Spark orders them: whole numbers and fractions, timestamps as
+microseconds and dates as days since 1970-01-01 (UTC), strings, booleans.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+
+from attrs import frozen
+
+from cedilla.compiler.regions import Value
+from cedilla.compiler.regions.affine import exact
+from cedilla.grammar.syntax import Literal, Measure, TypeName
+
+_SPARK = {
+    "int": "INT",
+    "long": "BIGINT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "timestamp": "TIMESTAMP",
+    "date": "DATE",
+}
+# The only words that Spark 4 takes for something else where a column of that name is there.
+_VALUES = {"null", "true", "false", "not", "current_path"}
+_LARGEST = Fraction(sys.float_info.max)
+FARTHEST = 2 * Fraction(sys.float_info.max)
+"""What infinities and NaN are in the control plane: no constant lies beyond."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST = {
+    "timestamp": (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
+    "date": (date.min - _EPOCH.date()).days,
+}
+_LAST = {
+    "timestamp": (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
+    "date": (date.max - _EPOCH.date()).days,
+}
+_MICROSECONDS = {
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+
+
+@frozen
+class Type:
+    """An attribute's type; `str()` gives it as the language writes it.
+
+    `element` is the type of an array's elements. Only aggregates make arrays: no source can declare one.
+    """
+
+    name: str
+    parameters: tuple[int, ...] = ()
+    element: Type | None = None
+
+    @classmethod
+    def of(cls, node: TypeName) -> Type:
+        return cls(node.name, node.parameters, None if node.element is None else cls.of(node.element))
+
+    @classmethod
+    def parse(cls, text: str) -> Type:
+        """The type from its own `str()`."""
+        if text.startswith("array<"):
+            return array_of(cls.parse(text[len("array<") : -1]))
+        name, _, rest = text.partition("(")
+        return cls(name, tuple(int(p) for p in rest.rstrip(")").split(",")) if rest else ())
+
+    def __str__(self) -> str:
+        if self.element is not None:
+            return f"array<{self.element}>"
+        return f"{self.name}({','.join(map(str, self.parameters))})" if self.parameters else self.name
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.name in ("int", "long", "double", "decimal")
+
+    @property
+    def has_units(self) -> bool:
+        """Whether an Alter can change the values: numbers, and arrays of numbers element by element."""
+        return self.is_numeric if self.element is None else self.element.has_units
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
+        return self.name in ("int", "long", "timestamp", "date")
+
+    @property
+    def first(self) -> int | None:
+        """The first value that has a text, where there is one."""
+        return _FIRST.get(self.name)
+
+    @property
+    def last(self) -> int | None:
+        """The last value that has a text, where there is one."""
+        return _LAST.get(self.name)
+
+    @property
+    def spark(self) -> str:
+        """The type's name in Spark SQL."""
+        if self.element is not None:
+            return f"ARRAY<{self.element.spark}>"
+        return str(self).upper() if self.name == "decimal" else _SPARK[self.name]
+
+    def value(self, literal: Literal) -> Value:
+        """The control-plane value of a constant; `ValueError` says why it is none of this type."""
+        value = literal.value
+        if self.is_numeric:
+            if isinstance(value, bool | str):
+                raise ValueError(f"{literal.text} is not a number")
+            return exact(value)
+        if self.name == "boolean":
+            if not isinstance(value, bool):
+                raise ValueError(f"{literal.text} is neither true nor false")
+            return value
+        if self.element is not None:
+            raise ValueError(f"{literal.text} is no array")
+        if not isinstance(value, str):
+            raise ValueError(f"{literal.text} is not a string")
+        try:
+            if self.name == "timestamp":
+                moment = datetime.fromisoformat(value)
+                moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+                return (moment - _EPOCH) // _MICROSECOND
+            if self.name == "date":
+                return (date.fromisoformat(value) - _EPOCH.date()).days
+        except ValueError:
+            raise ValueError(f"{literal.text} is not a {self.name} in ISO form") from None
+        return value
+
+    def measure(self, measure: Measure) -> int | Fraction:
+        """A length or delay on this type's axis; `ValueError` where the unit does not fit."""
+        if self.name == "timestamp":
+            if measure.unit is None:
+                raise ValueError("a length of time requires a unit, for example `5 minutes`")
+            return exact(measure.value * _MICROSECONDS[measure.unit])
+        if measure.unit is not None:
+            raise ValueError(f"a length in {measure.unit}s requires an attribute of type timestamp")
+        return exact(measure.value)
+
+    def sql(self, value: Value) -> str:
+        """The value as a Spark SQL literal."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return quote(value)
+        if self.name == "timestamp":
+            return f"TIMESTAMP'{_moment(value).isoformat(sep=' ')}'"
+        if self.name == "date":
+            return f"DATE'{_day(value)}'"
+        if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
+            return str(value) if abs(value) < 2**31 else f"{value}L"
+        if self.name == "decimal" and (literal := _literal(value)) is not None:
+            return literal
+        if abs(value) > _LARGEST:
+            return f"double('{'-' if value < 0 else ''}Infinity')"
+        return f"{float(value)!r}D"
+
+    def wire(self, value: Value) -> str:
+        """The value as a constant in an accent or punctuation."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        if self.name == "timestamp":
+            return f'"{_moment(value).isoformat().replace("+00:00", "Z")}"'
+        if self.name == "date":
+            return f'"{_day(value)}"'
+        if isinstance(value, int):
+            return str(value)
+        exactly = _decimal(value, _MOST_DIGITS if self.name == "decimal" else 17)
+        return f"{Decimal(repr(float(value))) if exactly is None else exactly:f}"
+
+
+def finite(value: float) -> float | Fraction:
+    """A double as the control plane has it, which does not tell NaN from infinity."""
+    if isfinite(value):
+        return value
+    return -FARTHEST if value < 0 else FARTHEST
+
+
+def _moment(value: int | Fraction) -> datetime:
+    return _EPOCH + int(value) * _MICROSECOND
+
+
+def _day(value: int | Fraction) -> date:
+    return _EPOCH.date() + timedelta(days=int(value))
+
+
+_MOST_DIGITS = 38
+
+
+def _literal(value: int | Fraction) -> str | None:
+    """The number as a decimal of Spark SQL, where one has all its digits."""
+    exactly = _decimal(value, _MOST_DIGITS)
+    text = "" if exactly is None else f"{exactly:f}"
+    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MOST_DIGITS else None
+
+
+def _decimal(value: int | Fraction, most: int) -> Decimal | None:
+    """The number in decimal notation, where that has so many digits behind the point at most."""
+    number = Fraction(value)
+    for digits in range(most + 1):
+        scaled = number * 10**digits
+        if scaled.denominator == 1:
+            # Not by arithmetic, which rounds to 28 digits.
+            return Decimal((int(scaled < 0), tuple(map(int, str(abs(int(scaled))))), -digits))
+    return None
+
+
+def quote(text: str) -> str:
+    """A Spark SQL string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def column(name: str) -> str:
+    """An attribute's name as a Spark SQL column."""
+    plain = name.isidentifier() and name.isascii() and name.lower() not in _VALUES
+    return name if plain else f"`{name.replace('`', '``')}`"
+
+
+def array_of(element: Type) -> Type:
+    """The type of arrays of a type."""
+    return Type("array", element=element)
+
+
+DOUBLE = Type("double")
+LARGEST = 2**53
+"""A double keeps every whole number whose absolute value is below; it cannot tell this one from the next (RQ310)."""
+LONG = Type("long")
+BOOLEAN = Type("boolean")
+STRING = Type("string")
+TIMESTAMP = Type("timestamp")

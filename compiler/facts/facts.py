@@ -1,0 +1,195 @@
+"""Where a stream stands in its evolution, and the one law that moves it through operators (theory D0, D1).
+
+`Facts` say, for one stream at one instant and in canonical values, where each attribute is present, which
+functions its values have gone through, and which tuples will never come again. An operator maps the facts
+of its inputs to those of its output; output markers are the difference between two instants. So the rules
+of the papers (U2 to U4, J1, W5, A2 to A4, the accumulators of section 6.1) are one fold over *feeders*: the
+input cells that can produce tuples of an output cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from enum import IntEnum
+from fractions import Fraction
+
+from attrs import field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions import Operation, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+
+
+class Presence(IntEnum):
+    """Whether tuples of a cell may be defined on an attribute."""
+
+    ABSENT = 0
+    LATENT = 1
+    """Declared optional, never announced: tuples may have it, and an Add is still legal (P4)."""
+    PRESENT = 2
+
+
+ABSENT, LATENT, PRESENT = Presence.ABSENT, Presence.LATENT, Presence.PRESENT
+
+History = tuple[Affine, ...]
+"""The cumulative functions of a cell, oldest first, from the identity; `()` says that no feeder is live."""
+
+ORIGINAL: History = (IDENTITY,)
+NO_FEEDER: History = ()
+
+
+def _settle_most(a: Tree, b: Tree) -> Tree | None:
+    if a is PRESENT or b is PRESENT:
+        return PRESENT
+    if a is ABSENT or a is b:
+        return b
+    return a if b is ABSENT else None
+
+
+def _settle_least(a: Tree, b: Tree) -> Tree | None:
+    if a is ABSENT or b is ABSENT:
+        return ABSENT
+    if a is PRESENT or a is b:
+        return b
+    return a if b is PRESENT else None
+
+
+def _settle_common(a: Tree, b: Tree) -> Tree | None:
+    if a == NO_FEEDER or a is b:
+        return b
+    if b == NO_FEEDER:
+        return a
+    return ORIGINAL if ORIGINAL in (a, b) else None
+
+
+def _common(a: History, b: History) -> History:
+    """The longest sequence of functions that both went through in this order; a function may come back."""
+    alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
+    if alike is None:  # one input only lags behind
+        return min(a, b, key=len)
+    below: list[History] = [()] * (len(b) + 1)
+    for f in reversed(a[alike:]):
+        row: list[History] = [()] * (len(b) + 1)
+        for j in reversed(range(alike, len(b))):
+            both = (f, *below[j + 1]) if f == b[j] else ()
+            row[j] = max(both, below[j], row[j + 1], key=_length)
+        below = row
+    return a[:alike] + below[alike]
+
+
+def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
+    """A total order, so that ties do not depend on which input comes first."""
+    return len(history), [(f.slope, f.shift) for f in history]
+
+
+MOST = Operation(_settle_most, max, ABSENT)
+"""Add: present as soon as one feeder is. Drop: absent when none is (D1)."""
+LEAST = Operation(_settle_least, min, PRESENT)
+"""A computed value is defined where everything it reads is."""
+COMMON = Operation(_settle_common, _common, NO_FEEDER)
+"""Alter: the functions that all live feeders have gone through (D1)."""
+
+
+@frozen
+class Facts:
+    """One stream at one instant, in canonical values.
+
+    `present`: attribute -> tree of `Presence`; an attribute not named is absent everywhere.
+    `units`: attribute -> tree of `History`; an attribute not named was never altered. Of cells that are closed or
+    without the attribute they mean nothing; `live_units` leaves those out.
+    `closed`: the region of tuples that never come again (theory 1.1). `lacking`: attributes that are present but
+    come from one input only of a union or left join, so that tuples of the other lack them.
+    """
+
+    types: Mapping[str, Type]
+    universe: Universe
+    present: Mapping[str, Tree]
+    units: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    closed: Tree = False
+    lacking: frozenset[str] = frozenset()
+
+    def may_have(self, attribute: str) -> Tree:
+        """The region where tuples may be defined on an attribute."""
+        presence = self.present.get(attribute, ABSENT)
+        return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)
+
+    def may_be_undefined(self, attribute: str) -> bool:
+        """Whether tuples may lack an attribute when the query starts: it is optional, or `lacking`."""
+        return attribute in self.lacking or self.present.get(attribute, ABSENT) is not PRESENT
+
+    def live_presence(self, attribute: str) -> Tree:
+        """Presence, with closed cells counted as without the attribute (vacuity, theory 3.2)."""
+        return regions.update(self.present.get(attribute, ABSENT), self.closed, lambda _: ABSENT)
+
+    def live_units(self, attribute: str) -> Tree:
+        """Histories of the cells that are neither closed nor without the attribute."""
+        units = self.units.get(attribute, ORIGINAL)
+        return regions.update(units, self.dead(attribute), lambda _: NO_FEEDER)
+
+    def dead(self, attribute: str) -> Tree:
+        """Where no tuple with an attribute comes: what is closed or without it."""
+        return regions.union(self.closed, regions.complement(self.may_have(attribute)))
+
+
+def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
+    """Add and Drop of D1: present where some live feeder is; where none is live, as it was last.
+
+    No tuple of a closed cell comes any more, but operators further on may have stored some: for them the
+    attribute must not seem dropped (G13).
+    """
+    return _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
+
+
+def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
+    """Alter of D1: the history common to all live, present feeders. Where there are none, it means nothing."""
+    units = facts.units.get(attribute, ORIGINAL)
+    return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON, facts.universe)
+
+
+def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
+    """As `fold_units`, with `NO_FEEDER` where there are none: for who folds on, or combines it with others."""
+    units = facts.units.get(attribute, ORIGINAL)
+    named = over & regions.attributes(units)
+    dead = regions.forall(facts.dead(attribute), over - named, facts.universe)
+    return regions.quantify(regions.update(units, dead, lambda _: NO_FEEDER), named, COMMON, facts.universe)
+
+
+def _fold_live(
+    tree: Tree, dead: Tree, neutral: Tree, over: Set[str], operation: Operation, universe: Universe
+) -> Tree:
+    """The fold of a tree over its live cells; dead ones count for nothing, unless all of a fibre is dead.
+
+    Only what is dead in a fibre that lives changes the tree before it is folded: one of many points stays as it is
+    when, say, windows that it does not name are closed one after the other.
+    """
+    named = over & regions.attributes(tree)
+    if not named:
+        return tree
+    # Along what the tree does not name, a fibre counts unless all of it is dead.
+    dead = regions.forall(dead, over - named, universe)
+    partly = regions.difference(dead, regions.forall(dead, named, universe))
+    return regions.quantify(regions.update(tree, partly, lambda _: neutral), named, operation, universe)
+
+
+def fold_closed(facts: Facts, over: Set[str]) -> Tree:
+    """Punctuate of D1: closed where no feeder is live (closed fibres, theory 1.3)."""
+    return regions.forall(facts.closed, over, facts.universe)
+
+
+def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
+    """A tree of histories with every function replaced; the same object where nothing changes, or did before."""
+    new = {history: tuple(change(f) for f in history) for history in regions.leaves(tree)}
+    if all(history == changed for history, changed in new.items()):
+        return tree
+    return _replaced(tree, frozenset(new.items()))
+
+
+@regions.remembered
+def _replaced(tree: Tree, new: frozenset[tuple[History, History]]) -> Tree:
+    return regions.map_leaves(tree, dict(new).__getitem__)
+
+
+def hold(presence: Tree, held: Tree) -> Tree:
+    """Presence where a Drop is held back because state still has the attribute (G13)."""
+    return regions.update(presence, held, lambda leaf: max(leaf, LATENT))

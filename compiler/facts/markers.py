@@ -1,0 +1,196 @@
+"""Accents and punctuations as the control plane sees them, from and to wire text (design, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from cedilla.compiler.expressions import expressions, patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression
+
+Types = Mapping[str, Type]
+
+
+@frozen
+class Add:
+    """`+X`: tuples may have the attribute from here on."""
+
+    attribute: str
+    type: Type
+
+    def __str__(self) -> str:
+        return f"+({self.attribute}: {self.type})"
+
+
+@frozen
+class Drop:
+    """`−X`: tuples lack the attribute from here on."""
+
+    attribute: str
+
+    def __str__(self) -> str:
+        return f"-({self.attribute})"
+
+
+@frozen
+class Alter:
+    """`≀X`: values from here on are `function` (α) of what they would have been."""
+
+    attribute: str
+    function: Affine
+
+    def __str__(self) -> str:
+        parameter = "y" if self.attribute != "y" else "x"
+        return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)})"
+
+
+Primitive = Add | Drop | Alter
+
+
+@frozen
+class Accent:
+    """`[[description, primitive]]`; the description is a region over raw values at the accent's position.
+
+    `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition.
+    """
+
+    description: Tree
+    mentions: frozenset[str]
+    primitive: Primitive
+    text: str
+    span: Span | None = field(default=None, eq=False, repr=False)
+    places: Mapping[str, Span] = field(factory=dict[str, Span], eq=False, repr=False)
+
+
+@frozen
+class Punctuation:
+    """No tuple that matches `pattern` comes any more; a region over raw values at its position."""
+
+    pattern: Tree
+    text: str
+
+
+def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bool = False) -> Accent:
+    """An accent from its text.
+
+    `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
+    alone may have arrays.
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ201 to RQ204, RQ207, RQ208 as the error pages say.
+    """
+    node = parse_accent(text, source)
+    mentions = frozenset(condition.attribute for condition in node.description)
+    primitive = node.primitive
+    if primitive.name in mentions:
+        raise _wrong(
+            "RQ201",
+            f"the description names `{primitive.name}`, the attribute that the accent evolves",
+            node.span,
+            "describe the tuples by other attributes (theory G23)",
+        )
+    try:
+        description = patterns.region_of(node.description, types)
+    except DiagnosticError as error:
+        raise _as_marker_error(error) from None
+    places = {condition.attribute: condition.span for condition in reversed(node.description)}
+    return Accent(
+        description, mentions, _read_primitive(primitive, types, arrays), text, primitive.span, places
+    )
+
+
+def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> Punctuation:
+    """A punctuation from its text. Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208."""
+    node = parse_punctuation(text, source)
+    try:
+        return Punctuation(patterns.region_of(node.conditions, types), text)
+    except DiagnosticError as error:
+        raise _as_marker_error(error) from None
+
+
+def _read_primitive(
+    node: AddAttribute | DropAttribute | AlterAttribute, types: Types, arrays: bool
+) -> Primitive:
+    if isinstance(node, AddAttribute):
+        if node.type.element is not None and not arrays:
+            hint = "the aggregate that made the arrays can be part of this query"
+            raise _wrong("RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint)
+        return Add(node.name, Type.of(node.type))
+    if node.name not in types:
+        verb = "drops" if isinstance(node, DropAttribute) else "alters"
+        raise _wrong(
+            "RQ207",
+            f"the accent {verb} `{node.name}`, which never existed",
+            node.span,
+            meant(node.name, types, "attributes"),
+        )
+    if isinstance(node, DropAttribute):
+        return Drop(node.name)
+    if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
+        raise _wrong(
+            "RQ208",
+            f"`{node.name}` is of type {types[node.name]}; only numbers can be altered",
+            node.span,
+            "send a drop of the old attribute and an add of a new one",
+        )
+    function = _function(node.parameter, node.body)
+    if node.inverse is not None:
+        inverse = _function(node.inverse.parameter, node.inverse.body)
+        if inverse.after(function) != IDENTITY:
+            derived = function.inverse().text(node.inverse.parameter)
+            raise _wrong(
+                "RQ204",
+                "the third argument is not the inverse of the second",
+                node.inverse.span,
+                f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
+            )
+    return Alter(node.name, function)
+
+
+def _function(parameter: str, body: Expression) -> Affine:
+    form = expressions.affine(body)
+    if form is None or form[0] != parameter:
+        raise _wrong(
+            "RQ202",
+            f"the function is not affine in `{parameter}`",
+            body.span,
+            f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)",
+        )
+    if form[1].slope <= 0:
+        raise _wrong(
+            "RQ203",
+            "the function does not increase",
+            body.span,
+            "an alter requires an order-preserving function, a positive slope (paper, section 3; theory G21)",
+        )
+    return form[1]
+
+
+def _wrong(code: str, message: str, span: Span | None, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])
+
+
+def _as_marker_error(error: DiagnosticError) -> DiagnosticError:
+    """In a marker, an unknown attribute is RQ207 and a clash of types RQ208."""
+    codes = {"RQ102": "RQ207", "RQ103": "RQ208"}
+    return DiagnosticError(
+        [
+            Diagnostic(codes.get(d.code, d.code), d.severity, d.message, d.span, d.notes, d.help)
+            for d in error.diagnostics
+        ]
+    )
+
+
+def accent_text(conditions: tuple[str, ...], primitive: Primitive) -> str:
+    """An accent in the wire format."""
+    return f"[[{', '.join([*conditions, str(primitive)])}]]"
+
+
+def punctuation_text(conditions: tuple[str, ...]) -> str:
+    """A punctuation in the wire format."""
+    return f"[{', '.join(conditions)}]"

@@ -1,0 +1,99 @@
+"""Which punctuations a stream promises, and what a promise is good for (theory 3.4; Tucker 2007, Li 2006).
+
+A *scheme* is a set of attributes: for each combination of their values a punctuation that names them, and no
+others, comes sooner or later. So `punctuated on a, b` is the scheme {a, b}, `heartbeat ts` is {ts}, and a
+table, closed by `*`, has the empty scheme. A scheme closes every region that tells tuples apart by its
+attributes, or by more; of two schemes the smaller promises more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+
+from attrs import frozen
+
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.regions import ANYTHING, Domain, Steps, ceiling
+
+Scheme = frozenset[str]
+Schemes = frozenset[Scheme]
+
+ENDS: Schemes = frozenset({frozenset()})
+"""The stream comes to an end: `[*]`, a table."""
+
+
+@frozen(kw_only=True)
+class Memory:
+    """Something that an operator keeps until punctuation releases it (theory 1.3, Keep).
+
+    `side`: the input that has to close it, by a scheme `within` those attributes. It also stops to grow where the
+    input `ends` is closed for all values of attributes that are `finite` here, and it never has more than one
+    entry per value of `one_per`. `undefined`: whether tuples may be kept that have ⊥ in the scheme, which no
+    punctuation closes. `accents`: it is accents that wait for others, not tuples (theory D1). `output`: whether
+    rows wait for the release, so that without one they are never written.
+    """
+
+    what: str
+    side: int = 0
+    within: Scheme
+    ends: int | None = None
+    finite: Scheme = frozenset()
+    one_per: Scheme | None = None
+    undefined: bool = True
+    accents: bool = False
+    output: bool = False
+
+
+def least(schemes: Iterable[Scheme]) -> Schemes:
+    """Without the schemes that follow from smaller ones."""
+    given = frozenset(schemes)
+    return frozenset(s for s in given if not any(other < s for other in given))
+
+
+def within(schemes: Schemes, names: Set[str]) -> Schemes:
+    """The schemes over some of the names only."""
+    return frozenset(s for s in schemes if s <= names)
+
+
+def both(left: Schemes, right: Schemes) -> Schemes:
+    """What two streams together promise to close: a cell is closed once either has closed its part."""
+    return least(a | b for a in left for b in right)
+
+
+def renamed(schemes: Schemes, names: Mapping[str, str]) -> Schemes:
+    """The schemes by new names; those over an attribute without one are gone."""
+    return frozenset(frozenset(names[n] for n in s) for s in schemes if s <= names.keys())
+
+
+def known(schemes: Schemes, facts: Facts) -> Schemes:
+    """The same for the tuples that can come: all the values of a finite domain are closed sooner or later."""
+    finite = {name for scheme in schemes for name in scheme if is_finite(name, facts)}
+    return least(scheme - finite for scheme in schemes)
+
+
+def folded(schemes: Schemes, facts: Facts, over: Scheme) -> Schemes:
+    """What is promised for whole fibres over some attributes: those of finite domains are covered."""
+    finite = {name for name in over if is_finite(name, facts)}
+    return least(scheme - finite for scheme in schemes if not (scheme - finite) & over)
+
+
+def is_finite(name: str, facts: Facts) -> bool:
+    """Whether an attribute takes finitely many values, and never ⊥."""
+    domain: Domain = facts.universe.get(name, ANYTHING)
+    members = domain.members
+    if not isinstance(members, Steps) or members.undefined:
+        return False
+    return all(
+        not inside
+        or (
+            low is not None
+            and high is not None
+            and (low[0] == high[0] or (domain.integral and ceiling(low) <= ceiling(high)))
+        )
+        for low, high, inside in members.piece_bounds()
+    )
+
+
+def names(scheme: Iterable[str]) -> str:
+    """The attributes of a scheme, for people."""
+    return ", ".join(sorted(scheme))

@@ -1,0 +1,35 @@
+"""The plan of a query, and how text becomes one.
+
+In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. Imports `operators`,
+`facts`, `expressions`, `regions` and the grammar.
+"""
+
+from cedilla.compiler.plan.plan import (
+    DEFAULTS,
+    SETTINGS,
+    Attribute,
+    Emit,
+    Heartbeat,
+    Plan,
+    Source,
+    check_paths,
+    derive,
+    folders,
+    follow,
+    is_within,
+)
+
+__all__ = [
+    "DEFAULTS",
+    "SETTINGS",
+    "Attribute",
+    "Emit",
+    "Heartbeat",
+    "Plan",
+    "Source",
+    "check_paths",
+    "derive",
+    "folders",
+    "follow",
+    "is_within",
+]

@@ -1,0 +1,96 @@
+"""Aggregates in expressions: `aggregate[max(t) - min(t) as range by k](R)` is an aggregate and a projection of it.
+
+So accents meet what is known of both: what is affine in one result carries its Alters on, the rest absorbs them
+(theory G20, 2.8).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from cedilla.compiler.expressions import expressions, scalar_functions
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.operators.base import fail
+from cedilla.grammar import syntax
+from cedilla.grammar.slips import closest
+from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, ProjectItem, Scalar
+
+
+def computes(node: syntax.Aggregate) -> bool:
+    """Whether some result is more than one call of an aggregate function."""
+    return any(_is_computed(call) for call in node.calls)
+
+
+def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]:
+    """The calls that the results are computed from, and the results from them.
+
+    Raises `DiagnosticError`: RQ102 where a result reads an attribute of single tuples, RQ109 where nothing is
+    aggregated, RQ104 where two results have one name.
+    """
+    names = [*node.by, *(call.alias or "" for call in node.calls)]
+    if (twice := next((n for n in names if names.count(n) > 1), None)) is not None:
+        raise fail("RQ104", f"`{twice}` is named twice", node.span)
+    collected = _Calls(node)
+    items = [ProjectItem(Attribute(name, span=node.span), span=node.span) for name in node.by]
+    for call in node.calls:
+        if isinstance(call, AggregateCall) and not _is_computed(call):
+            collected.calls[call.alias] = call
+            items.append(ProjectItem(Attribute(call.alias, span=call.span), span=call.span))
+        else:
+            computed = collected.replaced(_expression(call), call.alias or "")
+            items.append(ProjectItem(computed, call.alias, span=call.span))
+    if not collected.calls:
+        hint = "`project[...](R)` computes tuple by tuple"
+        raise fail("RQ109", "nothing is aggregated", node.span, hint)
+    groups = evolve(node, calls=tuple(collected.calls.values()))
+    return groups, syntax.Project(tuple(items), node.input, span=node.span)
+
+
+class _Calls:
+    """The calls of an aggregate so far, by their names."""
+
+    def __init__(self, node: syntax.Aggregate) -> None:
+        self.by = node.by
+        self.taken = {*node.by, *(call.alias for call in node.calls)}
+        self.calls: dict[str, AggregateCall] = {}
+
+    def replaced(self, expression: Expression, alias: str) -> Expression:
+        """An expression with a name in the place of each call."""
+        match expression:
+            case Scalar(function, arguments, distinct, where) if function in FUNCTIONS:
+                call = AggregateCall(function, arguments, "", distinct, where, span=expression.span)
+                return Attribute(self._name(call, alias), span=expression.span)
+            case Scalar(function) if function not in scalar_functions.FUNCTIONS:
+                guess = closest(function, (*FUNCTIONS, *scalar_functions.FUNCTIONS))
+                hint = f"did you mean `{guess}`?" if guess else None
+                raise fail("RQ109", f"unknown function `{function}`", expression.span, hint)
+            case Attribute(name) if name not in self.by:
+                message = f"`{name}` is neither in `by` nor inside an aggregate function"
+                hint = f"`last({name})`, `max({name})` ... make one value of many"
+                raise fail("RQ102", message, expression.span, hint)
+            case _:
+                return expressions.rebuilt(expression, lambda part: self.replaced(part, alias))
+
+    def _name(self, call: AggregateCall, alias: str) -> str:
+        """The name of a call, that of an equal one where there is one."""
+        for name, other in self.calls.items():
+            if evolve(other, alias="") == call:
+                return name
+        names = (f"{alias}_{number}" for number in range(1, len(self.taken) + 2))
+        name = next(name for name in names if name not in self.taken)
+        self.taken.add(name)
+        self.calls[name] = evolve(call, alias=name)
+        return name
+
+
+def _is_computed(call: AggregateCall | ProjectItem) -> bool:
+    """Whether a result is no call of an aggregate function, nor one of an unknown function."""
+    return isinstance(call, ProjectItem) or (
+        call.function not in FUNCTIONS and call.function in scalar_functions.FUNCTIONS
+    )
+
+
+def _expression(call: AggregateCall | ProjectItem) -> Expression:
+    if isinstance(call, ProjectItem):
+        return call.expression
+    return Scalar(call.function, call.arguments, call.distinct, call.where, span=call.span)

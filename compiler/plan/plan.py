@@ -1,0 +1,311 @@
+"""The plan: sources, operators in topological order, emits and settings."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
+from cedilla.compiler.operators import Operator, Reaction, User
+from cedilla.compiler.operators.base import Held, Kind
+from cedilla.compiler.regions import Domain, Tree
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.parser import parse_punctuation
+from cedilla.grammar.syntax import SETTINGS
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
+
+DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()}
+
+
+def _type(given: Type | str) -> Type:
+    return Type.parse(given) if isinstance(given, str) else given
+
+
+@frozen
+class Attribute:
+    """A declared attribute; `domain` is its domain as text, `{1, 2}` or `[1, 10)`."""
+
+    name: str
+    type: Type = field(converter=_type)
+    optional: bool = False
+    domain: str | None = None
+
+    def domain_members(self) -> Tree:
+        """The declared domain without ⊥; every value of the type where none is declared."""
+        if self.domain is None:
+            boolean = self.type.name == "boolean"
+            return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
+        condition = parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0]
+        return patterns.value_set(self.name, self.type, condition.pattern)
+
+    def __str__(self) -> str:
+        domain = f" in {self.domain}" if self.domain else ""
+        return f"{self.name}{'?' if self.optional else ''}: {self.type}{domain}"
+
+
+@frozen
+class Heartbeat:
+    """The engine's own punctuation: `attribute < max(attribute) - delay`, in units of the axis."""
+
+    attribute: str
+    delay: Fraction = field(converter=Fraction)
+
+
+@frozen(kw_only=True)
+class Source:
+    """A stream, or a table: a bounded relation, closed by `*` from the start."""
+
+    name: str
+    attributes: tuple[Attribute, ...] = field(converter=tuple)
+    format: str
+    path: str
+    table: bool = False
+    punctuated: tuple[tuple[str, ...], ...] = ()
+    heartbeat: Heartbeat | None = None
+    markers: str | None = None
+    """A folder of files that hold markers only."""
+    line: int = field(default=0, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+    def facts(self, droppable: frozenset[str]) -> Facts:
+        """The stream when the query starts. `droppable`: attributes that a Drop may take away (⊥ lemma)."""
+        universe: dict[str, Domain] = {}
+        for attribute in self.attributes:
+            members = attribute.domain_members()
+            if attribute.optional or attribute.name in droppable:
+                members = regions.union(members, regions.complement(regions.defined(attribute.name)))
+            universe[attribute.name] = Domain(members, attribute.type.is_integral)
+        return Facts(
+            {a.name: a.type for a in self.attributes},
+            universe,
+            {a.name: LATENT if a.optional else PRESENT for a in self.attributes},
+        )
+
+
+@frozen(kw_only=True)
+class Emit:
+    """A sink. `name` is what `--sink NAME=PATH` calls it."""
+
+    name: str
+    relation: str
+    format: str
+    path: str
+    original_units: bool = False
+    line: int = field(default=0, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+
+@define(kw_only=True, slots=False, eq=False)
+class Plan:
+    """A compiled query."""
+
+    name: str
+    sources: tuple[Source, ...] = field(converter=tuple)
+    operators: tuple[Operator, ...] = field(converter=tuple)
+    emits: tuple[Emit, ...] = field(converter=tuple)
+    settings: Mapping[str, str] = field(factory=lambda: dict(DEFAULTS), converter=lambda s: {**DEFAULTS, **s})
+
+    @cached_property
+    def source_of(self) -> dict[str, Source]:
+        return {source.name: source for source in self.sources}
+
+    @cached_property
+    def operator_of(self) -> dict[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
+
+    @cached_property
+    def arrivals(self) -> dict[str, Arrival]:
+        """The order of every source and operator."""
+        found = {source.name: Arrival(Order.ARRIVAL, source.table) for source in self.sources}
+        for operator in self.operators:
+            inputs = tuple(found[name] for name in operator.inputs)
+            found[operator.name] = Arrival.of(operator.order(inputs), inputs)
+        return found
+
+    @cached_property
+    def placed(self) -> frozenset[str]:
+        """The relations whose tuples have places that some operator looks at."""
+        read: set[str] = set()
+        for operator in reversed(self.operators):
+            if operator.reads_order or operator.name in read:
+                read.update(name for side, name in enumerate(operator.inputs) if self._leads(operator, side))
+        return frozenset(read)
+
+    def _leads(self, operator: Operator, side: int) -> bool:
+        inputs = tuple(self.arrivals[name] for name in operator.inputs)
+        return side == operator.leading(inputs) and inputs[side].order is not Order.NONE
+
+    def takes_places(self, operator: Operator, side: int) -> bool:
+        """Whether an operator looks at the places of an input's tuples, or passes them on to one that does."""
+        read = operator.reads_order or operator.name in self.placed
+        return read and self._leads(operator, side)
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The operators whose output is used more than once."""
+        used = Counter([name for o in self.operators for name in o.inputs] + [e.relation for e in self.emits])
+        return frozenset(operator.name for operator in self.operators if used[operator.name] > 1)
+
+    @cached_property
+    def streamed(self) -> frozenset[str]:
+        """The sources of which every job of an epoch reads all tuples, and none from memory: nothing that is computed
+        from them is kept or shared, nor given to a user's operator."""
+        stopped = {
+            o.name for o in self.operators if o.stateful or o.name in self.shared or isinstance(o, User)
+        }
+        for operator in reversed(self.operators):
+            if operator.name in stopped:
+                stopped.update(operator.inputs)
+        return frozenset(source.name for source in self.sources if source.name not in stopped)
+
+    @cached_property
+    def graph(self) -> MultiDiGraph[str]:
+        """The plan as a networkx DAG from sources over operators to emits; `side` tells inputs apart."""
+        import networkx
+
+        graph: MultiDiGraph[str] = networkx.MultiDiGraph()
+        graph.add_nodes_from(source.name for source in self.sources)
+        for operator in self.operators:
+            graph.add_node(operator.name)
+            for side, name in enumerate(operator.inputs):
+                graph.add_edge(name, operator.name, side=side)
+        for emit in self.emits:
+            graph.add_edge(emit.relation, f"emit {emit.name}", side=0)
+        if not networkx.is_directed_acyclic_graph(graph):
+            raise ValueError("a plan has no cycles")
+        return graph
+
+    def ancestors(self, relation: str) -> list[Source | Operator]:
+        """What a relation is computed from, itself included, in topological order."""
+        wanted = {relation}
+        for operator in reversed(self.operators):
+            if operator.name in wanted:
+                wanted.update(operator.inputs)
+        return [node for node in (*self.sources, *self.operators) if node.name in wanted]
+
+    @cached_property
+    def droppable(self) -> dict[str, frozenset[str]]:
+        """Source -> attributes that an accent may drop.
+
+        Not those that some operator needs (Foundation), nor those with a declared domain: coverage of the
+        domain counts on a value being there (⊥ lemma, G5).
+        """
+        nothing = {source.name: source.facts(frozenset()) for source in self.sources}
+        facts = derive(self, nothing)
+        return {
+            source.name: frozenset(
+                a.name
+                for a in source.attributes
+                if a.optional
+                or (
+                    a.domain is None
+                    and not any(
+                        r.kind == "aborts" for _, r in follow(self, source.name, "drop", a.name, facts)
+                    )
+                )
+            )
+            for source in self.sources
+        }
+
+    @cached_property
+    def start(self) -> dict[str, Facts]:
+        """The facts of every relation when the query starts."""
+        return derive(self, {s.name: s.facts(self.droppable[s.name]) for s in self.sources})
+
+    def describe(self) -> list[str]:
+        """What makes two plans the same for a checkpoint: everything but paths, settings and places."""
+        lines = [
+            f"{'table' if s.table else 'stream'} {s.name}({', '.join(map(str, s.attributes))}) from {s.format}"
+            f"{'' if s.markers is None else ' markers'}"
+            for s in self.sources
+        ]
+        lines += [evolve(operator, line=0).constructor() for operator in self.operators]
+        return lines + [f"emit {emit.relation} to {emit.format}" for emit in self.emits]
+
+
+def check_paths(plan: Plan) -> None:
+    """Raise RQ116 where two emits write to one folder (`-` is standard output, and none), RQ225 where a folder of
+    markers and one of tuples overlap."""
+    for source in plan.sources:
+        both = (source.path, source.markers or source.path)
+        if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
+            message = (
+                f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
+            )
+            hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
+            raise DiagnosticError([Diagnostic("RQ225", "error", message, source.span, help=hint)])
+    for index, emit in enumerate(plan.emits):
+        for other in plan.emits[:index]:
+            if emit.path != "-" and emit.path.rstrip("/") == other.path.rstrip("/"):
+                message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
+                hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
+                raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])
+
+
+def is_within(folder: str, other: str) -> bool:
+    """Whether what lies in a folder is seen in another one, too, by their paths."""
+    inner, outer = (
+        (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
+        for path in (folder, other)
+    )
+    rest = inner.removeprefix(outer)
+    return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
+
+
+def folders(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words."""
+    for source in plan.sources:
+        what = f"{'table' if source.table else 'stream'} `{source.name}`"
+        yield source.name, source.path, what
+        if source.markers is not None:
+            yield f"{source.name}.markers", source.markers, f"the markers of {what}"
+
+
+def derive(
+    plan: Plan, sources: Mapping[str, Facts], held: Mapping[str, Held] | None = None
+) -> dict[str, Facts]:
+    """The facts of every relation from those of the sources, in one topological walk."""
+    facts = dict(sources)
+    for operator in plan.operators:
+        inputs = tuple(facts[name] for name in operator.inputs)
+        facts[operator.name] = operator.facts(inputs, (held or {}).get(operator.name, {}))
+    return facts
+
+
+def follow(
+    plan: Plan,
+    source: str,
+    kind: Kind,
+    attribute: str,
+    facts: Mapping[str, Facts],
+    mentions: frozenset[str] = frozenset(),
+) -> list[tuple[Operator, Reaction]]:
+    """What every operator does with an accent on a source's attribute, in topological order.
+
+    An operator without an entry never sees the accent.
+    """
+    arriving: dict[str, list[tuple[str, frozenset[str]]]] = {source: [(attribute, mentions)]}
+    reactions: list[tuple[Operator, Reaction]] = []
+    for operator in plan.operators:
+        inputs = tuple(facts[name] for name in operator.inputs)
+        for side, name in enumerate(operator.inputs):
+            for carried, described in arriving.get(name, ()):
+                reaction = operator.reaction(kind, carried, described, inputs, side)
+                reactions.append((operator, reaction))
+                if reaction.kind != "aborts":
+                    onward = arriving.setdefault(operator.name, [])
+                    onward += [(out, reaction.mentions) for out in reaction.passes]
+    return reactions

@@ -1,0 +1,503 @@
+"""Syntax to plan: names are resolved, every operator is checked over its inputs (design, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from attrs import field, frozen, mutable
+
+from cedilla.compiler.expressions.patterns import value_of
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import (
+    Aggregate,
+    AntiJoin,
+    Call,
+    CountWindow,
+    Distinct,
+    Intersect,
+    Join,
+    LeftJoin,
+    Limit,
+    Minus,
+    Operator,
+    Project,
+    Rename,
+    Select,
+    SemiJoin,
+    Session,
+    Sort,
+    Top,
+    Union,
+    User,
+    Window,
+)
+from cedilla.compiler.operators.base import fail
+from cedilla.compiler.operators.conditions import doubts_of_domain
+from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source, check_paths
+from cedilla.compiler.plan.computed import computes, separated
+from cedilla.grammar import foreign, syntax
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
+
+FORMATS = ("json", "parquet", "xml")
+"""Formats that sources and sinks can have."""
+
+
+@frozen
+class Compiled:
+    """A plan with the warnings that came with it."""
+
+    plan: Plan
+    warnings: tuple[Diagnostic, ...]
+
+
+def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
+    """The plan of a query. Raises `DiagnosticError` with every error that can be found at once."""
+    planner = _Planner(name)
+    for statement in query.statements:
+        try:
+            planner.add(statement)
+        except DiagnosticError as error:
+            planner.errors += error.diagnostics
+    return planner.finish()
+
+
+@mutable
+class _Planner:
+    name: str
+    declared: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
+    nodes: dict[str, str] = field(factory=dict[str, str])  # a name in the query -> its node
+    facts: dict[str, Facts] = field(factory=dict[str, Facts])
+    arrivals: dict[str, Arrival] = field(factory=dict[str, Arrival])
+    sources: list[Source] = field(factory=list[Source])
+    operators: list[Operator] = field(factory=list[Operator])
+    emits: list[Emit] = field(factory=list[Emit])
+    settings: dict[str, str] = field(factory=dict[str, str])
+    errors: list[Diagnostic] = field(factory=list[Diagnostic])
+    warnings: list[Diagnostic] = field(factory=list[Diagnostic])
+    broken: set[str] = field(factory=set[str])
+    constants: dict[str, Span] = field(factory=dict[str, Span])
+
+    def add(self, statement: syntax.Statement) -> None:
+        match statement:
+            case syntax.StreamDeclaration():
+                self._source(statement)
+            case syntax.OperatorDeclaration():
+                if self.declared.setdefault(statement.name, statement) is not statement:
+                    raise fail("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
+                returned = tuple(attribute.name for attribute in statement.returns or ())
+                _once(returned, "returns", statement.span)
+                _once(statement.inputs, f"{statement.name}(...)", statement.span)
+            case syntax.Setting(name, value):
+                if self.settings.setdefault(name, value) != value:
+                    raise fail("RQ104", f"`{name}` is set twice", statement.span)
+            case syntax.Let(name):
+                self._declare(name, statement.span)
+                self.constants[name] = statement.span
+            case syntax.Definition(name, relation):
+                self._definition(name, relation, statement.span)
+            case syntax.Emit():
+                self._emit(statement)
+
+    def finish(self) -> Compiled:
+        self.errors += self._ambiguous()
+        if not self.emits and not self.errors:
+            message = "the query emits nothing"
+            self.errors.append(
+                Diagnostic("RQ111", "error", message, None, help='`emit relation to json "out";` is missing')
+            )
+        if self.errors:
+            raise DiagnosticError([*self.errors, *self.warnings])
+        plan = Plan(
+            name=self.name,
+            sources=tuple(self.sources),
+            operators=tuple(self.operators),
+            emits=tuple(self.emits),
+            settings=self.settings,
+        )
+        check_paths(plan)
+        return Compiled(plan, tuple(self.warnings))
+
+    def _ambiguous(self) -> Iterator[Diagnostic]:
+        """Names of constants that are those of attributes too."""
+        for name, span in self.constants.items():
+            of = [relation for relation, facts in self.facts.items() if name in facts.types]
+            if of:
+                message = f"`{name}` is a constant and an attribute of `{of[0]}`"
+                yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
+
+    # --- statements ---
+
+    def _source(self, node: syntax.StreamDeclaration) -> None:
+        self._declare(node.name, node.span)
+        self.broken.add(node.name)
+        _check_format(node.format, node.format_span or node.span)
+        seen: set[str] = set()
+        for attribute in node.attributes:
+            if attribute.name in seen:
+                raise fail("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
+            seen.add(attribute.name)
+        attributes = tuple(_attribute(a) for a in node.attributes)
+        types = {a.name: a.type for a in attributes}
+        for declared in node.attributes:
+            if declared.domain is not None:
+                self.warnings += doubts_of_domain(declared.name, types[declared.name], declared.domain)
+        for scheme in node.punctuated:
+            for name in scheme:
+                if name not in types:
+                    known = meant(name, types, "attributes")
+                    raise fail("RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, known)
+        if node.markers is not None and node.kind == "table":
+            hint = "a table is read once and for all: its markers stand in its own files"
+            raise fail("RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint)
+        source = Source(
+            name=node.name,
+            attributes=attributes,
+            format=node.format,
+            path=node.path,
+            table=node.kind == "table",
+            punctuated=node.punctuated,
+            heartbeat=_heartbeat(node.heartbeat, types),
+            markers=node.markers,
+            line=node.span.line,
+            span=node.span,
+        )
+        self.sources.append(source)
+        self.facts[source.name] = source.facts(frozenset())
+        self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
+        self.nodes[node.name] = node.name
+        self.broken.discard(node.name)
+
+    def _definition(self, name: str, relation: syntax.Relation, span: Span) -> None:
+        self._declare(name, span)
+        self.broken.add(name)  # until it is understood: what uses it is not complained about
+        self.nodes[name] = self._relation(relation, name)
+        self.broken.discard(name)
+
+    def _emit(self, node: syntax.Emit) -> None:
+        _check_format(node.format, node.format_span or node.span)
+        relation = self._relation(node.relation, None)
+        name, number = relation, 1
+        while name in {emit.name for emit in self.emits}:
+            number += 1
+            name = f"{relation}_{number}"
+        self.emits.append(
+            Emit(
+                name=name,
+                relation=relation,
+                format=node.format,
+                path=node.path,
+                original_units=node.original_units,
+                line=node.span.line,
+                span=node.span,
+            )
+        )
+
+    def _declare(self, name: str, span: Span) -> None:
+        if name in self.nodes or name in self.broken or name in self.constants:
+            raise fail("RQ104", f"`{name}` is defined twice", span)
+
+    # --- relations ---
+
+    def _relation(self, node: syntax.Relation, name: str | None) -> str:
+        """The node of a relation, planned as `name` where that is given."""
+        match node:
+            case syntax.Reference(referred):
+                return self._reference(referred, node.span)
+            case syntax.Applied(operator, sources):
+                return self._applied(operator, sources, name, node)
+            case syntax.Aggregate() if computes(node):
+                return self._computed(node, name)
+            case syntax.Union() | syntax.Intersect() | syntax.Minus() | syntax.Join():
+                inputs = self._relation(node.left, None), self._relation(node.right, None)
+                return self._operator(inputs, name, node, self._of_two(node))
+            case _:
+                inputs = (self._relation(node.input, None),)
+                return self._operator(inputs, name, node, self._of_one(node))
+
+    def _of_two(self, node: syntax.TwoInputs) -> _Builder:
+        match node:
+            case syntax.Union():
+                return lambda n, i: Union(**n, inputs=i)
+            case syntax.Intersect(all=bags):
+                return lambda n, i: Intersect(**n, inputs=i, all=bags)
+            case syntax.Minus(all=bags):
+                return lambda n, i: Minus(**n, inputs=i, all=bags)
+            case syntax.Join(on=pairs, kind=kind):
+                return lambda n, i: _JOINS[kind](
+                    **n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)
+                )
+
+    def _of_one(self, node: syntax.OneInput) -> _Builder:
+        match node:
+            case syntax.Select(predicate):
+                return lambda n, i: Select(**n, inputs=i, predicate=predicate)
+            case syntax.Project(items, rest=rest):
+                chosen = _items(items)
+                return lambda n, i: Project(**n, inputs=i, items=chosen, rest=rest)
+            case syntax.Rename(items):
+                names = _renamed(items)
+                return lambda n, i: Rename(**n, inputs=i, names=names)
+            case syntax.Distinct(on):
+                _once(on, "distinct", node.span)
+                return lambda n, i: Distinct(**n, inputs=i, on=on)
+            case syntax.Sort(keys):
+                ordered = _keys(keys, node.span)
+                return lambda n, i: Sort(
+                    **n, inputs=i, keys=ordered, settled=self.arrivals[i[0]].order is not Order.ARRIVAL
+                )
+            case syntax.Top(count, keys, per):
+                _once(per, "per", node.span)
+                ordered = _keys(keys, node.span)
+                return lambda n, i: Top(**n, inputs=i, count=count, keys=ordered, per=per)
+            case syntax.Limit(count):
+                return lambda n, i: Limit(**n, inputs=i, count=count)
+            case syntax.Window():
+                return lambda n, i: self._window(node, n, i)
+            case syntax.CountWindow(size, per, alias):
+                _once(per, "per", node.span)
+                return lambda n, i: CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
+            case syntax.Session():
+                _once(node.per, "per", node.span)
+                return lambda n, i: self._session(node, n, i)
+            case syntax.Aggregate():
+                return lambda n, i: _aggregate(node, n, i, self.operators)
+
+    def _applied(
+        self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
+    ) -> str:
+        declared = self.declared.get(operator)
+        if declared is None:
+            known = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
+            raise fail("RQ118", f"unknown operator `{operator}`", node.span, known)
+        if len(sources) != len(declared.inputs):
+            inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
+            message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
+            raise fail("RQ118", message, node.span, f"line {declared.span.line} declares the operator")
+        inputs = tuple(self._relation(source, None) for source in sources)
+        returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
+        known = {attribute for source in inputs for attribute in self.facts[source].types}
+        return self._operator(
+            inputs,
+            name,
+            node,
+            lambda n, i: User(
+                **n,
+                inputs=i,
+                label=operator,
+                function=declared.function,
+                foundation=declared.foundation,
+                merge=declared.merge,
+                accumulate=declared.accumulate,
+                returns=returns,
+                computed=tuple(name for name in returns or () if name not in known),
+            ),
+        )
+
+    def _computed(self, node: syntax.Aggregate, name: str | None) -> str:
+        """An aggregate whose results are computed from several: the calls, then a projection of them."""
+        name = name or self._fresh("aggregate")
+        groups, project = separated(node)
+        inputs = (self._relation(node.input, None),)
+        of = self._operator(inputs, self._fresh(f"{name}_groups"), groups, self._of_one(groups))
+        return self._operator((of,), name, project, self._of_one(project))
+
+    def _reference(self, name: str, span: Span) -> str:
+        if name in self.broken:
+            raise DiagnosticError([])  # complained about where it is defined
+        if name not in self.nodes:
+            known = meant(name, self.nodes, "relations") if self.nodes else None
+            raise fail("RQ101", f"unknown relation `{name}`", span, known)
+        return self.nodes[name]
+
+    def _operator(
+        self, inputs: tuple[str, ...], name: str | None, node: syntax.Relation, build: _Builder
+    ) -> str:
+        kind = node.operator if isinstance(node, syntax.Applied) else type(node).__name__.lower()
+        name = name or self._fresh(kind)
+        given: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
+        operator = build(given, inputs)
+        facts = tuple(self.facts[i] for i in inputs)
+        self.warnings += operator.check(facts)
+        self.facts[name] = operator.facts(facts)
+        self.arrivals[name] = self._arrival(operator)
+        self.operators.append(operator)
+        return name
+
+    def _arrival(self, operator: Operator) -> Arrival:
+        """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""
+        arrivals = tuple(self.arrivals[i] for i in operator.inputs)
+        if all(each.order >= operator.requires_order for each in arrivals):
+            return Arrival.of(operator.order(arrivals), arrivals)
+        (source,) = operator.inputs
+        has = "come out of order" if arrivals[0].order is Order.PLACED else "have no order"
+        message = f"{operator.title.lower()} goes by the order of arrival, and the tuples of `{source}` {has}"
+        raise fail("RQ123", message, operator.span, operator.instead)
+
+    def _fresh(self, kind: str) -> str:
+        taken = {*self.nodes, *self.broken, *self.facts}
+        names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, len(taken) + 2))
+        return next(name for name in names if name not in taken)
+
+    def _pair(self, pair: syntax.JoinPair, inputs: tuple[str, ...]) -> tuple[str, str]:
+        a, b = pair.left, pair.right
+        if self._of(a, inputs) == 1 or self._of(b, inputs) == 0:
+            a, b = b, a
+        for attribute, side in ((a, 0), (b, 1)):
+            if attribute.qualifier is not None and self._of(attribute, inputs) != side:
+                message = "a join pair requires one attribute of each input"
+                raise fail("RQ112", message, pair.span, "as in `on a.x = b.y`")
+        return a.name, b.name
+
+    def _of(self, attribute: syntax.Attribute, inputs: tuple[str, ...]) -> int | None:
+        """The input that an attribute is said to come from; `None` where nothing tells."""
+        if attribute.qualifier is not None:
+            node = self._reference(attribute.qualifier, attribute.span)
+            if node not in inputs:
+                raise fail("RQ112", f"`{attribute.qualifier}` is no input of the join", attribute.span)
+            return inputs.index(node)
+        inside = [attribute.name in self.facts[i].types for i in inputs]
+        return inside.index(True) if sum(inside) == 1 else None
+
+    def _session(self, node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]) -> Session:
+        type_ = self.facts[inputs[0]].types.get(node.on, Type("long"))
+        gap = _measured(type_, node.gap)
+        return Session(
+            **given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
+        )
+
+    def _window(self, node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]) -> Window:
+        types = self.facts[inputs[0]].types
+        type_ = types.get(node.on, Type("long"))
+        length = _measured(type_, node.length)
+        step = length if node.every is None else _measured(type_, node.every)
+        return Window(
+            **given,
+            inputs=inputs,
+            length=length,
+            step=step,
+            on=node.on,
+            alias=node.alias,
+            on_type=type_,
+        )
+
+
+_UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
+_Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
+_JOINS: dict[str, type[Matching]] = {"inner": Join, "left": LeftJoin, "semi": SemiJoin, "anti": AntiJoin}
+
+
+def _once(names: tuple[str, ...], where: str, span: Span) -> None:
+    if len(set(names)) < len(names):
+        raise fail("RQ104", f"an attribute is named twice in `{where}`", span)
+
+
+def _keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
+    _once(tuple(key.name for key in keys), "by", span)
+    return tuple((key.name, key.descending) for key in keys)
+
+
+def _renamed(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for item in items:
+        if item.name in names or item.alias in names.values():
+            raise fail("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
+        names[item.name] = item.alias
+    return names
+
+
+def _check_format(name: str, span: Span) -> None:
+    if name not in FORMATS:
+        near = foreign.FORMATS.get(name.lower())
+        help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
+        if name.lower() in ("csv", "tsv"):  # which have no place for markers
+            help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
+        raise fail("RQ113", f"unknown format `{name}`", span, help)
+
+
+def _attribute(node: syntax.AttributeDeclaration) -> Attribute:
+    type_ = Type.of(node.type)
+    return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
+
+
+def _domain_text(domain: SetPattern | RangePattern | None, type_: Type) -> str | None:
+    match domain:
+        case None:
+            return None
+        case SetPattern(values):
+            return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
+        case RangePattern(low, high, low_closed, high_closed):
+            lowest = "" if low is None else type_.wire(value_of(type_, low))
+            highest = "" if high is None else type_.wire(value_of(type_, high))
+            return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
+
+
+def _heartbeat(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbeat | None:
+    if node is None:
+        return None
+    if node.attribute not in types:
+        known = meant(node.attribute, types, "attributes")
+        raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
+    type_ = types[node.attribute]
+    if not type_.is_numeric and type_.name != "timestamp":
+        raise fail("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
+    return Heartbeat(node.attribute, Fraction(_measured(type_, node.delay)))
+
+
+def _measured(type_: Type, measure: Measure) -> int | Fraction:
+    try:
+        return type_.measure(measure)
+    except ValueError as problem:
+        help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
+        raise fail("RQ103", str(problem), measure.span, help) from None
+
+
+def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
+    chosen: dict[str, syntax.Expression] = {}
+    for item in items:
+        name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
+        if name is None:
+            raise fail("RQ114", "a computed attribute requires a name", item.span, _named(item.expression))
+        if name in chosen:
+            raise fail("RQ104", f"`{name}` is projected twice", item.span)
+        chosen[name] = item.expression
+    return chosen
+
+
+def _named(expression: syntax.Expression) -> str:
+    """An expression with a name, as in `x = a * 2`, where the name was written in front."""
+    match expression:
+        case syntax.Binary("=", syntax.Attribute(name), value):
+            return f"`{format_expression(value)} as {name}`"
+        case _:
+            return f"`{format_expression(expression)} as name`"
+
+
+def _aggregate(
+    node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...], planned: list[Operator]
+) -> Aggregate:
+    _once(node.by, "by", node.span)
+    calls: dict[str, Call] = {}
+    for call in node.calls:
+        assert isinstance(call, syntax.AggregateCall)
+        if call.alias in calls or call.alias in node.by:
+            raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
+        calls[call.alias] = Call.of(call)
+    windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
+    sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
+    return Aggregate(
+        **given,
+        inputs=inputs,
+        by=node.by,
+        function=node.function,
+        excepts=node.excepts or (),
+        calls=calls,
+        complete=next(iter(sizes), None),
+    )

@@ -1,0 +1,46 @@
+"""A change of a query that runs on a checkpoint: what it is, and what it does to state and output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from cedilla.runtime.checkpoint.commits import Commit
+
+Effect = Literal["at once", "continues", "continues after", "new checkpoint"]
+
+EFFECTS: tuple[Effect, ...] = ("at once", "continues", "continues after", "new checkpoint")
+"""From the mildest to the strongest: goes on, and nothing has to be confirmed; goes on with all state; goes on, and
+some state or output begins anew with a named epoch; cannot go on."""
+
+
+@frozen
+class Change:
+    """`where`: the source, operator or output; `what` has changed; `why` it has this effect."""
+
+    effect: Effect
+    where: str
+    what: str
+    why: str = ""
+
+
+@frozen(eq=False)
+class Changes:
+    """All changes of a query. `epoch`: the first that the edited query computes; `commit`: what it goes on from,
+    where nothing asks for a new checkpoint. The edit is an epoch of its own, without tuples, before that one."""
+
+    epoch: int
+    items: tuple[Change, ...] = field(converter=tuple)
+    commit: Commit
+
+    @property
+    def effect(self) -> Effect:
+        """The strongest effect of any change."""
+        return EFFECTS[max((EFFECTS.index(item.effect) for item in self.items), default=0)]
+
+    @property
+    def goes_on_at_once(self) -> bool:
+        """Whether nothing has to be confirmed."""
+        return self.effect == "at once"

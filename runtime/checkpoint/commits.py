@@ -1,0 +1,43 @@
+"""What a commit record holds: all that the next epoch builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.state.segments import Segment
+
+
+@frozen
+class Progress:
+    """How far a source has been read in the current batch: files done, and lines (blank ones not counted) of
+    the file after those, where the last epoch ended inside it.
+    """
+
+    files: int = 0
+    lines: int = 0
+
+
+@frozen
+class Commit:
+    """All that the next epoch builds on, and what has been counted since the first.
+
+    `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
+    `time`: when it was committed.
+    """
+
+    epoch: int = -1
+    batch: int = -1
+    progress: Mapping[str, Progress] = field(factory=dict[str, Progress])
+    sources: Mapping[str, SourceState] = field(factory=dict[str, SourceState])
+    sinks: Mapping[str, SinkState] = field(factory=dict[str, SinkState])
+    held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
+    segments: Mapping[str, tuple[Segment, ...]] = field(factory=dict[str, tuple[Segment, ...]])
+    counters: Mapping[str, int] = field(factory=dict[str, int])
+    read: Mapping[str, int] = field(factory=dict[str, int])
+    written: Mapping[str, int] = field(factory=dict[str, int])
+    time: str | None = None

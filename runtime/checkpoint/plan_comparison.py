@@ -1,0 +1,399 @@
+"""What an edited query does to a checkpoint, change by change, and the commit that it goes on from (`cedilla plan`).
+
+An operator that is the same over the same inputs keeps its state, whatever it is called. Any other state is
+built anew from a named epoch on. An output goes on where it breaks nothing that it has said to its readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, Facts
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.checkpoint.change import Change, Changes, Effect
+from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.plan_matching import (
+    SIDES,
+    match,
+    match_emits,
+    read_by_emits,
+    released_too_much,
+)
+from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan
+from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.state.segments import Segment
+
+
+def compare(
+    stored: StoredPlan, commit: Commit, plan: Plan, is_fresh: Callable[[Emit], bool] = lambda emit: True
+) -> Changes:
+    """Compare an edited plan with that of a checkpoint after its last commit. `is_fresh`: whether no epoch was ever
+    published in an output's folder."""
+    return _Comparison(stored, commit, plan, is_fresh).compared()
+
+
+class _Comparison:
+    def __init__(
+        self, stored: StoredPlan, commit: Commit, plan: Plan, is_fresh: Callable[[Emit], bool]
+    ) -> None:
+        self.stored, self.commit, self.plan, self.is_fresh = stored, commit, plan, is_fresh
+        self.old = stored.plan
+        self.epoch = commit.epoch + 2  # the one before it is the edit itself
+        self.items: list[Change] = []
+        self.states: dict[str, SourceState] = {}
+        self.sinks: dict[str, SinkState] = {}
+        self.written: dict[str, int] = {}
+
+    def compared(self) -> Changes:
+        intact = self._sources()
+        if self.commit.epoch < 0 or any(item.effect == "new checkpoint" for item in self.items):
+            return Changes(self.epoch, self.items, self.commit)
+        self.matched = match(self.old, self.plan, intact)
+        self.kept = self.matched.kept_operators(self.old, self.plan)
+        self.was_read, self.is_read = read_by_emits(self.old), read_by_emits(self.plan)
+        self.held = {self.kept[name]: held for name, held in self.commit.held.items() if name in self.kept}
+        before = {name: state.facts() for name, state in self.commit.sources.items()}
+        self.before = derive(self.old, before, self.commit.held)
+        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.held)
+        self.kept.update(self.matched.kept_sides(self.old, self.plan, self.before, self.after))
+        self._evolution()
+        self._operators()
+        self._outputs()
+        self._settings()
+        return Changes(self.epoch, self.items, self._commit())
+
+    def _add(self, effect: Effect, where: str, what: str, why: str = "") -> None:
+        self.items.append(Change(effect, where, what, why))
+
+    # --- sources ---
+
+    def _sources(self) -> set[str]:
+        """Compare the sources; those whose tuples are of the same kind as before."""
+        was = [s.name for s in self.old.sources if not s.table]
+        now = [s.name for s in self.plan.sources if not s.table]
+        for name in sorted(set(was) ^ set(now)):
+            what = "is gone" if name in was else "is new"
+            why = "how far the streams are read is stored for all of them together"
+            self._add("new checkpoint", f"stream {name}", what, why)
+        if set(was) == set(now) and was != now:
+            self._add("at once", "streams", "the order of their declarations")
+        if self.commit.epoch < 0:
+            return set()
+        intact: set[str] = set()
+        for source in self.plan.sources:
+            old = self.old.source_of.get(source.name)
+            if old is None:
+                self.states[source.name] = SourceState.start(source, self.plan.droppable[source.name])
+                if source.table:
+                    why = f"it is read in epoch {self.epoch}, or when files come"
+                    self._add("at once", f"table {source.name} (line {source.line})", "is new", why)
+                continue
+            changes = compare_source(
+                old,
+                self.plan,
+                source.name,
+                self.commit.sources[source.name],
+                self.epoch,
+                complete=self.stored.complete,
+            )
+            self.items += changes.items
+            self.states[source.name] = changes.state
+            if changes.intact:
+                intact.add(source.name)
+        for old in self.old.sources:
+            if old.table and old.name not in self.plan.source_of:
+                self._add("at once", f"table {old.name}", "is gone")
+        return intact
+
+    # --- what evolution has done already ---
+
+    def _evolution(self) -> None:
+        """What accents and punctuations so far would not have been taken by the edited query."""
+        for operator in self.plan.operators:
+            inputs = tuple(self.after[name] for name in operator.inputs)
+            if (name := operator.conflict(inputs)) is not None:
+                why = f"an accent has added `{name}`, which it would have twice (RQ210)"
+                self._add("new checkpoint", _label(operator), "cannot take its inputs", why)
+            self._reopened(operator)
+        for source in self.plan.sources:
+            for attribute in source.attributes:
+                self._dropped(source, attribute.name)
+
+    def _reopened(self, operator: Operator) -> None:
+        """A wider domain must not open what an operator counts on (theory N1, G8)."""
+        old = self.matched.same.get(operator.name)
+        if old is None:
+            return
+        now = self.after[operator.name]
+        opened = regions.difference(self.before[old].closed, now.closed)
+        if not regions.is_empty(opened, now.universe):
+            why = "it was closed by what two inputs have closed together; tuples with a new value would open it again"
+            self._add("new checkpoint", _label(operator), "a wider domain", why)
+
+    def _dropped(self, source: Source, name: str) -> None:
+        state = self.states[source.name]
+        absent = regions.map_leaves(state.present.get(name, ABSENT), lambda leaf: leaf is ABSENT)
+        gone = regions.difference(absent, state.closed)
+        if regions.is_empty(gone, state.universe):
+            return
+        mentions = regions.attributes(gone)
+        for operator, reaction in follow(self.plan, source.name, "drop", name, self.plan.start, mentions):
+            if reaction.kind == "aborts":
+                why = f"`{name}` was dropped from `{source.name}`, and the operator requires it (RQ209)"
+                self._add("new checkpoint", _label(operator), "cannot take its input", why)
+
+    # --- operators ---
+
+    def _operators(self) -> None:
+        for operator in self.plan.operators:
+            if operator.name not in self.is_read:
+                continue
+            if (old := self.matched.same.get(operator.name)) is not None and old in self.was_read:
+                if old != operator.name:
+                    self._add("at once", _label(operator), f"is called {operator.name}, was {old}")
+                self._let_go(self.old.operator_of[old], operator)
+                continue
+            if (alike := self.matched.alike.get(operator.name)) is not None:
+                self._changed(self.old.operator_of[alike], operator)
+            elif operator.stateful:
+                self._anew(operator, "is new", (0, 1)[: len(operator.inputs)], continued=False)
+        taken = {*self.matched.same.values(), *self.matched.alike.values()}
+        for old in self.old.operators:
+            gone = old.name not in taken
+            if gone and old.name not in self.was_read:
+                self._add("at once", f"{old.title} {old.name}", "is gone", "no output read it")
+            elif gone and old.stateful:
+                self._add("continues", f"{old.title} {old.name}", "is gone", "its state is forgotten")
+
+    def _let_go(self, old: Operator, new: Operator) -> None:
+        """What a join has not kept, as no tuple of the other input could have met it."""
+        if not isinstance(old, Matching) or not isinstance(new, Matching):
+            return
+        for side in (0, 1):
+            lost = released_too_much(old, new, side, self.before, self.after)
+            if lost is False:
+                continue
+            told = ", ".join(region_texts(lost, self.before[old.inputs[side]]))
+            if tables := sorted(set(self._read_tables(new.inputs[side]))):
+                why = f"it has let go of {told}, and {_read(tables)}"
+                self._add("new checkpoint", _label(new), "a wider domain", why)
+            else:
+                why = (
+                    f"of {new.inputs[side]} it has let go of {told}: those read before have to be sent again"
+                )
+                self._add("continues after", _label(new), "a wider domain", why)
+
+    def _changed(self, old: Operator, new: Operator) -> None:
+        what = ", ".join(_differences(old, new))
+        if not new.stateful:
+            if what:
+                self._add(
+                    "continues after", _label(new), what, f"holds for tuples from epoch {self.epoch} on"
+                )
+            return
+        sides = [side for side in range(len(new.inputs)) if f"{old.name}.{SIDES[side]}" not in self.kept]
+        self._anew(new, what or "comes after what has changed", sides, continued=old.name in self.was_read)
+
+    def _anew(self, operator: Operator, what: str, sides: Any, *, continued: bool) -> None:
+        """A state that begins with this epoch. `sides`: the inputs of which nothing is kept."""
+        tables = sorted({table for side in sides for table in self._read_tables(operator.inputs[side])})
+        kind = type(operator).__name__
+        if tables:
+            why = f"its state would be built anew, and {_read(tables)}"
+            self._add("new checkpoint", _label(operator), what, why)
+        elif continued and kind in _WRONG_ANEW and (1 in sides or not isinstance(operator, Matching)):
+            why = f"its state would be built anew: {_WRONG_ANEW[kind]}"
+            self._add("new checkpoint", _label(operator), what, why)
+        else:
+            of = "" if len(sides) == len(operator.inputs) else f" of the {SIDES[sides[0]]} input"
+            why = f"its state{of} is built anew from epoch {self.epoch} on: {_PARTIAL[kind]}"
+            self._add("continues after", _label(operator), what, why)
+
+    def _read_tables(self, relation: str) -> Iterator[str]:
+        """The sources that are read to their end and reach a relation through no state."""
+        operator = self.plan.operator_of.get(relation)
+        if operator is None:
+            is_read = relation in self.old.source_of and self.old.source_of[relation].table
+            if is_read or self.states[relation].closed is True:
+                yield relation
+        elif not operator.stateful:
+            for name in operator.inputs:
+                yield from self._read_tables(name)
+
+    # --- outputs ---
+
+    def _outputs(self) -> None:
+        found = match_emits(self.stored, self.plan, self.matched)
+        for emit in self.plan.emits:
+            where = f"output {emit.name} (line {emit.line})"
+            old = found.get(emit.name)
+            if old is None:
+                self._new_output(emit, where)
+            elif self._is_moved(old, emit) and self.is_fresh(emit):
+                self.sinks[emit.name] = SinkState.start(self.plan.start[emit.relation])
+                why = f"it begins there with epoch {self.epoch}, {_BEGINS}; {old.path} ends before"
+                self._add("continues", where, f"{old.path} → {emit.path}", why)
+            else:
+                self.sinks[emit.name] = self.commit.sinks[old.name]
+                if old.name in self.commit.written:
+                    self.written[emit.name] = self.commit.written[old.name]
+                self._continued(old, emit, where)
+        claimed = {old.name for old in found.values()}
+        for old in self.old.emits:
+            if old.name not in claimed:
+                self._add(
+                    "continues", f"output {old.name}", "is gone", f"it ends with epoch {self.commit.epoch}"
+                )
+
+    def _is_moved(self, old: Emit, new: Emit) -> bool:
+        return self.stored.complete and old.path.rstrip("/") != new.path.rstrip("/")
+
+    def _new_output(self, emit: Emit, where: str) -> None:
+        self.sinks[emit.name] = SinkState.start(self.plan.start[emit.relation])
+        if tables := sorted(set(self._read_tables(emit.relation))):
+            self._add("new checkpoint", where, "is new", _read(tables))
+        elif not self.is_fresh(emit):
+            why = f"{emit.path} holds the output of an earlier run (RQ405); another folder"
+            self._add("new checkpoint", where, "is new", why)
+        else:
+            self._add("at once", where, "is new", f"it begins with epoch {self.epoch}, {_BEGINS}")
+
+    def _continued(self, old: Emit, emit: Emit, where: str) -> None:
+        if self._is_moved(old, emit):
+            why = f"it goes on in {emit.path}, which has epochs already: the folder as it was moved"
+            self._add("continues", where, f"{old.path} → {emit.path}", why)
+        if old.original_units != emit.original_units and self.stored.complete:
+            what = "in original units" if emit.original_units else "no more in original units"
+            self._add("at once", where, what, f"Alters at the end of epoch {self.epoch} say so")
+        if old.format != emit.format:
+            why = "a folder has one format; another folder, `--sink NAME=PATH`"
+            self._add("new checkpoint", where, f"to {old.format} → to {emit.format}", why)
+        if self.matched.same.get(emit.relation) == old.relation:
+            for why in self._contradicted(self.sinks[emit.name], self.after[emit.relation]):
+                self._add("new checkpoint", where, "a wider domain", why)
+            if self.matched.same[emit.relation] != emit.relation or emit.name != old.name:
+                self._add("at once", where, f"is called {emit.name}, was {old.name}")
+            return
+        was, now = self.before[old.relation], self.after[emit.relation]
+        broken = [*self._retyped(was, now), *self._contradicted(self.sinks[emit.name], now)]
+        broken += [_read([t]) for t in sorted(set(self._read_tables(emit.relation)))]
+        if broken:
+            why = f"{'; '.join(broken)}. Another folder begins a new output"
+            self._add("new checkpoint", where, "is of another relation now", why)
+            return
+        came = [n for n in now.types if n not in was.types]
+        gone = [n for n in was.types if n not in now.types]
+        says = [f"an Add of {', '.join(came)}"] * bool(came) + [f"a Drop of {', '.join(gone)}"] * bool(gone)
+        why = f"from epoch {self.epoch} on its tuples are those of the edited query; no accent tells what has changed"
+        self._add("continues after", where, "is of what has changed", "; ".join([why, *says]))
+
+    def _retyped(self, was: Facts, now: Facts) -> Iterator[str]:
+        for name, type_ in was.types.items():
+            if name in now.types and now.types[name] != type_:
+                yield f"`{name}` would be {now.types[name]}, its readers know it as {type_}"
+
+    def _contradicted(self, sink: SinkState, now: Facts) -> Iterator[str]:
+        """Punctuations that the output has said, and tuples of the edited query may break."""
+        closed: Tree = sink.closed
+        for name in regions.attributes(closed) - now.types.keys():
+            closed = regions.intersection(closed, regions.complement(regions.defined(name)))
+            closed = regions.exists(closed, {name}, {})
+        if not regions.is_empty(regions.difference(closed, now.closed), now.universe):
+            yield "tuples may come that its punctuations have excluded"
+
+    def _settings(self) -> None:
+        if not self.stored.complete:
+            return
+        for name, value in self.plan.settings.items():
+            if (before := self.old.settings[name]) != value:
+                self._add("at once", "settings", f"{name}: {before} → {value}")
+
+    # --- the commit ---
+
+    def _commit(self) -> Commit:
+        segments: dict[str, tuple[Segment, ...]] = {}
+        for key, kept in self.commit.segments.items():
+            operator, dot, rest = key.partition(".")
+            name = self.kept.get(operator)
+            renamed = f"{name}{dot}{rest}" if name is not None else self.kept.get(key)
+            if renamed is not None:
+                segments[renamed] = kept
+        progress = {n: p for n, p in self.commit.progress.items() if n in self.plan.source_of}
+        return evolve(
+            self.commit,
+            epoch=self.epoch - 1,
+            progress=progress,
+            sources=self.states,
+            sinks=self.sinks,
+            held=self.held,
+            segments=segments,
+            written=self.written,
+        )
+
+
+_BEGINS = "and says by Adds and Alters what is in force"
+
+_PARTIAL: Mapping[str, str] = {
+    "Aggregate": "groups that are open then lack the tuples read before",
+    "Top": "groups that are open then lack the tuples read before",
+    "Session": "sessions that are open then lack the tuples read before",
+    "Join": "tuples read before meet none that come later",
+    "LeftJoin": "tuples that wait in it are forgotten",
+    "SemiJoin": "tuples that wait in it are forgotten",
+    "AntiJoin": "tuples that wait in it are forgotten",
+    "Sort": "tuples that wait in it are forgotten",
+    "Intersect": "tuples read before are in no result",
+    "Minus": "tuples read before are in no result, and exclude none",
+    "Distinct": "a tuple that passed before passes once more",
+    "Limit": "it counts from 0",
+    "CountWindow": "it counts from 0",
+    "User": "tuples that it keeps are forgotten",
+}
+"""What a state that begins with an epoch means for the results."""
+
+_WRONG_ANEW: Mapping[str, str] = {
+    "Minus": "tuples would pass that the right input has excluded",
+    "AntiJoin": "tuples would pass that have met a right one",
+    "LeftJoin": "tuples would pass alone that have met a right one",
+    "Distinct": "tuples would pass that have passed before",
+    "Limit": "more tuples would pass than the limit",
+    "CountWindow": "windows that were counted before would come again",
+}
+"""Where results would not only lack something, but be wrong."""
+
+
+def _read(tables: list[str]) -> str:
+    names = ", ".join(f"`{name}`" for name in tables)
+    return f"the rows of {names} have been read and do not come again; declared once more by another name, they do"
+
+
+def _label(operator: Operator) -> str:
+    return f"{operator.title} {operator.name} (line {operator.line})"
+
+
+def _differences(old: Operator, new: Operator) -> Iterator[str]:
+    """The parameters that differ, as `explain` shows them."""
+    if type(old) is not type(new):
+        yield f"{old.title} → {new.title}"
+        return
+    was, now = old.parameters(), new.parameters()
+    for name in dict.fromkeys([*was, *now]):
+        if was.get(name) != now.get(name):
+            yield f"{name} {_shown(was.get(name))} → {_shown(now.get(name))}"
+    if old.inputs != new.inputs:
+        yield f"of {', '.join(old.inputs)} → of {', '.join(new.inputs)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,128 @@
+"""Which operators and outputs of an edited plan are those of the plan before: by structure first, then by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Join
+from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.plan import Emit, Plan
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan
+
+
+@frozen
+class Match:
+    """`same`: relation of the edited plan -> the one before with the same operator over the same inputs; sources
+    by name. `alike`: -> the operator before that has its name, and is another or has other inputs.
+    """
+
+    same: Mapping[str, str]
+    alike: Mapping[str, str]
+
+    def kept_operators(self, old: Plan, new: Plan) -> dict[str, str]:
+        """Operator before -> operator now, of those whose state stays as it is. Only what an output reads has been
+        computed, so only that has a state."""
+        was_read, is_read = read_by_emits(old), read_by_emits(new)
+        return {
+            before: o.name
+            for o in new.operators
+            if o.stateful and o.name in is_read and (before := self.same.get(o.name)) in was_read
+        }
+
+    def kept_sides(
+        self, old: Plan, new: Plan, before: Mapping[str, Facts], after: Mapping[str, Facts]
+    ) -> dict[str, str]:
+        """State key before -> state key now, of joins that have one input as before: what they keep of that input
+        stays, where they have let go of nothing that a tuple of the other input may meet now."""
+        was_read = read_by_emits(old)
+        kept: dict[str, str] = {}
+        for name, alike in self.alike.items():
+            now, was = new.operator_of[name], old.operator_of[alike]
+            if alike not in was_read or not isinstance(now, Matching) or not isinstance(was, Matching):
+                continue
+            if type(was) is not type(now) or was.on != now.on:
+                continue
+            for side in (0, 1):
+                # What an outer, semi or anti join keeps of the left is told apart by what the right had.
+                if side == 0 and not isinstance(now, Join):
+                    continue
+                is_same = self.same.get(now.inputs[side]) == was.inputs[side]
+                if is_same and released_too_much(was, now, side, before, after) is False:
+                    kept[f"{alike}.{SIDES[side]}"] = f"{name}.{SIDES[side]}"
+        return kept
+
+
+SIDES = ("left", "right")
+
+
+def released_too_much(
+    was: Matching, now: Matching, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> Tree:
+    """The tuples of one input that a join has let go of, and that could meet tuples of the edited query."""
+    gone = was.released(tuple(before[name] for name in was.inputs))[side]
+    lost = regions.difference(gone, now.released(tuple(after[name] for name in now.inputs))[side])
+    return False if regions.is_empty(lost, before[was.inputs[side]].universe) else lost
+
+
+def match(old: Plan, new: Plan, intact: Set[str]) -> Match:
+    """Match two plans. `intact`: the sources whose tuples are of the same kind in both."""
+    numbers: dict[object, int] = {}
+    before, now = _structure(old, intact, numbers, "old"), _structure(new, intact, numbers, "new")
+    same = {s.name: s.name for s in new.sources if s.name in intact}
+    free = {o.name for o in old.operators}
+    for operator in new.operators:  # those that kept their names have the first choice
+        if operator.name in free and before[operator.name] == now[operator.name]:
+            same[operator.name] = operator.name
+            free.discard(operator.name)
+    for operator in new.operators:
+        if operator.name not in same:
+            equal = (o.name for o in old.operators if o.name in free and before[o.name] == now[operator.name])
+            if (found := next(equal, None)) is not None:
+                same[operator.name] = found
+                free.discard(found)
+    alike = {o.name: o.name for o in new.operators if o.name not in same and o.name in free}
+    return Match(same, alike)
+
+
+def _structure(plan: Plan, intact: Set[str], numbers: dict[object, int], side: str) -> dict[str, int]:
+    """A number for each relation; equal numbers: the same operators with the same parameters over the same sources."""
+    found: dict[str, int] = {}
+    for source in plan.sources:
+        key = source.name if source.name in intact else (source.name, side)
+        found[source.name] = numbers.setdefault(("source", key), len(numbers))
+    for operator in plan.operators:
+        parameters = tuple(sorted(operator.arguments().items()))
+        key = (type(operator).__name__, parameters, tuple(found[i] for i in operator.inputs))
+        found[operator.name] = numbers.setdefault(key, len(numbers))
+    return found
+
+
+def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit]:
+    """Output's name -> the output before that it continues: the one in its folder, else of its name, else of the
+    same relation."""
+    free = list(stored.plan.emits)
+    found: dict[str, Emit] = {}
+
+    def claim(emit: Emit, candidates: list[Emit]) -> None:
+        if emit.name not in found and candidates:
+            found[emit.name] = candidates[0]
+            free.remove(candidates[0])
+
+    for emit in new.emits:
+        if stored.complete:
+            claim(emit, [e for e in free if e.path.rstrip("/") == emit.path.rstrip("/")])
+    for emit in new.emits:
+        claim(emit, [e for e in free if e.name == emit.name])
+    for emit in new.emits:
+        claim(emit, [e for e in free if matched.same.get(emit.relation) == e.relation])
+    return found
+
+
+def read_by_emits(plan: Plan) -> set[str]:
+    """The relations from which some output is computed."""
+    return {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}

@@ -1,0 +1,242 @@
+"""What an edited declaration of a stream or table does to what a checkpoint knows of it (theory N1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
+from cedilla.compiler.facts.markers import punctuation_text
+from cedilla.compiler.plan import Attribute, Plan, Source
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.checkpoint.change import Change, Effect
+from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.source_state import SourceState
+
+_SHOWN = 3
+
+
+@frozen
+class SourceChanges:
+    """A source after an edit. `intact`: what state has of its tuples is as if they had been declared so."""
+
+    state: SourceState
+    intact: bool
+    items: tuple[Change, ...] = field(converter=tuple)
+
+
+def compare_source(
+    old: Source, plan: Plan, name: str, state: SourceState, epoch: int, *, complete: bool
+) -> SourceChanges:
+    """Compare a declaration with the one before. `state`: where the source stands; `complete`: whether the old
+    path, promises and heartbeat are known."""
+    return _Comparison(old, plan, plan.source_of[name], state, epoch).compared(complete=complete)
+
+
+class _Comparison:
+    def __init__(self, old: Source, plan: Plan, new: Source, state: SourceState, epoch: int) -> None:
+        self.old, self.new, self.state, self.epoch = old, new, state, epoch
+        self.start = new.facts(plan.droppable[new.name])
+        self.before = {a.name: a for a in old.attributes}
+        self.after = {a.name: a for a in new.attributes}
+        self.where = f"{'table' if new.table else 'stream'} {new.name} (line {new.line})"
+        self.is_read = new.table  # in the first epoch, if only in part
+
+    def compared(self, *, complete: bool) -> SourceChanges:
+        items = [*self._kind(), *self._removed(), *self._attributes()]
+        if complete:
+            items += self._promises()
+        return SourceChanges(self.state, self.before.keys() <= self.after.keys(), items)
+
+    def _change(self, effect: Effect, what: str, why: str = "") -> Change:
+        return Change(effect, self.where, what, why)
+
+    def _kind(self) -> Iterator[Change]:
+        if self.old.table != self.new.table:
+            words = ["table" if source.table else "stream" for source in (self.old, self.new)]
+            yield self._change(
+                "new checkpoint", " → ".join(words), "what has been read was read as the other"
+            )
+        if self.old.format != self.new.format:
+            what = f"from {self.old.format} → from {self.new.format}"
+            yield self._change("new checkpoint", what, "files that are listed already are in the old format")
+
+        if (self.old.markers is None) != (self.new.markers is None):
+            what = "`markers` is new" if self.old.markers is None else "`markers` is gone"
+            yield self._change(
+                "new checkpoint", what, "the list of files that were seen is of the other folders"
+            )
+
+    def _promises(self) -> Iterator[Change]:
+        if None not in (self.old.markers, self.new.markers) and self.old.markers != self.new.markers:
+            what = f"markers {self.old.markers} → {self.new.markers}"
+            yield self._change("at once", what, "files are read from there from now on")
+        if self.old.path.rstrip("/") != self.new.path.rstrip("/"):
+            why = "files are read from there from now on"
+            why = "it has been read: nothing is read from there" if self.is_read else why
+            yield self._change("at once", f"path {self.old.path} → {self.new.path}", why)
+        if self.old.punctuated != self.new.punctuated:
+            yield self._change("at once", "`punctuated on`", "it promises, and changes nothing in a run")
+        if self.old.heartbeat != self.new.heartbeat:
+            yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
+
+    # --- attributes ---
+
+    def _removed(self) -> Iterator[Change]:
+        for name in self.before.keys() - self.after.keys():
+            if self.is_read:
+                yield self._change("new checkpoint", f"{name} is gone", "the table has been read with it")
+            elif self._mentions(name):
+                why = "an accent in force or a punctuation describes tuples by it"
+                yield self._change("new checkpoint", f"{name} is gone", why)
+            else:
+                self._forget(name)
+                why = "from then on it is a field that nothing announces (`set drift`)"
+                yield self._change("continues after", f"{name} is gone", why)
+
+    def _mentions(self, name: str) -> bool:
+        state = self.state
+        trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
+        return any(name in regions.attributes(tree) for tree in trees)
+
+    def _forget(self, name: str) -> None:
+        state = self.state
+        self.state = evolve(
+            state,
+            types={n: each for n, each in state.types.items() if n != name},
+            universe={n: each for n, each in state.universe.items() if n != name},
+            present={n: each for n, each in state.present.items() if n != name},
+            units={n: each for n, each in state.units.items() if n != name},
+            original={n: each for n, each in state.original.items() if n != name},
+            alters=tuple(each for each in state.alters if each.attribute != name),
+            doubled=state.doubled - {name},
+        ).next_epoch()
+
+    def _attributes(self) -> Iterator[Change]:
+        for name, attribute in self.after.items():
+            if name not in self.state.types:
+                yield from self._new(attribute)
+                continue
+            yield from self._declared(attribute)
+            self._widen(name)
+
+    def _new(self, attribute: Attribute) -> Iterator[Change]:
+        name = attribute.name
+        if self.is_read:
+            yield self._change("new checkpoint", f"{attribute} is new", "the table has been read without it")
+            return
+        domain = self.start.universe[name]
+        undefined = regions.complement(regions.defined(name))  # what has been read lacks it
+        self.state = evolve(
+            self.state,
+            types={**self.state.types, name: attribute.type},
+            universe={
+                **self.state.universe,
+                name: evolve(domain, members=regions.union(domain.members, undefined)),
+            },
+            present={**self.state.present, name: self.start.present[name]},
+        ).next_epoch()
+        if attribute.optional:
+            yield self._change("continues", f"{attribute} is new", _ADDED)
+        else:
+            why = f"{_ADDED}; a tuple without it is rejected (RQ302)"
+            yield self._change("continues", f"{attribute} is new", why)
+
+    def _declared(self, attribute: Attribute) -> Iterator[Change]:
+        """An attribute that the stream had already: declared before, or by an Add."""
+        name, old = attribute.name, self.before.get(attribute.name)
+        was = old.type if old is not None else self.state.types[name]
+        if was != attribute.type:
+            what, why = f"{name}: {was} → {attribute.type}", "state and outputs have values of the old type"
+            yield self._change("new checkpoint", what, why)
+            return
+        if old is None:
+            self._expect(name, LATENT if attribute.optional else PRESENT)
+            yield self._change("continues", f"{attribute} is declared", "an accent has added it already")
+            return
+        if old.optional and not attribute.optional:
+            self._expect(name, PRESENT)
+            why = f"from epoch {self.epoch} on a tuple without it is rejected (RQ302)"
+            yield self._change("continues", f"{name} is not optional any more", why)
+        if attribute.optional and not old.optional:
+            yield self._change("continues", f"{name} is optional", "tuples without it are no more rejected")
+        yield from self._domain(old, attribute)
+
+    def _expect(self, name: str, presence: object) -> None:
+        """Every tuple may (LATENT) or must (PRESENT) have an attribute from here on."""
+        tree = regions.map_leaves(
+            self.state.present.get(name, ABSENT), lambda leaf: leaf if leaf is PRESENT else presence
+        )
+        self.state = evolve(self.state, present={**self.state.present, name: tree}).next_epoch()
+
+    # --- domains ---
+
+    def _domain(self, old: Attribute, new: Attribute) -> Iterator[Change]:
+        before, after = old.domain_members(), new.domain_members()
+        gone, came = regions.difference(before, after), regions.difference(after, before)
+        universe = {new.name: evolve(self.start.universe[new.name], members=True)}
+        what = f"{_domain_text(old)} → {_domain_text(new)}"
+        if not regions.is_empty(came, universe):
+            if self.is_read:
+                why = "the table has been read, without the rows that have new values (RQ303)"
+                yield self._change("new checkpoint", what, why)
+            else:
+                yield self._change("continues", what, self._why_wider(came))
+        if not regions.is_empty(gone, universe):
+            why = (
+                f"from epoch {self.epoch} on tuples with other values are rejected (RQ303); what waits for "
+                "them waits until a punctuation closes them"
+            )
+            yield self._change("continues", what, why)
+
+    def _why_wider(self, came: Tree) -> str:
+        grown = self.state.grow(_only(came), came)
+        closed = regions.intersection(grown.closed, came)
+        if regions.is_empty(closed, grown.universe):
+            return _GROWN
+        late = ", ".join(region_texts(closed, grown.facts()))
+        return f"{_GROWN}; tuples with a new value are late (RQ305) where that is closed already: {late}"
+
+    def _widen(self, name: str) -> None:
+        """Grow what the attribute may be to what is declared, ⊥ too where a Drop has become possible."""
+        if name not in self.start.universe:
+            return
+        extra = regions.difference(self.start.universe[name].members, self.state.universe[name].members)
+        if extra is not False:
+            self.state = self.state.grow(name, extra)
+
+
+_ADDED = "what has been read lacks it; an output that has it says so by an Add"
+_GROWN = (
+    "a new value has changed nothing yet: what all have announced stays announced, what some have announced "
+    "waits for it, too (N1)"
+)
+
+
+def _only(members: Tree) -> str:
+    (name,) = regions.attributes(members)
+    return name
+
+
+def _domain_text(attribute: Attribute) -> str:
+    return (
+        f"{attribute.name} in {attribute.domain}"
+        if attribute.domain
+        else f"{attribute.name} without a domain"
+    )
+
+
+def region_texts(region: Tree, of: Facts) -> Iterator[str]:
+    """A region of canonical tuples as punctuations, the first few."""
+    count = 0
+    for box in simple_boxes(region, of.universe, False):
+        told = {n: m for n, m in box.items() if m is not True}
+        for written in patterns.texts(told, of.types, outer=False):
+            if count == _SHOWN:
+                yield "..."
+                return
+            count += 1
+            yield punctuation_text(written)

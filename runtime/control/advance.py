@@ -1,0 +1,255 @@
+"""Markers of an epoch, one after the other, up to the first that ends it (theory G32, G33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.markers import Accent, Add, Drop, accent_text, read_accent, read_punctuation
+from cedilla.compiler.operators import Aggregate, Operator
+from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan import Plan, derive, follow
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.control.doubtful import judge
+from cedilla.runtime.control.source_state import CutBefore, SourceState
+from cedilla.runtime.items.near_markers import problem
+
+if TYPE_CHECKING:
+    from cedilla.runtime.items.marker import MarkerLine
+
+
+@frozen
+class Stop:
+    """The marker at which a source's part of the epoch ends; `diagnostics` if the query ends there too."""
+
+    source: str
+    marker: MarkerLine
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@frozen
+class Doubt:
+    """A warning about a marker that counts."""
+
+    source: str
+    marker: MarkerLine
+    diagnostic: Diagnostic
+
+
+@frozen
+class Advanced:
+    """The sources after the markers that count, where each was stopped, how many of each kind counted, and what
+    is doubtful about them."""
+
+    states: Mapping[str, SourceState]
+    stops: Mapping[str, Stop] = field(factory=dict[str, Stop])
+    accents: int = 0
+    punctuations: int = 0
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def failures(self) -> list[Stop]:
+        """The stops that end the query."""
+        return [stop for stop in self.stops.values() if stop.diagnostics]
+
+
+def advance(
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    found: Mapping[str, Sequence[MarkerLine]],
+    place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
+) -> Advanced:
+    """Apply the markers of every source, in the order of the sources' declarations.
+
+    A marker that aborts stops its source there; the others are read on, so that all that came before it is
+    committed. `place`: where the marker of a source stands, for messages.
+    """
+    result = Advanced(dict(states))
+    for source in plan.sources:
+        for marker in found.get(source.name, ()):
+            try:
+                at = place(source.name, marker) if marker.kind == "accent" else ""
+                state, kind, doubts = _apply(plan, result.states, source.name, marker, at)
+            except CutBefore as cut:
+                if cut.state is not None:
+                    result = evolve(result, states={**result.states, source.name: cut.state})
+                result = evolve(result, stops={**result.stops, source.name: Stop(source.name, marker)})
+                break
+            except DiagnosticError as error:
+                stop = Stop(source.name, marker, error.diagnostics)
+                result = evolve(result, stops={**result.stops, source.name: stop})
+                break
+            result = evolve(
+                result,
+                states={**result.states, source.name: state},
+                accents=result.accents + (kind == "accent"),
+                punctuations=result.punctuations + (kind == "punctuation"),
+                doubts=(*result.doubts, *(Doubt(source.name, marker, doubt) for doubt in doubts)),
+            )
+    return result
+
+
+def _apply(
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
+    state = states[source]
+    if marker.kind in ("spoilt", "near"):
+        raise _refused(marker.code, *(marker.problem or problem(marker.text)))
+    if marker.kind == "punctuation":
+        punctuation = read_punctuation(marker.wire(state.types), state.types)
+        return state.punctuate(punctuation, marker.position), "punctuation", ()
+    accent = read_accent(marker.wire(state.types), state.types)
+    doubts = judge(state, accent)
+    after = state.accent(accent, marker.position, place)
+    if marker.position > 0 and (before := state.expecting(accent)) is not None:
+        raise CutBefore(before)
+    live = regions.difference(state.canonical(accent.description), state.closed)
+    if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
+        _check(plan, {**states, source: after}, source, accent)
+    return after, "accent", doubts
+
+
+INFERRED = {
+    "bigint": Type("long"),
+    "double": Type("double"),
+    "string": Type("string"),
+    "boolean": Type("boolean"),
+    "timestamp": Type("timestamp"),
+    "timestamp_ntz": Type("timestamp"),
+    "date": Type("date"),
+}
+"""What Spark finds or infers of a field -> the attribute type that `set drift = infer` gives it."""
+
+
+def is_name(name: str) -> bool:
+    """Whether accents can write the name of an attribute: that which adds it, and descriptions of tuples by it.
+
+    Words of the language are names wherever they have no meaning; `and` has one in descriptions.
+    """
+    try:
+        accent = parse_accent(f"[[{name} = 0, +({name}: string)]]")
+    except DiagnosticError:
+        return False
+    added = accent.primitive
+    return isinstance(added, AddAttribute) and added.name == name
+
+
+def inferred(values: Iterable[Any]) -> Type | None:
+    """The type of JSON values as Spark infers it; `None` where no attribute has one like it."""
+    kinds = {_kind(value) for value in values if value is not None} or {"string"}
+    if kinds <= {"bigint", "decimal", "double"}:
+        kinds = {max(kinds, key=("bigint", "decimal", "double").index)}
+    return INFERRED.get(kinds.pop() if len(kinds) == 1 else "string")
+
+
+def _kind(value: Any) -> str:
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return "decimal" if abs(value) < 10**38 else "double"
+    return _KINDS[type(value)]
+
+
+_KINDS = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    Decimal: "double",
+    str: "string",
+    list: "array",
+    dict: "struct",
+}
+
+
+def add_inferred(
+    plan: Plan, states: dict[str, SourceState], source: str, attribute: str, type_: Type
+) -> None:
+    """Add an attribute that a source has begun to send unannounced, before all lines of its slice."""
+    primitive = Add(attribute, type_)
+    accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
+    states[source] = states[source].accent(accent, -1)
+    _check(plan, states, source, accent)
+
+
+def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
+    """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
+    primitive = accent.primitive
+    kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
+    name = primitive.attribute
+    declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
+    for operator, reaction in follow(plan, source, kind, name, plan.start, accent.mentions):
+        if reaction.kind == "aborts" and kind == "drop":
+            raise _refused(
+                "RQ209",
+                f"`{name}` cannot be dropped: {operator.title} `{operator.name}` requires it ({reaction.rule})",
+                f"line {operator.line} of the query uses the attribute",
+            )
+        if reaction.kind == "accumulates" and plan.settings["accents"] == "strict":
+            raise _refused(
+                "RQ211",
+                f"{operator.title} `{operator.name}` would have to wait for other accents ({reaction.rule})",
+                "`set accents = accumulate;` lets it wait (paper, section 6.2)",
+            )
+    if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
+        raise _refused(
+            "RQ209",
+            f"`{name}` cannot be dropped: its declared domain says that it is always there",
+            f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
+        )
+    if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
+        _check_functions(plan, source, primitive)
+    if kind == "add" and _may_meet(plan, states, source, name):
+        _check_joins(plan, states, name)
+
+
+def _check_functions(plan: Plan, source: str, added: Add) -> None:
+    for operator, reaction in follow(plan, source, "add", added.attribute, plan.start):
+        if isinstance(operator, Aggregate) and reaction.passes and not operator.takes(added.type):
+            raise _refused(
+                "RQ211",
+                f"{operator.function} of Aggregate `{operator.name}` cannot take `{added.attribute}`: "
+                f"it is {added.type} (G37)",
+                f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
+            )
+
+
+def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:
+    """Whether an added attribute could meet one of its name in some operator of two inputs, or a computed one."""
+    elsewhere = any(name in state.types for other, state in states.items() if other != source)
+    computed = any(name in plan.start[operator.name].types for operator in plan.operators)
+    twice = any(
+        len(operator.inputs) == 2
+        and all(source in {node.name for node in plan.ancestors(i)} for i in operator.inputs)
+        for operator in plan.operators
+    )
+    return elsewhere or computed or twice
+
+
+def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> None:
+    if (operator := _conflict(plan, {n: s.facts() for n, s in states.items()}, name)) is not None:
+        raise _refused(
+            "RQ210",
+            f"`{name}` would clash with another `{name}` in {operator.title} `{operator.name}` (J2)",
+            f"a projection of its input can rename or leave out `{name}`",
+        )
+    most = {n: s.facts_during(s.closed) for n, s in states.items()}
+    if _conflict(plan, most, name) is not None:
+        raise CutBefore  # the other input has dropped it in this very epoch
+
+
+def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator | None:
+    facts = derive(plan, sources)
+    for operator in plan.operators:
+        if operator.conflict(tuple(facts[i] for i in operator.inputs)) == name:
+            return operator
+    return None
+
+
+def _refused(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

@@ -1,0 +1,342 @@
+"""The control plane of a sink: what the output has told its readers, and what it must tell next (theory 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
+from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
+from cedilla.compiler.regions import ANYTHING, Operation, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.control.source_state import translate
+
+_MANY = 64
+"""Above this number of boxes, descriptions are written as they come and not made simpler."""
+
+
+@frozen
+class SinkState:
+    """What an output stream has said so far, in canonical values.
+
+    `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
+    (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of.
+    """
+
+    present: Mapping[str, Tree]
+    scale: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    closed: Tree = False
+    types: Mapping[str, Type] = field(factory=dict[str, Type])
+
+    @classmethod
+    def start(cls, facts: Facts) -> SinkState:
+        return cls(dict(facts.present), types=dict(facts.types))
+
+
+@frozen
+class Markers:
+    """An epoch's output markers as wire text, in output order."""
+
+    adds: tuple[str, ...] = ()
+    punctuations: tuple[str, ...] = ()
+    alters: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+
+
+def announce(
+    before: SinkState, during: Facts, after: Facts, *, original_units: bool = False
+) -> tuple[SinkState, Markers]:
+    """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
+    return finish(*begin(before, during), after, original_units=original_units)
+
+
+def finish(
+    begun: SinkState, adds: tuple[str, ...], after: Facts, *, original_units: bool = False
+) -> tuple[SinkState, Markers]:
+    """The markers of an epoch, whose Adds and sink `begin` gave, and the sink's state after it.
+
+    `after`: the output's facts at the epoch's end. With `original_units` nothing is ever encoded (paper,
+    section 5: the absorbing alternative); what was announced before the query said so is taken back.
+    """
+    punctuations, closed = _punctuations(begun, after)
+    alters, scale = _alters(begun, after, original_units=original_units)
+    drops, present = _drops(begun.present, scale, after)
+    return SinkState(present, scale, closed, begun.types), Markers(adds, punctuations, alters, drops)
+
+
+def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
+    """The sink once the Adds of an epoch are said, before its tuples, and their texts; behind them stand Alters that
+    change nothing but a type.
+
+    `during`: the output's facts with all that tuples of the epoch may have. Units begin anew with an Add, for
+    whoever reads the stream as for the query that wrote it (G32).
+    """
+    texts: list[str] = []
+    present, scale = dict(before.present), dict(before.scale)
+    for name, presence in during.present.items():
+        told = present.get(name, ABSENT)
+        new = regions.difference(_came(presence, told), during.closed)
+        new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
+        if regions.is_empty(new, during.universe):
+            continue
+        announced: Tree = False
+        for text, box in _described(
+            new, during, scale, during.closed, Add(name, during.types[name]), outer=True
+        ):
+            texts.append(text)
+            announced = regions.union(announced, box)
+        present[name] = regions.update(told, announced, lambda _: PRESENT)
+        if name in scale:
+            scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
+    types = {**during.types, **before.types}
+    for name in _widened(types, present, during):
+        texts.append(accent_text((), Alter(name, IDENTITY)))
+        types[name] = during.types[name]
+    return SinkState(present, scale, before.closed, types), tuple(texts)
+
+
+def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
+    """The numbers that readers know as whole or as decimals, and that an Alter at a source has made doubles of.
+
+    Values in the old units may have decimals already, while the Alter waits for others (D1): an Alter that changes
+    nothing says so before they come, for with their first Alter attributes are doubles for readers as well.
+    """
+    return [
+        name
+        for name, type_ in during.types.items()
+        if type_ == DOUBLE
+        and (known := told.get(name, type_)) != type_
+        and known.is_numeric
+        and present.get(name, ABSENT) is not ABSENT
+    ]
+
+
+def _drops(
+    told: Mapping[str, Tree], scale: Mapping[str, Tree], after: Facts
+) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    texts: list[str] = []
+    present = dict(told)
+    for name, presence in told.items():
+        now = after.present.get(name, ABSENT)
+        gone = regions.difference(_went(presence, now), after.closed)
+        gone = gone is not False and _of_all_values(name, gone, now, after)
+        if regions.is_empty(gone, after.universe):
+            continue
+        announced: Tree = False
+        for text, box in _described(gone, after, scale, after.closed, Drop(name), outer=False):
+            texts.append(text)
+            announced = regions.union(announced, box)
+        present[name] = regions.update(presence, announced, lambda _: ABSENT)
+    return tuple(texts), present
+
+
+def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tree]:
+    """Punctuations, written in the units of the tuples they follow (theory 3.3), and all that is closed by what was
+    said: values outside a domain too, which may grow (theory N1)."""
+    new = regions.difference(after.closed, before.closed)
+    more = regions.difference(before.closed, after.closed)
+    closed = after.closed if more is False else regions.union(after.closed, more)
+    if regions.is_empty(new, after.universe):
+        return (), closed
+    texts: list[str] = []
+    for box in simple_boxes(new, after.universe, after.closed):
+        if regions.difference(regions.box(box), after.closed) is not False:
+            closed = regions.union(closed, regions.box(box))
+        raw = translate(regions.box(box), before.scale)
+        for conditions, inside in regions.boxes(raw):
+            if inside is True:
+                for written in patterns.texts(conditions, after.types, outer=False):
+                    texts.append(punctuation_text(written))
+    return tuple(texts), closed
+
+
+def _alters(
+    before: SinkState, after: Facts, *, original_units: bool
+) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    texts: list[str] = []
+    scale = dict(before.scale)
+    for name, units in after.units.items():
+        old = scale.get(name, IDENTITY)
+        target: Tree = IDENTITY if original_units else _target(units, old)
+        if target is old:
+            continue
+        change = regions.combine(target, old, _CHANGE)
+        for function, cell in regions.cells(change).items():
+            if function.is_identity:
+                continue
+            where = _without(name, regions.difference(cell, after.closed), after)
+            if regions.is_empty(where, after.universe):
+                continue
+            announced: Tree = False
+            for text, box in _described(
+                where, after, scale, after.closed, Alter(name, function), outer=False
+            ):
+                if _has(box, name, after):
+                    texts.append(text)
+                    announced = regions.union(announced, box)
+            scale[name] = regions.update(
+                scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
+            )
+    return tuple(texts), scale
+
+
+def _has(region: Tree, name: str, facts: Facts) -> bool:
+    """Whether some tuple of a region may have an attribute: an accent where none has it ends a query (P4)."""
+    there = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
+    return not regions.is_empty(there, facts.universe)
+
+
+def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
+    """A Drop's region without what it says of the attribute itself (G23): what is closed or stored may tell its
+    values apart, but the Drop waits until none is left that a tuple may still have."""
+    left = regions.difference(regions.map_leaves(now, lambda leaf: leaf is not ABSENT), after.closed)
+    left = regions.intersection(left, regions.defined(name))
+    over = {name}
+    return regions.difference(
+        regions.exists(gone, over, after.universe), regions.exists(left, over, after.universe)
+    )
+
+
+def _without(name: str, region: Tree, facts: Facts) -> Tree:
+    """A region that does not tell tuples apart by an attribute, as the description of its own Alter must not
+    (G23): grown into what is closed, where that is enough; else nothing, and the Alter is absorbed.
+    """
+    if name not in regions.attributes(region):
+        return region
+    grown = regions.exists(region, {name}, facts.universe)
+    gained = regions.difference(regions.difference(grown, region), facts.closed)
+    return grown if regions.is_empty(gained, facts.universe) else False
+
+
+def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
+    """The latest common function, never backwards (D1); a cell without feeders stays as it is."""
+    return history[-1] if scale in history and scale != history[-1] else scale
+
+
+_NEXT = Operation(lambda a, b: None, _next)
+_CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
+
+
+def _described(
+    region: Tree, facts: Facts, scale: Mapping[str, Tree], free: Tree, primitive: Primitive, *, outer: bool
+) -> Iterator[tuple[str, Tree]]:
+    """Accents that together describe a region, each with the region that it announces."""
+    boxes = simple_boxes(region, facts.universe, free)
+    if outer:
+        boxes = [_possible(box, facts.universe) for box in boxes]
+    if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
+        # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
+        boxes = [wide]
+        rest = regions.difference(region, regions.box(_sayable(wide)))
+        others = _described(rest, facts, scale, free, primitive, outer=outer)
+    else:
+        others = iter(())
+    for box in boxes:
+        told = {n: m for n, m in box.items() if m is not True}
+        if outer:
+            told = _sayable(told)
+        else:
+            told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
+        if any(members is False for members in told.values()):
+            continue  # only ⊥ is left: the wire has no words for it
+        raw = translate(regions.box(told), scale)
+        if isinstance(primitive, Alter) and primitive.attribute in regions.attributes(raw):
+            continue  # its own attribute tells in which units the others are, and it must not name that (G23)
+        for conditions, inside in regions.boxes(raw):
+            if inside is True:
+                for written in patterns.texts(conditions, facts.types, outer=outer):
+                    yield accent_text(written, primitive), regions.box(told)
+    yield from others
+
+
+def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
+    """A box without ⊥ where an attribute is always there."""
+    undefined = {n: regions.complement(regions.defined(n)) for n in box}
+    always = {
+        n
+        for n, bottom in undefined.items()
+        if not regions.intersection(universe.get(n, ANYTHING).members, bottom)
+    }
+    return {n: regions.intersection(m, regions.defined(n)) if n in always else m for n, m in box.items()}
+
+
+def _takes_undefined(box: Mapping[str, Any]) -> bool:
+    """Whether ⊥ is one of the values of an attribute that a box restricts."""
+    return any(members is not True and members.undefined for members in box.values())
+
+
+def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
+    """The least box around it that a description can say."""
+    return {n: m for n, m in box.items() if m is True or not m.undefined}
+
+
+def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
+    """Disjoint boxes that cover a region; each may grow into `free`, where nothing will ever come."""
+    plain = list(_boxes(region))
+    if len(plain) > _MANY:
+        return list(plain)
+    chosen: list[regions.Box] = []
+    remaining = region
+    while (start := next(_boxes(remaining), None)) is not None:
+        box: dict[str, Any] = start
+        if regions.is_empty(regions.box(box), universe):
+            remaining = regions.difference(remaining, regions.box(box))
+            continue
+        allowed = regions.union(remaining, free)
+        for name in list(box):
+            for wider in _wider(box, name):
+                if regions.is_empty(regions.difference(regions.box(wider), allowed), universe):
+                    box = wider
+                    break
+        chosen.append(box)
+        remaining = regions.difference(remaining, regions.box(box))
+    return chosen
+
+
+def _boxes(region: Tree) -> Iterator[dict[str, Any]]:
+    return (box for box, inside in regions.boxes(region) if inside is True)
+
+
+def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """The box without the condition on an attribute, then without one of its bounds."""
+    members = box[name]
+    yield {n: m for n, m in box.items() if n != name}
+    if members is True or members.points or len(members.cuts) != 2 or members.undefined:
+        return
+    if members.pieces == (False, True, False):
+        low, high = members.cuts
+        yield {**box, name: regions.interval(name, None, high)}
+        yield {**box, name: regions.interval(name, low, None)}
+
+
+@regions.remembered
+def _came(presence: Tree, told: Tree) -> Tree:
+    """Where an attribute is present and was not said to be; or where it may be, of which a query that was edited
+    while it ran has said nothing."""
+    unsaid = regions.difference(_may_be(presence), _may_be(told))
+    return regions.union(regions.difference(_is_present(presence), _is_present(told)), unsaid)
+
+
+@regions.remembered
+def _went(told: Tree, presence: Tree) -> Tree:
+    """Where an attribute was not said to be absent and is."""
+    return regions.difference(_may_be(told), _may_be(presence))
+
+
+@regions.remembered
+def _target(units: Tree, scale: Tree) -> Tree:
+    """The functions that the output's values are to have gone through."""
+    return regions.combine(units, scale, _NEXT)
+
+
+def _is_present(presence: Tree) -> Tree:
+    return regions.map_leaves(presence, lambda leaf: leaf is PRESENT)
+
+
+def _may_be(presence: Tree) -> Tree:
+    return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)

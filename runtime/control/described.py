@@ -1,0 +1,34 @@
+"""Regions as text for people: patterns in the wire format, of many only the first."""
+
+from __future__ import annotations
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.markers import punctuation_text
+from cedilla.compiler.facts.schemes import is_finite
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.control.announce import simple_boxes
+
+SHOWN = 8
+"""Texts of one kind that are shown; of more, the number."""
+
+
+def region_texts(facts: Facts, region: Tree) -> list[str]:
+    """A region in canonical values, as patterns."""
+    for name in regions.attributes(region):
+        if is_finite(name, facts):
+            region = regions.intersection(region, facts.universe[name].members)
+    return [
+        punctuation_text(written or ("*",))
+        for box in simple_boxes(region, facts.universe, facts.closed)
+        for written in patterns.texts(box, facts.types, outer=False)
+    ]
+
+
+def together(texts: list[str]) -> list[str]:
+    """Patterns as one text; of many only the first."""
+    if not texts:
+        return []
+    more = len(texts) - SHOWN
+    return [" or ".join(texts[:SHOWN]) + (f" and {more} more" if more > 0 else "")]

@@ -1,0 +1,185 @@
+"""Accents that are mistakes, or likely ones: they describe what cannot be, or convert values twice (theory N8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.nearest import nearest, written
+from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
+from cedilla.compiler.facts.markers import Accent, Alter, accent_text
+from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.described import region_texts, together
+from cedilla.runtime.control.source_state import MANY, SourceState
+
+_NAMED = 3
+"""So many earlier markers are named, and so many results are shown."""
+
+
+def judge(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
+    """Warnings about an accent at the place where `state` stands: RQ217, RQ218.
+
+    Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
+    """
+    where = state.canonical(accent.description)
+    if regions.is_empty(where, state.universe):
+        raise DiagnosticError([_impossible(state, accent, where)])
+    return (*_outside(state, accent, where), *_repeated(state, accent, where))
+
+
+# --- descriptions ----------------------------------------------------------------------------------------
+
+
+def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
+    message = "the accent describes no possible tuple"
+    for name in sorted(accent.mentions):
+        members = _values(state, name, where)
+        if members is not False and regions.is_empty(members, state.universe):
+            known, near = _domain(state, name), _nearest(state, name, members)
+            why = f"no tuple has such a value of `{name}`" + (f": `{known}` is declared" if known else "")
+            help = "" if near is None else f"did you mean `{name} = {near}`? "
+            help += (
+                "A new value first goes into the declared domain, then its accents are sent" if known else ""
+            )
+            return Diagnostic("RQ216", "error", message, accent.places.get(name), (why,), help or None)
+    span = next(iter(accent.places.values())) if len(accent.places) == 1 else None
+    help = "a list is written `s in {1, 2}`; `s in (1, 2)` is the range between the two"
+    why = "no value meets all its conditions"
+    return Diagnostic("RQ216", "error", message, span, (why,), help if " in (" in accent.text else None)
+
+
+def _values(state: SourceState, name: str, where: Tree) -> Tree:
+    """The values of one attribute in a region."""
+    return regions.exists(where, regions.attributes(where) - {name}, state.universe)
+
+
+def _domain(state: SourceState, name: str) -> str | None:
+    return written(name, state.types[name], state.universe[name].members)
+
+
+def _nearest(state: SourceState, name: str, members: Tree) -> str | None:
+    """The possible value that is nearest to the described ones, where values are as they are written."""
+    type_ = state.types[name]
+    if not isinstance(members, Steps) or name in state.original:
+        return None
+    described = [value for value, inside in members.points.items() if inside]
+    described += [cut[0] for cut in members.cuts]
+    near = (nearest(type_, value, state.universe[name].members) for value in described)
+    return next((type_.wire(value) for value in near if value is not None), None)
+
+
+def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """Values that a description lists beside possible ones."""
+    for name in sorted(accent.mentions - state.original.keys()):
+        members, domain = _values(state, name, where), state.universe[name].members
+        if isinstance(members, Steps) and isinstance(domain, Steps):
+            stray = [value for value, inside in members.points.items() if inside and not domain.at(value)]
+            for value in sorted(stray)[:_NAMED]:
+                type_, near = state.types[name], nearest(state.types[name], value, domain)
+                message = f"the accent describes `{name} = {type_.wire(value)}`, which no tuple has"
+                why = (f"`{known}` is declared",) if (known := _domain(state, name)) else ()
+                help = None if near is None else f"did you mean `{type_.wire(near)}`?"
+                yield Diagnostic("RQ217", "warning", message, accent.places.get(name), why, help)
+
+
+# --- functions that are applied twice --------------------------------------------------------------------
+
+
+@lru_cache(MANY)
+def standing(history: History) -> tuple[Affine, ...]:
+    """The functions that a cell's values have gone through and that no later one has undone, oldest first."""
+    steps: list[Affine] = []
+    for before, after in pairwise(history):
+        step = after.after(before.inverse())
+        if steps and step.after(steps[-1]).is_identity:
+            steps.pop()
+        elif not step.is_identity:
+            steps.append(step)
+    return tuple(steps)
+
+
+def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """The cells in which an Alter with an equal function is in force already (N8)."""
+    if not isinstance(accent.primitive, Alter) or accent.primitive.attribute not in state.units:
+        return
+    name, function = accent.primitive.attribute, accent.primitive.function
+    facts = state.facts()
+    live = regions.difference(where, facts.dead(name))
+    units = state.units[name]
+    twice = regions.within(live, units, lambda history: function in standing(history))
+    if regions.is_empty(twice, state.universe):
+        return
+    results = {function.after(h[-1]) for h in _histories(units, twice)}
+    there = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
+    if regions.attributes(twice) & state.units.keys():  # their values are written otherwise here
+        there = ("...",)
+    undo = accent_text(there, Alter(name, function.inverse()))
+    yield Diagnostic(
+        "RQ218",
+        "warning",
+        f"an equal alter of `{name}` is in force already{_where(facts, name, twice)}: values there are converted twice",
+        accent.span,
+        (*_before(state, name, function, twice), *(_meaning(result) for result in _first(results))),
+        f"an alter changes values from the units before it; where they had not changed again, undo it: {undo}",
+    )
+
+
+def _histories(units: Tree, region: Tree) -> list[History]:
+    inside = regions.combine(
+        region, units, regions.Operation(lambda a, _: ORIGINAL if a is False else None, lambda a, b: b)
+    )
+    return [history for history in regions.leaves(inside) if len(history) > 1]
+
+
+def _first(functions: set[Affine]) -> list[Affine]:
+    """The first few of some functions, in a fixed order."""
+    return sorted(functions, key=lambda f: (f.slope, f.shift))[:_NAMED]
+
+
+def _meaning(function: Affine) -> str:
+    return f"from here on, what was y in the units of the stream's start is written {function.text('y')}"
+
+
+def _conditions(facts: Facts, name: str, region: Tree) -> list[str]:
+    """A region as patterns; none where it is all that has the attribute."""
+    rest = regions.difference(regions.complement(facts.dead(name)), region)
+    return [] if regions.is_empty(rest, facts.universe) else region_texts(facts, region)
+
+
+def _where(facts: Facts, name: str, region: Tree) -> str:
+    texts = together(_conditions(facts, name, region))
+    units = ", in the units of the start" if regions.attributes(region) & facts.units.keys() else ""
+    return f" for {texts[0]}{units}" if texts else ""
+
+
+def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Iterator[str]:
+    """The earlier markers, as far as they are remembered."""
+    equal = [
+        each
+        for each in state.alters
+        if each.attribute == name
+        and each.function == function
+        and not regions.is_empty(regions.intersection(each.where, twice), state.universe)
+    ]
+    for each in equal[:_NAMED]:
+        yield f"before: {each.place}: {each.text}" if each.place else f"before: {each.text}"
+    if len(equal) > _NAMED:
+        yield f"and {len(equal) - _NAMED} more"
+
+
+def converted_twice(facts: Facts) -> Iterator[str]:
+    """What status says of cells where an equal Alter is in force twice."""
+    for name in facts.units:
+        live = facts.live_units(name)
+        for history in regions.leaves(live):
+            steps = standing(history)
+            for function in _first({step for step in steps if steps.count(step) > 1}):
+                cell = regions.map_leaves(live, lambda leaf, h=history: leaf == h)
+                yield (
+                    f"{Alter(name, function)} {steps.count(function)} times{_where(facts, name, cell)}; "
+                    f"in all {Alter(name, history[-1])}"
+                )

@@ -1,0 +1,58 @@
+"""Which accents are in force: what all that came amount to, where tuples may still come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
+from cedilla.compiler.facts.markers import Alter
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import Steps, Tree
+from cedilla.runtime.control.source_state import SourceState, leaves
+
+_MANY = 1_000
+"""Descriptions of one attribute from which on nobody looks, epoch after epoch, which of them are closed."""
+
+
+def in_force(
+    facts: Facts, start: Mapping[str, Tree], present: Mapping[str, Tree], scale: Mapping[str, Tree]
+) -> Iterator[tuple[str, Tree]]:
+    """Attributes that came and went, and units: the change as a text, and where it holds, closed tuples or not."""
+    for name, tree in present.items():
+        before = start.get(name, ABSENT)
+        came = regions.map_leaves(tree, lambda leaf: leaf is PRESENT)
+        yield (
+            f"+({name}: {facts.types[name]})",
+            regions.difference(came, regions.map_leaves(before, _may_have)),
+        )
+        there = regions.map_leaves(tree, _may_have)
+        yield f"-({name})", regions.difference(regions.map_leaves(before, _may_have), there)
+    for name, tree in scale.items():
+        for function in leaves(tree):
+            if not function.is_identity:
+                cell = regions.map_leaves(tree, lambda leaf, f=function: leaf == f)
+                yield str(Alter(name, function)), cell
+
+
+def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
+    """What is known of a source, and the accents in force there."""
+    facts = state.facts()
+    scale = {n: regions.map_leaves(tree, lambda history: history[-1]) for n, tree in state.units.items()}
+    return facts, in_force(facts, source.facts(frozenset()).present, facts.present, scale)
+
+
+def count(source: Source, state: SourceState) -> int:
+    """How many are in force at a source: as many as `status` has lines for."""
+    facts, found = of_source(source, state)
+    return sum(_is_live(region, facts) for _, region in found)
+
+
+def _is_live(region: Tree, facts: Facts) -> bool:
+    if region is False or (isinstance(region, Steps) and len(region.points) > _MANY):
+        return region is not False
+    return not regions.is_empty(regions.difference(region, facts.closed), facts.universe)
+
+
+def _may_have(leaf: object) -> bool:
+    return leaf is not ABSENT

@@ -1,0 +1,365 @@
+"""The control plane of a source: markers move its state of evolution forward (theory 2.5, 2.7, 3.1).
+
+Everything is kept in *canonical* values, except the maps that lead there from raw ones. What data needs to
+know of a marker's place is kept in trees with `regions.POSITION` as one more attribute, until the epoch ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts, History
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import POSITION, Domain, Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+
+MANY = 4096
+"""Functions and histories of which one object each is kept."""
+
+
+_ALTERS = 100
+"""So many Alters are remembered, to name one that is repeated."""
+
+_SMALL = 64
+
+
+class CutBefore(Exception):
+    """The epoch must end before this marker: it adds what the epoch dropped (G32), or makes doubles of an attribute.
+    `state`: the source's at the end of the epoch, where that is to know why."""
+
+    def __init__(self, state: SourceState | None = None) -> None:
+        super().__init__()
+        self.state = state
+
+
+@frozen
+class Altered:
+    """An Alter that has come: its canonical region, and where and how it was written."""
+
+    attribute: str
+    function: Affine
+    where: Tree
+    place: str
+    text: str
+
+
+@frozen
+class SourceState:
+    """Where a source stands after some of its markers.
+
+    `original`: attribute -> tree over *raw* values: the function that leads to the canonical value.
+    `placed_*`: the same trees with positions, for the tuples of the epoch under way.
+    `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
+    `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
+    """
+
+    types: Mapping[str, Type]
+    universe: Mapping[str, Domain]
+    present: Mapping[str, Tree]
+    units: Mapping[str, Tree]
+    original: Mapping[str, Tree]
+    closed: Tree = False
+    alters: tuple[Altered, ...] = ()
+    placed_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed_original: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed_closed: Tree = False
+    most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    doubled: frozenset[str] = frozenset()
+
+    @classmethod
+    def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
+        facts = source.facts(droppable)
+        return cls(facts.types, facts.universe, facts.present, {}, {}).next_epoch()
+
+    def next_epoch(self) -> SourceState:
+        """The state with no epoch under way."""
+        closed = regions.coalesced(self.closed, self.universe)
+        return evolve(
+            self,
+            closed=closed,
+            units={name: self._remembered(tree, closed) for name, tree in self.units.items()},
+            placed_present=self.present,
+            placed_original=self.original,
+            placed_closed=closed,
+            most_present=self.present,
+            dropped={},
+        )
+
+    def _remembered(self, tree: Tree, closed: Tree) -> Tree:
+        """Nothing comes to a closed cell, so what its values have gone through may be forgotten (theory 1.4).
+
+        Not where that would only tell apart what the tree does not: one closed time after the other, for each
+        of its points.
+        """
+        others = regions.attributes(closed) - regions.attributes(tree)
+        return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
+
+    def expecting(self, accent: Accent) -> SourceState | None:
+        """The state before an accent that makes doubles of values which may have more digits than a double: an epoch
+        must end before it, so that those before it stay as they are. `None` where the epoch may go on."""
+        change = accent.primitive
+        if not isinstance(change, Alter) or change.attribute in self.doubled:
+            return None
+        if self.types[change.attribute].name not in ("long", "decimal"):
+            return None
+        return evolve(self, doubled=self.doubled | {change.attribute})
+
+    @property
+    def inexact(self) -> frozenset[str]:
+        """The attributes of which values beyond 2^53 cannot be kept (RQ310)."""
+        return frozenset(name for name in self.doubled if self.types[name] == DOUBLE)
+
+    def facts(self) -> Facts:
+        """The stream after the markers so far."""
+        return Facts(self.types, self.universe, self.present, self.units, self.closed)
+
+    def facts_during(self, closed_before: Tree) -> Facts:
+        """The stream with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
+        return Facts(self.types, self.universe, self.most_present, self.units, closed_before)
+
+    # --- markers ---
+
+    def canonical(self, raw: Tree) -> Tree:
+        """A region over raw values at this place, in canonical values (G22)."""
+        return translate(raw, self.original)
+
+    def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
+        """The state after a punctuation (theory 3): what it closes, it closes for ever."""
+        return self.close(self.canonical(punctuation.pattern), position)
+
+    def close(self, region: Tree, position: int | None = None) -> SourceState:
+        """The state with a canonical region closed, from a position on (`None`: from the epoch's end on)."""
+        placed = self.placed_closed
+        if position is not None:
+            placed = regions.union(placed, regions.intersection(region, _after(position)))
+        return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
+
+    def grow(self, attribute: str, members: Tree) -> SourceState:
+        """The state with more values in the domain of an attribute (theory N1).
+
+        A new value has the presence and the history that descriptions which match it have given it, else the
+        original ones: the trees say so already. What was closed because the domain was covered stays closed,
+        for the new values too.
+        """
+        domain, over = self.universe[attribute], {attribute}
+        covered = regions.forall(self.closed, over, self.universe)
+        placed = regions.forall(self.placed_closed, over, self.universe)
+        wider = evolve(domain, members=regions.union(domain.members, members))
+        return evolve(
+            self,
+            universe={**self.universe, attribute: wider},
+            closed=regions.union(self.closed, covered),
+            placed_closed=regions.union(self.placed_closed, placed),
+        )
+
+    def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
+        """The state after an accent; `place` is where it stands, for messages about later ones.
+
+        Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
+        (adds with another type); `CutBefore` where the accent adds what this epoch dropped.
+        """
+        where = self.canonical(accent.description)
+        live = regions.difference(where, self.closed)
+        match accent.primitive:
+            case Add(attribute, type_):
+                return self._add(accent, attribute, type_, where, live, position)
+            case Drop(attribute):
+                self._require(accent, attribute, where, live, "drops")
+                return self._drop(attribute, where, position)
+            case Alter(attribute, function):
+                self._require(accent, attribute, where, live, "alters")
+                state = self._alter(attribute, function, accent.description, where, position)
+                if not regions.is_small(where, _SMALL):
+                    return state
+                altered = Altered(attribute, function, where, place, accent.text)
+                return evolve(state, alters=(*self.alters, altered)[-_ALTERS:])
+
+    def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
+        there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
+        # What concerns closed tuples only concerns nobody (P-dead).
+        if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
+            raise _wrong(
+                "RQ206",
+                f"the accent {verb} `{attribute}`, which does not exist there",
+                "an accent on an attribute requires an add before it, for tuples of its description",
+                accent.span,
+            )
+
+    def _add(
+        self, accent: Accent, attribute: str, type_: Type, where: Tree, live: Tree, position: int
+    ) -> SourceState:
+        known = self.types.get(attribute)
+        if known is not None and known != type_ and not (known.is_numeric and type_.is_numeric):
+            raise _wrong(
+                "RQ208",
+                f"the accent adds `{attribute}` as {type_}; it was {known}",
+                "another name for the new attribute keeps both meanings apart",
+                accent.span,
+            )
+        presence = self.present.get(attribute, ABSENT)
+        already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
+        if not regions.is_empty(already, self.universe):
+            raise _wrong(
+                "RQ205",
+                f"the accent adds `{attribute}`, which exists there already",
+                "a drop must come before, or the description must leave out the tuples that have it",
+                accent.span,
+            )
+        if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
+            raise CutBefore
+        here = regions.intersection(where, _after(position))
+        state = evolve(
+            self,
+            types=self.types if known is not None else {**self.types, attribute: type_},
+            universe=self.universe
+            if known is not None
+            else {**self.universe, attribute: Domain(True, type_.is_integral)},
+            present=_changed(self.present, attribute, ABSENT, where, PRESENT),
+            placed_present=_changed(self.placed_present, attribute, ABSENT, here, PRESENT),
+            most_present=_changed(self.most_present, attribute, ABSENT, where, PRESENT),
+        )
+        if attribute not in self.units:
+            return state
+        # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
+        raw = accent.description
+        raw_here = regions.intersection(raw, _after(position))
+        return evolve(
+            state,
+            units=_changed(self.units, attribute, ORIGINAL, where, ORIGINAL),
+            original=_changed(self.original, attribute, IDENTITY, raw, IDENTITY),
+            placed_original=_changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
+        )
+
+    def _drop(self, attribute: str, where: Tree, position: int) -> SourceState:
+        here = regions.intersection(where, _after(position))
+        return evolve(
+            self,
+            present=_changed(self.present, attribute, ABSENT, where, ABSENT),
+            placed_present=_changed(self.placed_present, attribute, ABSENT, here, ABSENT),
+            dropped={
+                **self.dropped,
+                attribute: regions.union(self.dropped.get(attribute, False), where),
+            },
+        )
+
+    def _alter(self, attribute: str, function: Affine, raw: Tree, where: Tree, position: int) -> SourceState:
+        inverse = function.inverse()
+        raw_here = regions.intersection(raw, _after(position))
+        return evolve(
+            self,
+            # From now on values may lie between whole numbers; what is closed stays so, without holes.
+            closed=self._without_holes(self.closed, attribute),
+            placed_closed=self._without_holes(self.placed_closed, attribute),
+            types={**self.types, attribute: DOUBLE},
+            doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
+            universe={
+                **self.universe,
+                attribute: Domain(self.universe[attribute].members, integral=False),
+            },
+            units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: _altered(h, function)),
+            original=_shifted(self.original, attribute, function, raw, inverse),
+            placed_original=_shifted(self.placed_original, attribute, function, raw_here, inverse),
+        )
+
+    def _without_holes(self, closed: Tree, attribute: str) -> Tree:
+        whole = self.universe[attribute]
+        return regions.coalesced(closed, {attribute: whole}, least=1) if whole.integral else closed
+
+
+@lru_cache(MANY)
+def _altered(history: History, function: Affine) -> History:
+    """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
+    worked out for one of them is worked out for all."""
+    return (*history, function.after(history[-1]))
+
+
+@lru_cache(MANY)
+def _undone(original: Affine, inverse: Affine) -> Affine:
+    return original.after(inverse)
+
+
+def _after(position: int) -> Tree:
+    return regions.interval(POSITION, (position, 1), None)
+
+
+def _changed(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
+) -> dict[str, Tree]:
+    return _changed_by(trees, attribute, default, where, lambda _: value)
+
+
+def _changed_by(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, change: Callable[[Any], Any]
+) -> dict[str, Tree]:
+    return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
+
+
+def _shifted(
+    trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
+) -> dict[str, Tree]:
+    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
+
+    Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
+    cells are told apart by t.
+    """
+    changed = dict(trees)
+    for other, tree in trees.items():
+        if attribute in regions.attributes(tree):
+            changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
+    return _changed_by(changed, attribute, IDENTITY, where, lambda f: _undone(f, inverse))
+
+
+def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
+    """The image of a region when each attribute goes through the function of the cell it lies in.
+
+    `maps`: attribute -> tree of `Affine` over the same values as the region.
+    """
+    mentioned = set(regions.attributes(region))
+    needed: dict[str, Tree] = {}
+    while more := [n for n in maps if n in mentioned and n not in needed]:
+        for name in more:
+            needed[name] = maps[name]
+            mentioned |= regions.attributes(maps[name])
+    parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
+    for name, tree in needed.items():
+        parts = [
+            (cell, {**functions, name: function})
+            for part, functions in parts
+            for function, cell in _cells(part, tree)
+        ]
+    images: list[Tree] = []
+    for part, functions in parts:
+        for name, function in functions.items():
+            part = part if function.is_identity else regions.transform(part, name, function)  # noqa: PLW2901
+        images.append(part)
+    return regions.union(*images)
+
+
+def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
+    """Each function of a tree with the part of a region where it applies."""
+
+    def settle(inside: Tree, functions: Tree) -> Tree | None:
+        if inside is False:
+            return False
+        return functions if inside is True else None
+
+    inside = regions.combine(region, tree, regions.Operation(settle, lambda _, function: function))
+    return [(function, cell) for function, cell in regions.cells(inside).items() if function is not False]
+
+
+def leaves(tree: Tree) -> Iterable[Any]:
+    """The distinct leaves of a tree."""
+    return regions.leaves(tree)
+
+
+def _wrong(code: str, message: str, hint: str, span: Span | None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])

@@ -1,0 +1,192 @@
+"""Trees with many points as broadcast tables, built once and kept while their trees stay the same.
+
+What a tree says of a row is then found by one hash join per level, however many accents are in force. A tree
+that changed at a few points keeps its table; the changed points come before it, as a `CASE` or a small table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from attrs import define, field
+from immutables import Map
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.codegen import sql, tables
+from cedilla.compiler.codegen.tables import Coefficients, Table
+from cedilla.compiler.expressions.types import LONG, Type, column
+from cedilla.compiler.regions import Steps, Tree, Value
+
+_CHANGED = 16  # a change at more points is worth a new table when it is more than a part of all points
+_PART = 10
+
+Slot = tuple[object, ...]
+
+
+@define(eq=False)
+class _Built:
+    """A table as Spark has it. `spelling`: what its expressions depend on besides the points."""
+
+    node: Steps
+    spelling: object
+    table: Table
+    frame: DataFrame
+
+
+@define(eq=False)
+class Tables:
+    """The tables of a session, by what they are for: the last one whole, and one of what changed since."""
+
+    spark: SparkSession
+    whole: dict[Slot, _Built] = field(factory=dict[Slot, _Built])
+    changed: dict[Slot, _Built] = field(factory=dict[Slot, _Built])
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> Tables:
+        """The tables of a session."""
+        if spark not in _SESSIONS:
+            _SESSIONS[spark] = cls(spark)
+        return _SESSIONS[spark]
+
+    def keep(
+        self, held: dict[Slot, _Built], slot: Slot, node: Steps, spelling: object, table: Table
+    ) -> _Built:
+        if (old := held.get(slot)) is not None:
+            old.frame.unpersist()
+        fields = [f"`key` {table.key}", "`shape` INT", *(f"`{n}` {t}" for n, t in table.columns.items())]
+        frame = self.spark.createDataFrame(list(table.rows), ", ".join(fields), verifySchema=False)
+        held[slot] = _Built(node, spelling, table, frame.persist())
+        return held[slot]
+
+
+_SESSIONS: WeakKeyDictionary[SparkSession, Tables] = WeakKeyDictionary()
+
+
+class Lookups:
+    """The tables that the expressions over one DataFrame need: `expression` writes one, `joined` brings them."""
+
+    def __init__(self, tables: Tables, types: Mapping[str, Type], columns: Mapping[str, str]) -> None:
+        self._tables = tables
+        self._types = types
+        self._columns = columns
+        self._joins: list[tuple[str, str, DataFrame]] = []
+
+    def expression(
+        self,
+        purpose: Slot,
+        tree: Tree,
+        leaf: Callable[[Any], str],
+        coefficients: Coefficients | None = None,
+    ) -> str:
+        """As `sql.expression`; `purpose` names what the tree is for, the same in every epoch.
+
+        `coefficients` writes a function whose numbers are columns; without, each function is an expression.
+        """
+        return sql.expression(
+            tree, self._types, leaf, self._columns, self._large(purpose, leaf, coefficients)
+        )
+
+    def predicate(self, purpose: Slot, region: Tree) -> str:
+        """As `sql.predicate`."""
+        return sql.predicate(region, self._types, self._columns, self._large(purpose, sql.truth, None))
+
+    def _large(
+        self, purpose: Slot, leaf: Callable[[Any], str], coefficients: Coefficients | None
+    ) -> sql.Large:
+        numbers = count()
+
+        def large(node: Steps, written: Callable[[Tree], str], ordinary: str) -> str | None:
+            return self._level((*purpose, next(numbers)), node, leaf, coefficients, written, ordinary)
+
+        return large
+
+    def joined(self, frame: DataFrame) -> DataFrame:
+        """The rows of a DataFrame, each with the columns that the expressions read; their names begin with `$`."""
+        for prefix, key, table in self._joins:
+            named = table.select(*(F.col(c).alias(prefix + c) for c in table.columns))
+            frame = frame.join(F.broadcast(named), F.expr(f"{key} = `{prefix}key`"), "left")
+        return frame
+
+    def _level(
+        self,
+        slot: Slot,
+        node: Steps,
+        leaf: Callable[[Any], str],
+        coefficients: Coefficients | None,
+        written: Callable[[Tree], str],
+        ordinary: str,
+    ) -> str | None:
+        type_ = self._types.get(node.attribute, LONG)
+        spelling = (node.attribute, dict(self._types), dict(self._columns))
+
+        def alone(subtree: Tree) -> str:
+            return sql.expression(subtree, self._types, leaf, self._columns)
+
+        def table(points: Mapping[Value, Tree]) -> Table | None:
+            return tables.table(
+                node.attribute, points, self._types, _Columns(self._columns), leaf, coefficients, alone
+            )
+
+        tables_ = self._tables
+        whole = tables_.whole.get(slot)
+        since: Map[Value, Tree] = Map()
+        if whole is not None and whole.spelling == spelling:
+            since = _changes(whole.node, node)
+        if (
+            whole is None
+            or whole.spelling != spelling
+            or len(since) > max(_CHANGED, len(node.points) // _PART)
+        ):
+            if (made := table(node.points)) is None:
+                return None
+            whole, since = tables_.keep(tables_.whole, slot, node, spelling, made), Map()
+        cases: list[str] = []
+        if len(since) > _CHANGED:
+            changed = tables_.changed.get(slot)
+            if changed is None or changed.node is not node or changed.spelling != spelling:
+                made = table(since)
+                assert made is not None
+                changed = tables_.keep(tables_.changed, slot, node, spelling, made)
+            cases += self._found(changed, type_)
+        elif since:
+            here = Steps(node.attribute, None, (), (None,), since)
+            cases += sql.point_cases(here, self._types, self._value(node.attribute), written)
+        cases += self._found(whole, type_)
+        value = self._value(node.attribute)
+        return (
+            f"CASE WHEN {value} IS NULL THEN {written(node.undefined)} {' '.join(cases)} ELSE {ordinary} END"
+        )
+
+    def _value(self, attribute: str) -> str:
+        return self._columns.get(attribute, column(attribute))
+
+    def _found(self, built: _Built, type_: Type) -> list[str]:
+        """The cases of the points that a table has, and the table among those to join."""
+        prefix = f"${len(self._joins)}_"
+        self._joins.append((prefix, tables.key_sql(type_, self._value(built.node.attribute)), built.frame))
+        return [
+            f"WHEN `{prefix}shape` = {number} THEN {shape.replace(tables.PREFIX, prefix)}"
+            for number, shape in enumerate(built.table.shapes)
+        ]
+
+
+class _Columns(dict[str, str]):
+    """Attribute -> SQL of its value, by its name where nothing else is said."""
+
+    def __missing__(self, attribute: str) -> str:
+        return column(attribute)
+
+
+def _changes(old: Steps, new: Steps) -> Map[Value, Tree]:
+    """Where the points of a level differ from those of an older one, with what is there now."""
+    if old.points is new.points:
+        return Map()
+    was = old.points
+    changed = {v: child for v, child in new.points.items() if was.get(v, was) is not child}
+    if len(new.points) - len(changed) < len(was):  # perhaps some are points no more
+        changed.update({value: new.at(value) for value in was if value not in new.points})
+    return Map(changed)

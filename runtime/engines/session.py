@@ -1,0 +1,69 @@
+"""The Spark session that queries run in."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cedilla.runtime.engines import java
+from cedilla.runtime.engines.java_messages import without_remarks
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_SETTINGS = {
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Timestamps in files, markers and state are in UTC.
+    "spark.sql.session.timeZone": "UTC",
+    # Attributes `t` and `T` are two.
+    "spark.sql.caseSensitive": "true",
+    # A sum of decimals keeps its last digit.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    # Outputs are read in the order of their names: nothing else may lie beside them.
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # What Spark writes by itself has no statistics, and others have given it up.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.compression.codec": "lz4_raw",
+    # Costs some messages to the JVM per call, and would point into generated code.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The code of a query with many operators, in the few forms that its epochs have, is to stay compiled; with
+    # Spark's 100 each form drives out another.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    "spark.sql.files.openCostInBytes": str(4 << 20),
+}
+
+
+def local_session(
+    app_name: str = "cedilla",
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    *,
+    verbose: bool = False,
+) -> SparkSession:
+    """A session with what Cedilla needs set; `conf` comes last.
+
+    Without `master`, what `spark-submit` chose is used, else every core of this machine. `verbose`: Spark's warnings
+    and remarks are shown, not only its errors. Raises `java.JavaMissing` where no Java 17 or newer is found.
+    """
+    java.ensure()
+    # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    elif "MASTER" not in os.environ and "SPARK_ENV_LOADED" not in os.environ:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = builder.master("local[*]")
+        builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
+    for name, value in {**_SETTINGS, **(conf or {})}.items():
+        builder = builder.config(name, value)
+    with nullcontext() if verbose else without_remarks():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
+    return session

@@ -1,0 +1,56 @@
+"""Encoding canonical results for a sink (theory D0)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, DoubleType
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import DOUBLE, column
+from cedilla.compiler.facts.facts import ABSENT, MOST, Facts
+from cedilla.compiler.regions.affine import IDENTITY, sql_over
+from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.engines.frames import as_double
+from cedilla.runtime.engines.lookups import Lookups, Tables
+
+
+def encoded(
+    frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""
+) -> DataFrame:
+    """A DataFrame in the units that the sink announced before this epoch (theory 3.3), in one expression each.
+
+    With `during`, the facts of the epoch under way, values are left out where a Drop has been announced
+    (`set drop = eager`); without, nothing of what a Drop has announced is left. An attribute that exists for no
+    tuple is no column, unless there would be none. `emit`: the sink's name; tables of many points are kept by it.
+    """
+    lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
+    columns: list[str] = []
+    attributes = [name for name in frame.columns if not name.startswith("$")]
+    there = [name for name in attributes if sink.present.get(name, ABSENT) is not ABSENT]
+    for name in there or attributes:
+        scale = sink.scale.get(name, IDENTITY)
+        value, kind = column(name), frame.schema[name].dataType
+        if facts.types.get(name) == DOUBLE and (double := as_double(name, value, kind, DoubleType())):
+            value, kind = f"({double})", DoubleType()
+        text = lookups.expression(
+            ("encoded", emit, name, kind.simpleString()),
+            scale,
+            lambda f, v=value, k=kind: v if f.is_identity else element_wise(f.sql, v, k),
+            lambda p, q, r, v=value, k=kind: element_wise(lambda e: sql_over(e, p, q, r), v, k),
+        )
+        if during is not None:
+            told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
+            absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
+            if absent is not False:
+                text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
+        columns.append(text if text == column(name) else f"{text} AS {column(name)}")
+    return lookups.joined(frame).selectExpr(*columns)
+
+
+def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:
+    """A function of a column, as SQL; of an array, element by element (theory 2.8)."""
+    if not isinstance(kind, ArrayType):
+        return function(value)
+    return f"transform({value}, e -> {element_wise(function, 'e', kind.elementType)})"

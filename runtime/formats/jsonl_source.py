@@ -1,0 +1,180 @@
+"""JSON Lines: a tuple is an object, a marker an object with one key (design, section 6).
+
+A row's place in its file is the block (14 bits) and the row of the task that reads the block (33 bits).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import reduce
+from typing import ClassVar
+
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.expressions.types import quote
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.glance import glance
+from cedilla.runtime.formats.objects import MARK, STRICT, copied, misread_files
+from cedilla.runtime.formats.source import (
+    CORRUPT,
+    FILE,
+    POSITION,
+    Format,
+    InputFile,
+    MarkerLine,
+    Scan,
+    Types,
+    placed,
+)
+from cedilla.runtime.items.near_markers import CANDIDATE, near_key
+from cedilla.runtime.items.rejections import MALFORMED
+from cedilla.runtime.items.values import parse_line
+
+_SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
+# A line that `rows` has no row for is blank.
+_NOT_BLANK = r"value >= '!' OR value RLIKE '[^ \t\r]'"
+# A marker's key is the only one, so it comes first; to search whole lines for it costs more than to read them. What
+# is overlooked so is noticed by the count of markers. Most lines are neither copied nor searched at all.
+_LIKELY = (
+    """startswith(value, '{"$') OR NOT startswith(value, '{"') AND contains(left(value, 16), '"$') OR """
+    + CANDIDATE
+)
+# Not as metadata, which would be copied into every row.
+_NAME, _BLOCK = "input_file_name()", "input_file_block_start()"
+_INSIDE = f"shiftleft(shiftright({_BLOCK}, 22), 33) + (monotonically_increasing_id() & 8589934591L)"
+
+
+def _inside(block: int, row: int) -> int:
+    """The same of a line's block and row."""
+    return (block >> 22 << 33) + (row & 8589934591)
+
+
+class JsonLines(Format):
+    """One line is one tuple or marker; large files are read by several tasks."""
+
+    malformed: ClassVar[str] = MALFORMED
+    exact: ClassVar[bool] = False
+    # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
+    is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
+
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+        """Every line of the files that is not blank."""
+        fields = ["`$accent` STRING", "`$punctuation` STRING", f"`{CORRUPT}` STRING"]
+        fields += [f"`{name.replace('`', '``')}` {type_.spark}" for name, type_ in types.items()]
+        frame = (
+            spark.read.schema(", ".join(fields))
+            .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
+            .json([file.path for file in files])
+        )
+        return placed(spark, frame, files, ["*"], _INSIDE, name=_NAME)
+
+    def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
+        """One pass over the lines as text: only those that look like markers are parsed."""
+        return self.scans(spark, [files])[0]
+
+    def scans(self, spark: SparkSession, slices: Sequence[Sequence[InputFile]]) -> list[Scan]:
+        """One Spark job for all sources."""
+        seen = Observation()
+        counts = (f"count_if(slice = {number}) AS `{number}`" for number in range(len(slices)))
+        lines = (_lines(spark, files).selectExpr("value", f"{n} AS slice") for n, files in enumerate(slices))
+        likely = (
+            reduce(DataFrame.unionAll, lines)
+            .where(_NOT_BLANK)
+            .observe(seen, F.expr(f"struct({', '.join(counts)}) AS rows"))
+            .selectExpr("slice", "value", "monotonically_increasing_id() AS row")
+            .where(_LIKELY)
+            .selectExpr("slice", "value", f"{_NAME} AS file", f"{_BLOCK} AS block", "row")
+        )
+        found: list[list[Row]] = [[] for _ in slices]
+        for row in likely.collect():
+            found[row["slice"]].append(row)
+        return [
+            _scan(files, rows, count)
+            for files, rows, count in zip(slices, found, seen.get["rows"], strict=True)
+        ]
+
+    def readable(self, spark: SparkSession, files: Sequence[InputFile], folder: str) -> Sequence[InputFile]:
+        misread = misread_files(spark, files)
+        return [
+            copied(spark, file, f"{folder}/{n}") if n in misread else file for n, file in enumerate(files)
+        ]
+
+    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+        return glance(files, listed)
+
+    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
+        found = self.rows(spark, files, {}).where(self.is_marker)
+        rows = found.select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION).collect()
+        near = (marker for marker in self.scan(spark, files).markers if marker.kind == "near")
+        return sorted((*near, *filter(None, (_marker(*row) for row in rows))), key=lambda m: m.position)
+
+    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+        numbered = (
+            _lines(spark, files)
+            .selectExpr(
+                "value AS raw",
+                "_metadata.file_path AS file",
+                "_metadata.file_block_start AS block",
+                "monotonically_increasing_id() AS line_id",
+            )
+            .selectExpr("*", "row_number() OVER (PARTITION BY file ORDER BY block, line_id) AS line")
+        )
+        copies = ", ".join(quote(file.uri) for file in files if file.copy_of)
+        is_marked = f"startswith(raw, '{MARK}') AND file IN ({copies})" if copies else "false"
+        return numbered.where(_NOT_BLANK.replace("value", "raw")).selectExpr(
+            f"IF({is_marked}, substr(raw, 2), raw) AS raw",
+            "file",
+            "line",
+            "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal",
+        )
+
+    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
+        inferred = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT).json(
+            [f.path for f in files]
+        )
+        marks = {"", "$accent", "$punctuation", CORRUPT, POSITION, FILE}
+        return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
+
+
+def _lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+    return spark.read.text([file.path for file in files])
+
+
+def _scan(files: Sequence[InputFile], likely: Sequence[Row], rows: int) -> Scan:
+    """What a slice is found to hold, by its lines that may be markers and the number of all."""
+    numbers = {file.name: number for number, file in enumerate(files)}
+    covered: Counter[int] = Counter()
+    markers: list[MarkerLine] = []
+    for _, text, file, block, row in likely:
+        number = numbers[file]
+        if marker := _marker_of(text, (number << 47) + _inside(block, row)):
+            markers.append(marker)
+            covered[number] += len(text.encode()) + 1  # with its end
+    empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
+    return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), rows)
+
+
+def _marker_of(text: str, place: int) -> MarkerLine | None:
+    """What a line that may be a marker is; `None`: a tuple."""
+    try:
+        item = parse_line(text)
+    except ValueError:
+        return _marker(None, None, text, place)
+    if near_key(text, item) is not None:
+        return MarkerLine("near", text, place)
+    accent, punctuation = item.get("$accent"), item.get("$punctuation")
+    return _marker(accent and str(accent), punctuation and str(punctuation), None, place)
+
+
+def _marker(
+    accent: str | None, punctuation: str | None, corrupt: str | None, place: int
+) -> MarkerLine | None:
+    """What a row that may be a marker is; `None`: a tuple."""
+    if corrupt is not None:
+        spoilt = '"$accent"' in corrupt or '"$punctuation"' in corrupt
+        return MarkerLine("spoilt", corrupt.removeprefix(MARK), place) if spoilt else None
+    if accent is not None:
+        return MarkerLine("accent", accent, place)
+    return None if punctuation is None else MarkerLine("punctuation", punctuation, place)

@@ -1,0 +1,359 @@
+"""Parquet: a row is a tuple, or a marker where its column `$accent` or `$punctuation` is not null.
+
+A row's place in its file is its index. Files may differ in their columns and in the types of these: those that
+agree are read by one scan, with the types they have, so Spark prunes columns and row groups; what a declared type
+takes is converted above the scan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import ClassVar
+
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from cedilla.compiler.expressions.types import Type, quote
+from cedilla.runtime.formats.footers import MARKERS, Footer, read_footers
+from cedilla.runtime.formats.sink import TIMESTAMP
+from cedilla.runtime.formats.source import (
+    CORRUPT,
+    FILE,
+    MAX_FILES,
+    POSITION,
+    Content,
+    Format,
+    InputFile,
+    MarkerLine,
+    Range,
+    Scan,
+    Types,
+    placed,
+)
+
+_REMEMBERED = 2 * MAX_FILES
+_HINT = "the whole file in its place, written elsewhere and renamed; or a file without rows: the run goes on there"
+
+
+@frozen
+class _Group:
+    """Files that one scan reads: their numbers in the slice, and the columns that are read with their types."""
+
+    columns: tuple[tuple[str, DataType | None], ...]
+    numbers: tuple[int, ...]
+
+
+class Parquet(Format):
+    """One row is one tuple or marker; large files are read by several tasks.
+
+    `discover` and `markers` have the footers read anew; what else is asked of the files follows what was seen then.
+    """
+
+    malformed: ClassVar[str] = "a value is not of its attribute's type"
+    columnar: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Footer] = {}
+
+    def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
+        files = super().discover(spark, path)
+        for file in files:
+            self._seen.pop(file.path, None)
+        return files
+
+    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+        """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
+        return self.rows_but_of((), spark, files, types)
+
+    def rows_but_of(
+        self, empty: Collection[int], spark: SparkSession, files: Sequence[InputFile], types: Types
+    ) -> DataFrame:
+        wanted = [name for name in types if name not in MARKERS]
+        found = enumerate(self._footers(spark, files))
+        footers = [Footer() if number in empty else footer for number, footer in found]
+        parts = [
+            self._rows(spark, files, group, types)
+            for group in _groups(footers, lambda f: (*wanted, *(MARKERS if f.marked else ())))
+        ]
+        unreadable = [
+            (footer.problem, file.uri, number << 47)
+            for number, (file, footer) in enumerate(zip(files, footers, strict=True))
+            if footer.problem
+        ]
+        if unreadable or not parts:
+            few = _few(spark, unreadable, **{CORRUPT: "STRING", FILE: "STRING", POSITION: "BIGINT"})
+            nulls = {**dict.fromkeys(MARKERS, "STRING"), **{n: type_.spark for n, type_ in types.items()}}
+            nothing = (f"CAST(NULL AS {kind}) AS {_quoted(name)}" for name, kind in nulls.items())
+            parts.append(few.selectExpr("*", *nothing))
+        return reduce(DataFrame.unionByName, parts)
+
+    def _rows(
+        self, spark: SparkSession, files: Sequence[InputFile], group: _Group, types: Types
+    ) -> DataFrame:
+        columns = dict(group.columns)
+        chosen = [
+            _quoted(name) if name in columns else f"CAST(NULL AS STRING) AS {_quoted(name)}"
+            for name in MARKERS
+        ]
+        wrong: list[str] = []
+        for name, type_ in types.items():
+            value, unfit = _converted(_quoted(name), columns.get(name, NullType()), type_)
+            chosen.append(f"{value} AS {_quoted(name)}")
+            if unfit:
+                wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {_said(columns[name])}')}")
+        corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
+        return _placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
+
+    def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
+        """No job where no file can have a marker, by its footer."""
+        markers = self.markers(spark, files)
+        found = Counter(marker.file for marker in markers)
+        footers = enumerate(self._footers(spark, files))
+        empty = {n for n, footer in footers if not footer.problem and footer.rows == found[n]}
+        return Scan(tuple(markers), frozenset(empty))
+
+    def contents(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> list[Content] | None:
+        found: list[Content] = []
+        for footer in self._footers(spark, files):
+            kinds = {name: footer.columns.get(name, NullType()) for name in types}
+            if footer.problem or any(_converted(n, kinds[n], types[n])[1] for n in types):
+                return None
+            ranges = {
+                name: _as_converted(footer.ranges[name], kinds[name], type_)
+                for name, type_ in types.items()
+                if name in footer.ranges
+            }
+            lacking = {name: Range(footer.rows) for name, kind in kinds.items() if isinstance(kind, NullType)}
+            found.append(Content(footer.rows, {**ranges, **lacking}))
+        return found
+
+    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
+        """The markers of the files in stream order. A Spark job only for files that may have some."""
+        looked = self._look(spark, files)
+        footers = [looked[file.path] for file in files]
+        result: list[MarkerLine] = []
+        for number, (file, footer) in enumerate(zip(files, footers, strict=True)):
+            if footer.problem:
+                problem = (f"{file.path} cannot be read as Parquet: {footer.problem}", _HINT)
+                result.append(
+                    MarkerLine("spoilt", footer.problem, number << 47, problem=problem, code="RQ414")
+                )
+        for group in _groups(footers, lambda footer: MARKERS if footer.marked else None):
+            there = [name for name, _ in group.columns]
+            either = " OR ".join(f"`{name}` IS NOT NULL" for name in there)
+            found = _placed(spark, files, group, [f"`{name}`" for name in there]).where(either).drop(FILE)
+            for row in found.collect():
+                name = next(name for name in there if row[name] is not None)
+                result.append(MarkerLine(name[1:], row[name], row[POSITION]))
+        return sorted(result, key=lambda marker: marker.position)
+
+    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+        """`raw`: the row as JSON; `line`: its index in the file, from 0."""
+        footers = self._footers(spark, files)
+        parts: list[DataFrame] = []
+        for group in _groups(footers, lambda footer: tuple(footer.columns)):
+            values = ", ".join(
+                f"{_readable(_quoted(name), kind)} AS {_quoted(name)}"
+                for name, kind in group.columns
+                if kind is not None
+            )
+            raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
+            place = (f"_metadata.file_path AS `{FILE}`", f"{_INDEX} AS line")
+            parts.append(_scan(spark, files, group).selectExpr(f"{raw} AS raw", *place))
+        unreadable = [
+            (footer.problem, file.uri, 0)
+            for file, footer in zip(files, footers, strict=True)
+            if footer.problem
+        ]
+        if unreadable or not parts:
+            parts.append(_few(spark, unreadable, **{"raw": "STRING", FILE: "STRING", "line": "BIGINT"}))
+        return reduce(DataFrame.unionByName, parts).selectExpr(
+            "raw",
+            f"`{FILE}` AS file",
+            "line",
+            "CAST(line + 1 AS INT) AS ordinal",
+        )
+
+    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
+        kinds: dict[str, set[str]] = {}
+        for footer in self._footers(spark, files):
+            for name, kind in footer.columns.items():
+                if name not in MARKERS and not isinstance(kind, NullType):
+                    kinds.setdefault(name, set()).add(_kind(kind))
+        return {name: _common(found) for name, found in kinds.items()}
+
+    # --- footers ---
+
+    def _look(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, Footer]:
+        """Read the footers anew: a file may have been mended since."""
+        if len(self._seen) > _REMEMBERED:
+            self._seen.clear()
+        paths = [file.path for file in files]
+        found = dict(zip(paths, read_footers(spark, paths), strict=True))
+        self._seen.update(found)
+        return found
+
+    def _footers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[Footer]:
+        # Another thread may look at other files meanwhile, and forget these.
+        known = {file.path: self._seen.get(file.path) for file in files}
+        found = self._look(spark, [file for file in files if known[file.path] is None])
+        return [known[file.path] or found[file.path] for file in files]
+
+
+# --- scans ---------------------------------------------------------------------------------------------------
+
+_INDEX = "_metadata.row_index"
+
+
+def _groups(footers: Iterable[Footer], wanted: Callable[[Footer], Sequence[str] | None]) -> Iterator[_Group]:
+    """The files that have rows, those with the same types in the wanted columns together; `None`: not this file."""
+    found: dict[tuple[tuple[str, DataType | None], ...], list[int]] = {}
+    for number, footer in enumerate(footers):
+        names = wanted(footer) if footer.rows else None
+        if names is not None:
+            kinds = ((name, footer.columns.get(name, NullType())) for name in names)
+            columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
+            found.setdefault(columns, []).append(number)
+    return (_Group(columns, tuple(numbers)) for columns, numbers in found.items())
+
+
+def _scan(spark: SparkSession, files: Sequence[InputFile], group: _Group) -> DataFrame:
+    """The rows of a group."""
+    schema = StructType([StructField(name, kind) for name, kind in group.columns if kind is not None])
+    return spark.read.schema(schema).parquet(*(files[number].path for number in group.numbers))
+
+
+def _placed(
+    spark: SparkSession, files: Sequence[InputFile], group: _Group, expressions: Sequence[str]
+) -> DataFrame:
+    chosen = [files[number] for number in group.numbers]
+    return placed(spark, _scan(spark, files, group), chosen, expressions, _INDEX, group.numbers)
+
+
+def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:
+    """A frame of few rows, or of none."""
+    if rows:
+        return spark.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
+    return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in types.items()))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+# --- types ---------------------------------------------------------------------------------------------------
+
+_WHOLE = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+"""The types of whole numbers, with their digits."""
+
+_KINDS: dict[type[DataType], str] = {
+    **dict.fromkeys(_WHOLE, "bigint"),
+    FloatType: "double",
+    DoubleType: "double",
+}
+
+
+def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
+    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be."""
+    converted, nothing = f"CAST({value} AS {type_.spark})", f"CAST(NULL AS {type_.spark})"
+    if kind is None:  # nothing is known of it but that it is there
+        return nothing, "true"
+    if isinstance(kind, NullType):
+        return nothing, None
+    if kind.simpleString() == type_.spark.lower():
+        return value, None
+    if type_.name == "string":
+        return _text(value, kind)
+    if _widens(kind, type_):
+        return converted, None
+    if _narrows(kind, type_):
+        converted = f"try_cast({value} AS {type_.spark})"
+        return converted, f"{value} IS NOT NULL AND NOT {converted} <=> {value}"
+    return nothing, f"{value} IS NOT NULL"
+
+
+def _as_converted(values: Range, kind: DataType | None, type_: Type) -> Range:
+    """The values of a column as those of an attribute; of some types that keep neither order nor nulls, less."""
+    same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
+    return values if same else Range(values.nulls)
+
+
+def _widens(kind: DataType, type_: Type) -> bool:
+    """Whether the type takes every value of a column: a whole number of more digits, a double of any number."""
+    whole = _WHOLE.get(type(kind))
+    if type_.name == "timestamp":
+        return isinstance(kind, TimestampNTZType)
+    if type_.name == "double":
+        return whole is not None or isinstance(kind, FloatType | DecimalType)
+    if type_.name in ("int", "long"):
+        return whole is not None and whole <= _WHOLE[IntegerType if type_.name == "int" else LongType]
+    if type_.name != "decimal":
+        return False
+    digits, scale = (kind.precision, kind.scale) if isinstance(kind, DecimalType) else (whole or 99, 0)
+    return digits - scale <= type_.parameters[0] - type_.parameters[1] and scale <= type_.parameters[1]
+
+
+def _narrows(kind: DataType, type_: Type) -> bool:
+    """Whether the type takes some values of a column, and the others can be told."""
+    return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
+
+
+def _text(value: str, kind: DataType) -> tuple[str, str | None]:
+    """As in JSON, a string takes anything by its text."""
+    if isinstance(kind, StringType):
+        return value, None
+    if isinstance(kind, BinaryType):
+        text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
+        return text, f"{value} IS NOT NULL AND {text} IS NULL"
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        return f"date_format({value}, {quote(TIMESTAMP)})", None
+    if isinstance(kind, ArrayType | MapType | StructType):
+        return f"to_json({value}, {_OPTIONS})", None
+    return f"CAST({value} AS STRING)", None
+
+
+_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
+
+
+def _readable(value: str, kind: DataType) -> str:
+    """SQL: a value as it is shown; a float with the digits that it has as a double."""
+    return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
+
+
+def _said(kind: DataType | None) -> str:
+    return "of a type that Spark does not know" if kind is None else kind.simpleString()
+
+
+def _kind(kind: DataType | None) -> str:
+    """The type that `fields` gives: of numbers the widest, as Spark infers it of JSON."""
+    if kind is None:
+        return "unknown"
+    return _KINDS.get(type(kind), kind.simpleString())
+
+
+def _common(kinds: set[str]) -> str:
+    """What files that differ in a column's type have in common: every value has a text."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return "double" if kinds == {"bigint", "double"} else "string"

@@ -1,0 +1,140 @@
+"""Sinks: what an executor tells of each epoch, and folders that take it (design, section 6)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.engines.files import Files, FoundFile, name_of
+
+_STAGING = "_staging"
+
+TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How texts write a moment: with all that Spark keeps of it, which its own default cuts to milliseconds."""
+
+
+def epoch_name(number: int) -> str:
+    return f"epoch={number:012d}"
+
+
+class Sink(ABC):
+    """Takes the epochs of an emit: the tuples first, then the markers, then word that the epoch is committed."""
+
+    @abstractmethod
+    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+        """Take an epoch's tuples, `None` if there are none; how many they are, where that is known.
+
+        An epoch that did not commit comes again.
+        """
+
+    @abstractmethod
+    def stage_markers(self, number: int, markers: Markers) -> None:
+        """Take an epoch's markers."""
+
+    @abstractmethod
+    def publish(self, number: int) -> None:
+        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+
+    @abstractmethod
+    def tidy(self, last: int) -> None:
+        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+
+    @abstractmethod
+    def check_fresh(self) -> bool:
+        """Whether no epoch was ever published here."""
+
+
+class FolderSink(Sink):
+    """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""
+
+    extension: ClassVar[str]
+    """Of the files' names."""
+
+    def __init__(self, files: Files, path: str, relation: str) -> None:
+        self._files = files
+        self._path = path.rstrip("/")
+        self._relation = relation
+
+    @abstractmethod
+    def write(self, tuples: DataFrame, folder: str) -> None:
+        """Write tuples into a new folder, as files that in the order of their names hold them in their order."""
+
+    @abstractmethod
+    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
+        """Write a file of markers in the wire format; `kind`: accent or punctuation."""
+
+    def holds_rows(self, file: FoundFile) -> bool:
+        """Whether a file that `write` has left is more than an empty one."""
+        return file.length > 0
+
+    def _staged(self, number: int) -> str:
+        return f"{self._path}/{_STAGING}/{epoch_name(number)}"
+
+    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+        """Write an epoch's tuples aside, over the leftovers of a run that did not commit; the job counts them."""
+        staged = self._staged(number)
+        self._files.delete(staged)
+        if tuples is None:
+            return 0
+        aside = f"{staged}/_tuples"
+        seen = Observation()
+        self.write(tuples.observe(seen, F.count(F.lit(1)).alias("rows")), aside)
+        written = [file for file in self._files.list(aside) if self.holds_rows(file)]
+        for index, file in enumerate(written):
+            self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
+        self._files.delete(aside if written else staged)
+        return int(seen.get["rows"])
+
+    def stage_markers(self, number: int, markers: Markers) -> None:
+        """Write an epoch's markers aside, beside its tuples."""
+        staged = self._staged(number)
+        for name, kind, texts in (
+            ("0-adds", "accent", markers.adds),
+            ("2-punctuations", "punctuation", markers.punctuations),
+            ("3-alters", "accent", markers.alters),
+            ("4-drops", "accent", markers.drops),
+        ):
+            if texts:
+                self._files.make(staged)
+                self.write_markers(f"{staged}/{name}.{self.extension}", kind, texts)
+
+    def publish(self, number: int) -> None:
+        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+        staged = self._staged(number)
+        if self._files.exists(staged):
+            self._files.rename(staged, f"{self._path}/{name_of(staged)}")
+
+    def tidy(self, last: int) -> None:
+        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+        staging = f"{self._path}/{_STAGING}"
+        found = self._files.folders(staging, "epoch=")
+        given_up = [name for name in found if name > epoch_name(last)]
+        for name in given_up:
+            self._files.delete(f"{staging}/{name}")
+        if len(given_up) == len(found):
+            self._files.delete(staging)
+
+    def check_fresh(self) -> bool:
+        """Whether no epoch was ever published here."""
+        return not self._files.folders(self._path, "epoch=")
+
+
+class TextSink(FolderSink):
+    """An output folder of texts, where a marker is a line."""
+
+    @abstractmethod
+    def accent(self, text: str) -> str:
+        """An accent in the wire format as a line of a file."""
+
+    @abstractmethod
+    def punctuation(self, text: str) -> str:
+        """A punctuation in the wire format as a line of a file."""
+
+    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
+        line = self.accent if kind == "accent" else self.punctuation
+        self._files.write(path, "".join(line(text) + "\n" for text in texts))

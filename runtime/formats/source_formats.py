@@ -1,0 +1,18 @@
+"""The formats that sources can have, by the names of the language."""
+
+from cedilla.compiler.plan import Source
+from cedilla.runtime.formats.jsonl_source import JsonLines
+from cedilla.runtime.formats.marked import Marked
+from cedilla.runtime.formats.parquet_source import Parquet
+from cedilla.runtime.formats.source import Format
+from cedilla.runtime.formats.xml_source import Xml
+
+FORMATS: dict[str, Format] = {"json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
+"""The same names as `cedilla.compiler.plan.planner.FORMATS`."""
+
+_MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
+
+
+def format_of(source: Source) -> Format:
+    """The format of a source's files, those of its folder of markers among them."""
+    return (FORMATS if source.markers is None else _MARKED)[source.format]

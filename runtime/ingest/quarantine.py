@@ -1,0 +1,73 @@
+"""Rejected lines: set aside with code, reason, place and text, or the end of the query, by setting (G34)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.ingest.intake import REJECT, Read
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
+
+
+def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
+    """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
+    codes = [code for code in read.tally.rejected if not is_ignored(code, settings)]
+    if not codes:
+        return
+    folder, _, name = path.rpartition("/")
+    aside = f"{folder}/_{name}"
+    lines = rejected_lines(spark, read.frame, read.part, codes).coalesce(1)
+    lines.write.mode("overwrite").json(aside)
+    (file,) = files.list(aside)
+    files.delete(path)
+    files.rename(file.path, path)
+    files.delete(aside)
+
+
+def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
+    """Raise `DiagnosticError` with the first line of a code that a setting makes fatal."""
+    for code, count in read.tally.rejected.items():
+        if not is_fatal(code, settings):
+            continue
+        lines = rejected_lines(spark, read.frame, read.part, [code])
+        first = lines.orderBy("position.file", "position.line").first()
+        assert first is not None
+        place = f"{first['position']['file']}:{first['position']['line']}"
+        raise refusal(code, count, first["reason"], place, first["raw"])
+
+
+def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
+    """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
+    said = {"RQ301": part.format.malformed, **REASONS}
+    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in said.items())
+    every = part.format.rows(spark, part.files, {}).selectExpr(
+        "`$file` AS file",
+        f"`{POSITION}` AS place",
+        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{POSITION}`) AS ordinal",
+    )
+    bad = frame.where(F.col(REJECT).isin(list(codes))).selectExpr(
+        f"`{REJECT}` AS code", f"`{POSITION}` AS place"
+    )
+    return (
+        bad.join(every, "place")
+        .join(part.format.lines(spark, part.files), ["file", "ordinal"])
+        .selectExpr(
+            "code",
+            f"CASE code {reasons} END AS reason",
+            f"named_struct('file', {_known(part)}, 'line', line) AS position",
+            "raw",
+        )
+    )
+
+
+def _known(part: Slice) -> str:
+    """The name of a file as people know it, as SQL."""
+    copies = [file for file in part.files if file.copy_of]
+    cases = " ".join(f"WHEN {quote(file.uri)} THEN {quote(file.known.uri)}" for file in copies)
+    return f"CASE file {cases} ELSE file END" if cases else "file"

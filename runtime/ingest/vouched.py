@@ -1,0 +1,97 @@
+"""Whether all tuples of some files are valid by what the files say of themselves, so that nobody has to look.
+
+Each file is a box: of every attribute whether its values are defined, and between what they lie. Where no box meets
+the region of tuples that would be rejected, none is (theory 1.1, D0). Values under an Alter are boxes of another unit,
+so of these only whether they are there counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from functools import partial
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import LARGEST
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.formats.source import Content, Range
+from cedilla.runtime.items.marker import NEXT_FILE
+
+_MOST = 300
+"""Levels and points of the regions that are worth the search."""
+
+
+def all_valid(
+    source: Source, state: SourceState, contents: Sequence[Content], markers_only: Set[int]
+) -> bool:
+    """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of
+    its files; `markers_only`: the numbers of those without tuples."""
+    if not all(map(partial(_is_kept, state), contents)):
+        return False
+    trees = [*state.placed_present.values(), state.placed_closed]
+    if not all(regions.is_small(tree, _MOST) for tree in trees):
+        return False
+    rejected = _rejected(source, state)
+    altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}
+    return all(
+        regions.intersection(_box(number, content, altered), rejected) is False
+        for number, content in enumerate(contents)
+        if number not in markers_only
+    )
+
+
+def _is_kept(state: SourceState, content: Content) -> bool:
+    """Whether no value of a file is beyond what its attribute keeps since it was altered (RQ310)."""
+    for name in state.inexact:
+        values = content.ranges.get(name)
+        if values is None or (values.nulls < content.rows and None in (values.least, values.greatest)):
+            return False
+        functions = [IDENTITY, *regions.leaves(state.placed_original.get(name, IDENTITY))]
+        ends = [end for end in (values.least, values.greatest) if end is not None]
+        if any(abs(function(end)) >= LARGEST for function in functions for end in ends):
+            return False
+    return True
+
+
+def _rejected(source: Source, state: SourceState) -> Tree:
+    """The canonical tuples that are rejected for their values: RQ302 to RQ305, as `intake` tells them."""
+    region = state.placed_closed
+    for attribute in source.attributes:
+        undefined = regions.complement(regions.defined(attribute.name))
+        if not attribute.optional:
+            there = _where(state, attribute.name, PRESENT)
+            region = regions.union(region, regions.intersection(undefined, there))
+        if attribute.domain is not None:
+            members = regions.union(attribute.domain_members(), undefined)
+            region = regions.union(region, regions.complement(members))
+    for name in state.types:
+        absent = _where(state, name, ABSENT)
+        region = regions.union(region, regions.intersection(regions.defined(name), absent))
+    return region
+
+
+def _where(state: SourceState, name: str, presence: object) -> Tree:
+    tree = state.placed_present.get(name, ABSENT)
+    return regions.map_leaves(tree, lambda leaf: leaf is presence)
+
+
+def _box(number: int, content: Content, altered: Set[str]) -> Tree:
+    """Where the tuples of a file lie."""
+    first = number * NEXT_FILE
+    sides = {
+        name: _side(name, values, content.rows, bounded=name not in altered)
+        for name, values in content.ranges.items()
+        if values.nulls in (0, content.rows)
+    }
+    return regions.box({**sides, POSITION: regions.interval(POSITION, (first, 0), (first + NEXT_FILE, 0))})
+
+
+def _side(name: str, values: Range, rows: int, *, bounded: bool) -> Tree:
+    if values.nulls == rows:
+        return regions.complement(regions.defined(name))
+    if not bounded or values.least is None or values.greatest is None:
+        return regions.defined(name)
+    return regions.interval(name, (values.least, 0), (values.greatest, 1))

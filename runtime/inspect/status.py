@@ -1,0 +1,325 @@
+"""`cedilla status`: where a query stands, from its last commit record, without Spark (design, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.analysis.releases import releases
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
+from cedilla.compiler.facts.markers import Alter
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.plan import Emit, Plan, Source, derive
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import render
+from cedilla.runtime.checkpoint.checkpoint import Commit, moment
+from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
+from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
+from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.doubtful import converted_twice
+from cedilla.runtime.control.in_force import in_force, of_source
+from cedilla.runtime.control.source_state import leaves
+from cedilla.runtime.state.waiting import Waiting, rows_that_wait
+from cedilla.runtime.streams.canonical import possible
+
+_SHOWN = 8
+"""So many parts of a region are shown; of the rest, their number."""
+
+
+@frozen
+class Stream:
+    """A source or an output: what its accents and punctuations have said so far, as texts.
+
+    Descriptions are in canonical values: the units of the query's start.
+    """
+
+    name: str
+    accents: tuple[str, ...]
+    closed: str | None
+
+
+@frozen
+class Status:
+    """A checkpoint. `epoch` is `None` before the first commit."""
+
+    path: str
+    query: tuple[str, ...]
+    epoch: int | None = None
+    batch: int | None = None
+    files: Mapping[str, int] = {}
+    sources: tuple[Stream, ...] = ()
+    outputs: tuple[Stream, ...] = ()
+    waiting: tuple[str, ...] = ()
+    rows_waiting: tuple[Waiting, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    state: tuple[Stored, ...] = ()
+    counters: Mapping[str, int] = {}
+    quarantine: Mapping[str, Mapping[str, int]] = {}
+    committed: str | None = None
+    read: Mapping[str, int] = {}
+    written: Mapping[str, int] = {}
+    backlog: Mapping[str, int] = {}
+    error: Failure | None = None
+
+
+def read_status(path: str) -> Status:
+    """The status of a checkpoint in a local folder.
+
+    Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ412 where the path is
+    not local.
+    """
+    folder = read_checkpoint(path, "status")
+    root, plan, commit = folder.root, folder.stored.plan, folder.commit
+    seen = Status(
+        path,
+        tuple(plan.describe()),
+        quarantine=quarantined(root),
+        backlog=backlog(root, commit),
+        error=failure(root),
+    )
+    if commit is None:
+        return seen
+    facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.held)
+    return evolve(
+        seen,
+        epoch=commit.epoch,
+        batch=commit.batch,
+        files={name: progress.files for name, progress in commit.progress.items()},
+        sources=tuple(_source(source, commit) for source in plan.sources),
+        outputs=tuple(_output(emit, plan, commit, facts) for emit in plan.emits),
+        waiting=(*_held(commit, facts), *_waiting(plan, facts)),
+        state=tuple(stored(commit)),
+        rows_waiting=rows_that_wait(releases(plan), commit.segments, facts, commit.epoch),
+        doubtful=tuple(
+            f"source {name}: {text}"
+            for name, state in commit.sources.items()
+            for text in converted_twice(state.facts())
+        ),
+        counters=dict(commit.counters),
+        committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
+        read=dict(commit.read),
+        written=dict(commit.written),
+    )
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    """The status as plain JSON values."""
+    return {"version": 1, **asdict(status)}
+
+
+def status_text(status: Status) -> str:
+    """The status for people."""
+    if status.epoch is None:
+        head = [f"{status.path}: nothing is committed yet"]
+        return "\n".join([*head, *_block("to be read", _left(status)), *_error(status)])
+    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, committed at {status.committed}"]
+    lines += _error(status)
+    lines += _block("to be read", _left(status))
+    for stream in status.sources:
+        lines += _block(f"source {stream.name}", [*_counted(status.read, stream, "read"), *_told(stream)])
+    for stream in status.outputs:
+        lines += _block(
+            f"output {stream.name}", [*_counted(status.written, stream, "written"), *_told(stream)]
+        )
+    waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
+    lines += _block("waiting", waiting or ("nothing",))
+    lines += _block("converted more than once", status.doubtful)
+    lines += _block("state", list(map(_size, status.state)) or ("empty",))
+    codes = [
+        f"{source}: " + ", ".join(f"{code} {count:,}" for code, count in sorted(counts.items()))
+        for source, counts in status.quarantine.items()
+    ]
+    lines += _block("rejected", [f"{code}: {count:,}" for code, count in sorted(status.counters.items())])
+    lines += _block("in quarantine", codes)
+    return "\n".join(lines)
+
+
+def _left(status: Status) -> list[str]:
+    return [f"{name}: {_counts(files, 'file')}" for name, files in status.backlog.items()]
+
+
+def _error(status: Status) -> list[str]:
+    """What ended the last run that ended so; whether the query has gone on since."""
+    if status.error is None:
+        return []
+    since = "" if status.epoch is None or status.epoch <= status.error.epoch else ", and went on since"
+    return _block(f"stopped at {status.error.time}{since}", render(status.error.diagnostics, {}).splitlines())
+
+
+def _counted(counts: Mapping[str, int], stream: Stream, verb: str) -> list[str]:
+    return [f"{_counts(counts[stream.name], 'tuple')} {verb}"] if stream.name in counts else []
+
+
+def _size(state: Stored) -> str:
+    rows = "" if state.rows is None else f"{_counts(state.rows, 'row')}, "
+    return f"{state.name}: {rows}{state.bytes:,} bytes in {_counts(state.segments, 'segment')}"
+
+
+def _counts(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _told(stream: Stream) -> list[str]:
+    closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
+    return [*(stream.accents or ("as at its start",)), *closed]
+
+
+def _block(title: str, lines: Any) -> list[str]:
+    return [title, *(f"  {line}" for line in lines)] if lines else []
+
+
+# --- streams ---------------------------------------------------------------------------------------------
+
+
+def _source(source: Source, commit: Commit) -> Stream:
+    state = commit.sources[source.name]
+    facts, accents = of_source(source, state)
+    return Stream(source.name, tuple(_accents(accents, facts)), _closed(state.closed, facts))
+
+
+def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:
+    sink = commit.sinks[emit.name]
+    now = evolve(facts[emit.relation], closed=sink.closed)
+    accents = in_force(now, plan.start[emit.relation].present, sink.present, sink.scale)
+    return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now))
+
+
+def _accents(found: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
+    """What is in force, where tuples may still come."""
+    for change, region in found:
+        if (where := _where(region, facts)) is not None:
+            yield f"{change} {where}"
+
+
+def _where(region: Tree, facts: Facts) -> str | None:
+    """A region without what is closed, in words; `None` if that is nothing."""
+    live = regions.difference(region, facts.closed)
+    if regions.is_empty(live, facts.universe):
+        return None
+    # What is closed may be said either way: the shorter text is the one that the accents had.
+    text = _text(region, facts, facts.closed)
+    return "everywhere" if text == "everything" else f"where {text}"
+
+
+def _closed(closed: Tree, facts: Facts) -> str | None:
+    return None if regions.is_empty(closed, facts.universe) else _text(closed, facts, False)
+
+
+def _text(region: Tree, facts: Facts, free: Tree) -> str:
+    parts: list[str] = []
+    for box in simple_boxes(possible(region, facts.universe), facts.universe, free):
+        conditions = [
+            _written(name, members, facts.types) for name, members in box.items() if members is not True
+        ]
+        parts.append(" and ".join(conditions) or "everything")
+    shown = parts if len(parts) <= _SHOWN else [*parts[:_SHOWN], f"... {len(parts) - _SHOWN:,} more"]
+    return "; ".join(shown)
+
+
+def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
+    defined = regions.intersection(members, regions.defined(name))
+    said = (
+        []
+        if defined is False
+        else [t[0] if t else f"{name} is there" for t in patterns.texts({name: defined}, types, outer=False)]
+    )
+    if members.undefined:
+        said.append(f"no {name}")
+    return said[0] if len(said) == 1 else f"({' or '.join(said)})"
+
+
+# --- what waits ------------------------------------------------------------------------------------------
+
+
+def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
+    """Drops that wait for state (G13)."""
+    for name, held in commit.held.items():
+        for attribute, region in held.items():
+            if not attribute.startswith("$") and (where := _where(region, facts[name])):
+                yield f"-({attribute}) at {name}, {where}: its state still has the attribute"
+
+
+def _waiting(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[str]:
+    """Alters and Drops that an operator has from some feeders and not from all (D1)."""
+    for operator in plan.operators:
+        inputs = tuple(facts[name] for name in operator.inputs)
+        for side, name in enumerate(operator.inputs):
+            for attribute in facts[name].types:
+                if attribute in facts[operator.name].types:
+                    yield from _waiting_alters(operator, inputs, side, attribute, facts)
+                    yield from _waiting_drops(plan, operator, inputs, side, attribute, facts)
+
+
+def _waiting_alters(
+    operator: Operator, inputs: tuple[Facts, ...], side: int, attribute: str, facts: Mapping[str, Facts]
+) -> Iterator[str]:
+    mine, said = inputs[side], leaves(facts[operator.name].live_units(attribute))
+    live = mine.live_units(attribute)
+    for history in leaves(live):
+        if len(history) < 2 or any(history[-1] in other for other in said):
+            continue
+        function, where = history[-1], regions.map_leaves(live, lambda leaf, h=history: leaf == h)
+        mentions = regions.attributes(where)
+        kind = operator.reaction("alter", attribute, mentions, inputs, side).kind
+        if kind in _WAIT:
+            near = where if kind == "coordinates" else True
+            lagging = list(
+                _feeders(operator, inputs, attribute, near, lambda leaf, f=function: leaf and f not in leaf)
+            )
+            if lagging:
+                told = _where(where, mine) or "everywhere"
+                yield f"{Alter(attribute, function)} at {operator.name}, {told}: waits for {' and '.join(lagging)}"
+
+
+_WAIT = ("coordinates", "accumulates")
+"""The inputs of one that coordinates wait for the same tuples, the cells of one that accumulates for all."""
+
+
+def _feeders(
+    operator: Operator,
+    inputs: tuple[Facts, ...],
+    attribute: str,
+    near: Tree,
+    lags: Callable[[History], object],
+) -> Iterator[str]:
+    """Where the live feeders are that an accent waits for."""
+    for name, facts in zip(operator.inputs, inputs, strict=True):
+        if attribute in facts.types:
+            behind = regions.map_leaves(facts.live_units(attribute), lambda leaf: bool(lags(leaf)))
+            if (where := _where(regions.intersection(behind, near), facts)) is not None:
+                yield f"{name} {where}"
+
+
+def _waiting_drops(
+    plan: Plan,
+    operator: Operator,
+    inputs: tuple[Facts, ...],
+    side: int,
+    attribute: str,
+    facts: Mapping[str, Facts],
+) -> Iterator[str]:
+    mine, name = inputs[side], operator.inputs[side]
+    started = plan.start[name].may_have(attribute)
+    gone = regions.difference(regions.difference(started, mine.may_have(attribute)), mine.closed)
+    if regions.is_empty(gone, mine.universe):
+        return
+    kind = operator.reaction("drop", attribute, regions.attributes(gone), inputs, side).kind
+    if kind not in _WAIT:
+        return
+    left = regions.difference(facts[operator.name].may_have(attribute), facts[operator.name].closed)
+    near = gone if kind == "coordinates" else True
+    lagging = list(_feeders(operator, inputs, attribute, near, lambda history: history != NO_FEEDER))
+    if lagging and not regions.is_empty(left, facts[operator.name].universe):
+        told = _where(gone, mine)
+        yield f"-({attribute}) of {name} at {operator.name}, {told}: waits for {' and '.join(lagging)}"
+
+
+def _modified(path: Path) -> str:
+    return moment(datetime.fromtimestamp(path.stat().st_mtime, UTC))

@@ -1,0 +1,299 @@
+"""What every operator would do with a marker: it is applied to the control plane alone, without any tuples
+(design, section 7: `cedilla trace`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.impact import Step, walk
+from cedilla.compiler.explain.wrapping import columns
+from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
+from cedilla.compiler.facts.markers import Add, Alter, Drop, read_accent
+from cedilla.compiler.facts.schemes import Memory
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
+from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.announce import Markers, SinkState, announce
+from cedilla.runtime.control.described import SHOWN, region_texts, together
+from cedilla.runtime.control.source_state import SourceState, leaves
+from cedilla.runtime.items.marker import MarkerLine
+
+
+@frozen
+class At:
+    """What a relation says of a marker: its accents and punctuations, and what it keeps back.
+
+    `does`: the operator's reaction to an accent with its rule; `waits`: what an accent waits for there;
+    `releases`: the state that a punctuation lets go of.
+    """
+
+    relation: str
+    title: str
+    line: int
+    says: Markers
+    does: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+
+
+@frozen
+class Traced:
+    """A marker of a source, and every relation that it can reach, from the source to the outputs.
+
+    `doubts`: what is doubtful about it.
+    """
+
+    source: str
+    text: str
+    relations: tuple[At, ...]
+    outputs: tuple[At, ...]
+    doubts: tuple[Diagnostic, ...] = ()
+
+
+def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
+    """Apply markers, each with its source, one after the other to streams without accents so far.
+
+    Tables are closed from the start, but for those that are given a marker. Raises `DiagnosticError` (RQ0xx,
+    RQ2xx) at a marker that is wrong, or after which the query could not go on; its span is in a text of the
+    name `marker_name` gives.
+    """
+    given = list(markers)
+    named = {source for source, _ in given}
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    for source in plan.sources:
+        if source.table and source.name not in named:
+            states[source.name] = states[source.name].close(True).next_epoch()
+    before = _derived(plan, states)
+    found = safety(plan)
+    said = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
+    sinks = {emit.name: said[emit.relation] for emit in plan.emits}
+    for number, (source, text) in enumerate(given, 1):
+        begun = states[source]
+        states, doubts = _advanced(plan, states, source, text, number)
+        during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
+        most, after = derive(plan, during), _derived(plan, states)
+        dead = _is_dead(begun, states[source], text)
+        steps = _steps(plan, states[source], source, text, found)
+        relations: list[At] = []
+        for node in (plan.source_of[source], *plan.operators):
+            name = node.name
+            if plan.source_of[source] not in plan.ancestors(name):
+                continue
+            said[name], markers_there = announce(said[name], most[name], after[name])
+            here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
+            if dead and name == source:
+                here = evolve(here, does=("concerns only tuples that are closed",))
+            if isinstance(node, Operator):
+                here = _at(here, node, steps.get(name, []), found, before, after)
+            relations.append(here)
+        outputs: list[At] = []
+        for emit in plan.emits:
+            if plan.source_of[source] in plan.ancestors(emit.relation):
+                sinks[emit.name], markers_there = announce(
+                    sinks[emit.name],
+                    most[emit.relation],
+                    after[emit.relation],
+                    original_units=emit.original_units,
+                )
+                outputs.append(At(emit.name, "emit", emit.line, markers_there))
+        yield Traced(source, text, tuple(relations), tuple(outputs), doubts)
+        before = after
+
+
+def marker_name(number: int) -> str:
+    """The name of a marker's text in diagnostics: markers are counted from 1."""
+    return f"<marker {number}>"
+
+
+def _derived(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Facts]:
+    return derive(plan, {name: state.facts() for name, state in states.items()})
+
+
+def _advanced(
+    plan: Plan, states: Mapping[str, SourceState], source: str, text: str, number: int
+) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...]]:
+    # A marker ends an epoch: what comes before it is told before it.
+    begun = {name: state.next_epoch() for name, state in states.items()}
+    kind = "accent" if _is_accent(text) else "punctuation"
+    marker = MarkerLine(kind, text, 0)
+    advanced = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number))
+    for stop in advanced.failures:
+        raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
+    return dict(advanced.states), tuple(_placed(doubt.diagnostic, text, number) for doubt in advanced.doubts)
+
+
+def _is_accent(text: str) -> bool:
+    return text.lstrip().startswith("[[")
+
+
+def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
+    """The diagnostic at its place in the marker, or at the whole marker."""
+    whole = Span(marker_name(number), 0, len(text), 1, 1, 1, len(text) + 1)
+    span = whole if diagnostic.span is None else evolve(diagnostic.span, source=marker_name(number))
+    return evolve(diagnostic, span=span)
+
+
+# --- accents ---------------------------------------------------------------------------------------------
+
+
+def _is_dead(begun: SourceState, state: SourceState, text: str) -> bool:
+    """Whether an accent describes only tuples that never come (P-dead)."""
+    if not _is_accent(text):
+        return False
+    described = begun.canonical(read_accent(text, state.types).description)
+    return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
+
+
+def _steps(
+    plan: Plan, state: SourceState, source: str, text: str, found: Safety
+) -> dict[str, list[tuple[Kind, Step]]]:
+    """The steps of an accent by operator; none for a punctuation."""
+    if not _is_accent(text):
+        return {}
+    accent = read_accent(text, state.types)
+    match accent.primitive:
+        case Add(attribute):
+            kind: Kind = "add"
+        case Drop(attribute):
+            kind = "drop"
+        case Alter(attribute):
+            kind = "alter"
+    by_operator: dict[str, list[tuple[Kind, Step]]] = {}
+    for step in walk(plan, source, kind, attribute, accent.mentions, found)[0]:
+        by_operator.setdefault(step.operator.name, []).append((kind, step))
+    return by_operator
+
+
+def _at(
+    here: At,
+    operator: Operator,
+    steps: list[tuple[Kind, Step]],
+    found: Safety,
+    before: Mapping[str, Facts],
+    after: Mapping[str, Facts],
+) -> At:
+    """The row of an operator, with what it does and keeps back."""
+    steps = [(kind, step) for kind, step in steps if step.verdict != "aborts"]  # it did not: P-dead
+    does = [f"{step.verdict} ({step.reaction.rule})" for _, step in steps]
+    waits: list[str] = []
+    for kind, step in steps:
+        lagging = [] if step.waits is None else list(_lagging(kind, step, before, after))
+        waits += lagging
+        if step.held is not None:
+            waits.append(f"held {step.held}")
+    releases = [
+        f"{bound.memory.what} in {text}"
+        for bound in found.of(operator.name)
+        if not bound.memory.accents
+        for text in together(_released(operator, bound.memory, before, after))
+    ]
+    return evolve(
+        here,
+        does=tuple(dict.fromkeys(does)),
+        waits=tuple(dict.fromkeys(waits)),
+        releases=tuple(releases),
+    )
+
+
+def _lagging(
+    kind: Kind, step: Step, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> Iterator[str]:
+    """The cells that the accent waits for: live, with the attribute, and not evolved alike yet (D1)."""
+    operator, name, source = step.operator, step.attribute, after[step.input]
+    changed = _changed(kind, name, before[step.input], source)
+    others = [i for i in operator.inputs if i != step.input] if step.reaction.kind == "coordinates" else []
+    for feeder in others or [step.input]:
+        facts = after[feeder]
+        folded = (
+            frozenset(source.types) - facts.types.keys() if others else step.mentions - step.reaction.mentions
+        )
+        for target, region in changed:
+            near = regions.exists(region, folded, source.universe)
+            behind = regions.intersection(near, facts.may_have(name))
+            behind = regions.difference(behind, regions.union(facts.closed, _done(kind, name, target, facts)))
+            if not regions.is_empty(behind, facts.universe):
+                for text in together(region_texts(facts, behind)):
+                    yield f"waits for {feeder} in {text}"
+
+
+def _changed(kind: Kind, name: str, before: Facts, after: Facts) -> list[tuple[Any, Tree]]:
+    """What is new of an attribute, a function or its absence, and where."""
+    if kind == "drop":
+        gone = regions.difference(before.may_have(name), after.may_have(name))
+        return [(ABSENT, regions.difference(gone, after.closed))]
+    units = regions.update(after.units.get(name, ORIGINAL), after.closed, lambda _: NO_FEEDER)
+    old = before.units.get(name, ORIGINAL)
+    same = regions.combine(units, old, regions.Operation(lambda a, b: None, lambda a, b: a == b))
+    new = regions.map_leaves(same, lambda leaf: not leaf)
+    return [
+        (history[-1], regions.intersection(new, regions.map_leaves(units, lambda leaf, h=history: leaf == h)))
+        for history in leaves(units)
+        if history
+    ]
+
+
+def _done(kind: Kind, name: str, target: Any, facts: Facts) -> Tree:
+    """Where a feeder has gone through the same."""
+    if kind == "drop":
+        return regions.complement(facts.may_have(name))
+    return regions.map_leaves(facts.units.get(name, ORIGINAL), lambda history: target in history)
+
+
+# --- punctuations ----------------------------------------------------------------------------------------
+
+
+def _released(
+    operator: Operator, memory: Memory, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> list[str]:
+    """The newly closed region that lets go of what an operator keeps."""
+    waits_for_output = memory.output and len(operator.inputs) == 1
+    closer = operator.name if waits_for_output else operator.inputs[memory.side]
+    facts = after[closer]
+    over = frozenset[str]() if waits_for_output else frozenset(facts.types) - memory.within
+    now, then = (regions.forall(f.closed, over, f.universe) for f in (facts, before[closer]))
+    new = regions.difference(now, then)
+    return [] if regions.is_empty(new, facts.universe) else region_texts(facts, new)
+
+
+# --- texts -----------------------------------------------------------------------------------------------
+
+
+def trace_text(traced: Traced) -> str:
+    """A marker with a line per relation: what it says, what it does, what it keeps back; and what is doubtful."""
+    texts = {each.span.source: traced.text for each in traced.doubts if each.span is not None}
+    doubts = ["", render(traced.doubts, texts)] if traced.doubts else []
+    rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
+    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *doubts])
+
+
+def _label(at: At) -> str:
+    return f"{at.title} {at.relation}".strip()
+
+
+def _said(at: At) -> str:
+    texts = [*at.says.adds, *at.says.punctuations, *at.says.alters, *at.says.drops]
+    return "   ".join(_first(texts)) or "nothing"
+
+
+def _first(texts: list[str]) -> list[str]:
+    more = len(texts) - SHOWN
+    return [*texts[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _why(at: At) -> str:
+    line = [f"line {at.line}"] if at.title not in ("", "emit") and at.line else []
+    return "; ".join([*at.does, *at.waits, *(f"lets go of {text}" for text in at.releases), *line])
+
+
+def trace_json(traced: Iterable[Traced]) -> dict[str, Any]:
+    """The traces as plain JSON values."""
+    markers = [{**asdict(each), "doubts": [to_json(doubt) for doubt in each.doubts]} for each in traced]
+    return {"version": 1, "markers": markers}

@@ -1,0 +1,190 @@
+"""`cedilla verify`: Figure 3 of the paper on a user's own input (theory 2.5, G30, G31).
+
+The query runs on Spark over the input as it is, and its output is decoded; the reference runs it over the
+decoded input. Both must give the same tuples.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.items.lines import files_of, lines_of
+from cedilla.runtime.pipeline.executor import Function
+from cedilla.runtime.pipeline.program import open_session, start
+from cedilla.runtime.reference.decoder import Decoder, is_tuple
+from cedilla.runtime.reference.naive import Row, control
+from cedilla.runtime.reference.reference import Output, read_value
+from cedilla.runtime.reference.simulation import replay
+from cedilla.runtime.terminal.options import Options, apply
+
+_DIGITS = 9
+
+
+@frozen
+class Verdict:
+    """What Figure 3 says of one emit: how many tuples, and those that only one side has."""
+
+    emit: str
+    tuples: int
+    only_spark: tuple[Row, ...]
+    only_reference: tuple[Row, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether both sides are the same."""
+        return not self.only_spark and not self.only_reference
+
+    def text(self) -> str:
+        """The verdict in words, with the first difference."""
+        if self.holds:
+            return f"{self.emit}: {self.tuples} tuples, decode(out) = query(decode(in))"
+        lines = [f"{self.emit}: the two sides of Figure 3 differ"]
+        for side, rows in (("Spark", self.only_spark), ("the reference", self.only_reference)):
+            if rows:
+                lines.append(f"  only {side} has {len(rows)} of the tuples; the first: {_shown(rows[0])}")
+        return "\n".join(lines)
+
+
+def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> list[Verdict]:
+    """Compare both sides for every emit. Nothing is written but to a temporary folder.
+
+    Raises `DiagnosticError` where the input ends the query.
+    """
+    plan = apply(plan, options)
+    expected: dict[str, list[Row]] = {emit.name: [] for emit in plan.emits}
+    types: dict[str, Mapping[str, Type]] = {}
+
+    def gather(outputs: Mapping[str, Output]) -> None:
+        for name, output in outputs.items():
+            expected[name] += output.canonical
+
+    with tempfile.TemporaryDirectory() as folder:
+        sinks = {emit.name: f"{folder}/out/{emit.name}" for emit in plan.emits}
+        aside = Options(
+            once=True,
+            checkpoint=f"{folder}/checkpoint",
+            sinks=sinks,
+            files_per_epoch=options.files_per_epoch,
+            master=options.master,
+            conf=options.conf,
+        )
+        binary = any(node.format == _BINARY for node in (*plan.sources, *plan.emits))
+        spark = open_session(plan, aside) if binary else None
+        final = replay(_as_json(spark, plan, f"{folder}/in"), Options(), lambda line, code: None, gather)
+        for emit in plan.emits:
+            types[emit.name] = final[emit.relation].types
+        start(apply(plan, aside), functions, aside, lambda report: None, spark)
+        outputs = _as_json(spark, apply(plan, aside), f"{folder}/again").emits
+        return [
+            _verdict(emit.name, decoded(emit.path, types[emit.name]), expected[emit.name], types[emit.name])
+            for emit in outputs
+        ]
+
+
+_BINARY = "parquet"
+
+
+def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
+    """The plan over copies in JSON Lines of what is in Parquet, as far as that is there."""
+
+    def copied(node: Source | Emit) -> Source | Emit:
+        if spark is None or node.format != _BINARY:
+            return node
+        copy = f"{folder}/{node.name}" if Path(node.path).exists() else node.path
+        if copy != node.path:
+            _copy(spark, node.path, Path(copy))
+        return evolve(node, format="json", path=copy)
+
+    return evolve(plan, sources=list(map(copied, plan.sources)), emits=list(map(copied, plan.emits)))
+
+
+def _copy(spark: SparkSession, path: str, folder: Path) -> None:
+    """The rows of a stream in Parquet as lines of JSON, file by file; small streams only, as the driver takes all."""
+    folder.mkdir(parents=True)
+    files = FORMATS[_BINARY].discover(spark, path)
+    rows = FORMATS[_BINARY].lines(spark, files).orderBy("file", "ordinal").collect()
+    for number, file in enumerate(files):
+        lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)
+        (folder / f"{number:09d}.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _shown(row: Row) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(row.items()))
+
+
+def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
+    """The canonical tuples of an output folder."""
+
+    def read(attribute: str, value: Any) -> Any:
+        type_ = types.get(attribute)
+        if type_ is not None and type_.name in ("timestamp", "date") and isinstance(value, str):
+            return control(read_value(type_, value))
+        return value
+
+    decoder = Decoder(read)
+    rows: list[Row] = []
+    for file in files_of(path) if Path(path).exists() else ():
+        for line in lines_of(file):
+            item = json.loads(line.text)
+            row = decoder.feed(item)
+            if is_tuple(item) and row is not None:
+                rows.append(row)
+    return rows
+
+
+def _verdict(emit: str, found: list[Row], expected: list[Row], types: Mapping[str, Type]) -> Verdict:
+    def plain(row: Row) -> Any:
+        return frozenset(
+            (name, _plain(types.get(name), value)) for name, value in row.items() if value is not None
+        )
+
+    here, there = Counter(map(plain, found)), Counter(map(plain, expected))
+    only_here, only_there = here - there, there - here
+    _cancel_close(only_here, only_there)
+    return Verdict(
+        emit, len(expected), tuple(map(dict, only_here.elements())), tuple(map(dict, only_there.elements()))
+    )
+
+
+def _plain(type_: Type | None, value: Any) -> Any:
+    """A value that equals its like from the other side."""
+    if isinstance(value, list):
+        return tuple(_plain(type_, each) for each in value)
+    if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
+        return control(read_value(type_, value))
+    plain = control(value)
+    return plain if isinstance(plain, str | bool) else round(float(plain), _DIGITS) + 0.0
+
+
+def _cancel_close(here: Counter[Any], there: Counter[Any]) -> None:
+    """Take out pairs of rows whose numbers differ in the last digits only: rounding put them apart."""
+    for mine in list(here.elements()):
+        for theirs in list(there.elements()):
+            if _close(dict(mine), dict(theirs)):
+                here[mine] -= 1
+                there[theirs] -= 1
+                break
+
+
+def _close(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(_alike(a[name], b[name]) for name in a)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    return (
+        isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) if isinstance(a, float) and isinstance(b, float) else a == b
+    )

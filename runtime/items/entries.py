@@ -1,0 +1,157 @@
+"""The tuples and markers of local files in every format, one after the other, without Spark: what an output's reader
+goes through (design, section 6)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items import xmltext
+from cedilla.runtime.items.lines import lines_of
+
+_DIGITS = 17
+"""A double that is written with fewer is read as what is written."""
+
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+"""Doubles that JSON has no numbers for, as outputs write them."""
+
+TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
+
+
+@frozen
+class Entry:
+    """What stands in a file: a tuple's values by attribute, or a marker's `kind` and `text`; its place for messages."""
+
+    place: str
+    values: dict[str, Any]
+    kind: str | None = None
+    text: str = ""
+
+
+def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
+    """The tuples and markers of a file in stream order. `types`: of the attributes so far; XML has only texts.
+
+    A number that no double is comes as a `Decimal`. Raises `DiagnosticError`: RQ420 (Parquet without pyarrow), RQ423
+    (neither tuple nor marker).
+    """
+    with file.open("rb") as stream:
+        start = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"PAR1"):
+        return _parquet(file)
+    return _xml(file, types) if start.startswith(b"<") else _json(file)
+
+
+def needed(module: str, extra: str) -> Any:
+    """A module of an optional extra. Raises `DiagnosticError` RQ420 where it is not installed."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        message = f"{module.partition('.')[0]} is not installed"
+        hint = f"pip install 'cedilla[{extra}]'"
+        raise DiagnosticError([Diagnostic("RQ420", "error", message, help=hint)]) from None
+
+
+def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
+    """RQ423: what stands there is no item of a stream."""
+    return DiagnosticError([Diagnostic("RQ423", "error", f"{place}: {problem}", help=hint)])
+
+
+# --- JSON Lines ----------------------------------------------------------------------------------------------
+
+
+def _json(file: Path) -> Iterator[Entry]:
+    for line in lines_of(file):
+        try:
+            item = json.loads(line.text, parse_float=_number)
+        except (ValueError, RecursionError):
+            item = None
+        if not isinstance(item, dict):
+            raise unreadable(line.place, "the line is no JSON object")
+        yield _entry(line.place, item)
+
+
+def _number(text: str) -> float | Decimal:
+    number = float(text)
+    if len(text) <= _DIGITS or Decimal(text) == Decimal(repr(number)):
+        return number
+    return Decimal(text)
+
+
+def _entry(place: str, item: dict[str, Any]) -> Entry:
+    for kind in ("accent", "punctuation"):
+        if (text := item.get(f"${kind}")) is not None:
+            return Entry(place, {}, kind, str(text))
+    return Entry(place, {name: value for name, value in item.items() if value is not None})
+
+
+# --- Parquet -------------------------------------------------------------------------------------------------
+
+
+def _parquet(file: Path) -> Iterator[Entry]:
+    parquet = needed("pyarrow.parquet", "arrow")
+    row = 0
+    with parquet.ParquetFile(file) as table:
+        for batch in table.iter_batches():
+            for item in batch.to_pylist():
+                yield _entry(f"{file}:{row}", item)
+                row += 1
+
+
+# --- XML -----------------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r"\s+|<accent:(\S+?)>[^<]*</accent:\1>|<([^\s<>/]+)>.*?</\2>|<[^<>]*/>", re.DOTALL)
+
+
+def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
+    """The elements that an output has."""
+    text = file.read_text(encoding="utf-8-sig")
+    at, line = 0, 1
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        place = f"{file}:{line}"
+        if found is None:
+            raise unreadable(place, "the text is no element of an output")
+        at, token = found.end(), found[0]
+        line += token.count("\n")
+        if token.startswith("<accent:"):
+            yield Entry(place, {}, "accent", xmltext.accent_wire(token, types()))
+        elif token.startswith("<punct:"):
+            yield Entry(place, {}, "punctuation", xmltext.punctuation_wire(token, types()))
+        elif token.strip():
+            yield Entry(place, _values(xmltext.leaves(token), types(), place))
+
+
+def _values(texts: Mapping[str, str], types: Mapping[str, Type], place: str) -> dict[str, Any]:
+    for name in texts.keys() - types.keys():
+        raise unreadable(place, f"the type of `{name}` is not known, and XML does not tell it", TYPES_HINT)
+    try:
+        return {name: _value(types[name], text) for name, text in texts.items()}
+    except ValueError as problem:
+        raise unreadable(place, problem, TYPES_HINT) from None
+
+
+def _value(type_: Type, text: str) -> Any:
+    """The value of an element's text, as JSON would have it."""
+    match type_.name:
+        case "boolean" if text in ("true", "false"):
+            return text == "true"
+        case "int" | "long":
+            return int(text)
+        case "double" | "decimal":
+            return text if text in NOT_FINITE else _number(text)
+        case "array":
+            return json.loads(text, parse_float=_number)
+        case "boolean":
+            raise ValueError(f"{text} is no boolean")
+        case _:
+            return text

@@ -1,0 +1,278 @@
+"""What generated programs call: one epoch's canonical data flow (design, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from fractions import Fraction
+
+from attrs import define, evolve, field
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.window import bounds_of
+from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.parser import parse_expression
+from cedilla.runtime.engines.frames import ORDER, stacked, types_of
+from cedilla.runtime.operators import DATAFLOWS, Kept
+from cedilla.runtime.state.segments import StateStore
+
+_FEW = 16 << 20
+"""Bytes of input that may be sent to wherever state is: Spark collects them in the driver's JVM first."""
+
+_MUCH = 4 << 20
+"""Bytes of state that cost more to move than what few new tuples need to be sent to them."""
+
+
+@define(eq=False, slots=False)
+class Epoch:
+    """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
+
+    Stateful operators write their new state while their output is being planned, once per epoch however many
+    emits use them. `length`: bytes of input, as JSON would have them.
+    """
+
+    plan: Plan
+    number: int
+    frames: Mapping[str, DataFrame]
+    active: frozenset[str]
+    before: Mapping[str, Facts]
+    after: Mapping[str, Facts]
+    state: StateStore
+    cached: ExitStack
+    length: int = 0
+    opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
+    _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _busy: dict[str, bool] = field(factory=dict[str, bool])
+    _passing: dict[str, Tree] = field(factory=dict[str, Tree])
+
+    # --- called by generated code ---
+
+    def read(self, source: str) -> DataFrame:
+        """This epoch's tuples of a source, canonical and valid."""
+        return self.frames[source]
+
+    def select(self, frame: DataFrame, predicate: str) -> DataFrame:
+        """The rows for which a predicate, in the query's language, is true."""
+        return frame.where(expressions.sql(parse_expression(predicate), types_of(frame)))
+
+    def project(self, frame: DataFrame, items: Mapping[str, str], rest: bool = False) -> DataFrame:
+        """The named expressions, in the query's language; those over attributes that do not exist are left out.
+        `rest`: all that is there comes first."""
+        types = types_of(frame)
+        chosen = {name: parse_expression(text) for name, text in items.items()}
+        return frame.selectExpr(
+            *(
+                _named(expressions.sql(expression, types), name)
+                for name, expression in chosen.items()
+                if expressions.attributes(expression) <= types.keys()
+            ),
+            *(column(name) for name in frame.columns if rest or name == ORDER),
+        )
+
+    def window(
+        self,
+        frame: DataFrame,
+        on: str,
+        alias: str | tuple[str, str],
+        length: int | str,
+        step: int | str | None = None,
+        bounds: str | None = None,
+    ) -> DataFrame:
+        """The rows, a copy for each window that they lie in, with the window's number, null where it has none; with
+        its bounds, where two names and their type are given."""
+        if not isinstance(alias, str):
+            numbered = self.window(frame, on, alias[0], length, step)
+            named = bounds_of(alias, Fraction(length), Fraction(length if step is None else step))
+            number, type_ = column(alias[0]), Type.parse(bounds or "long")
+            return numbered.withColumns({n: F.expr(bound_sql(number, type_, b)) for n, b in named.items()})
+        type_ = types_of(frame)[on]
+        axis = f"unix_micros({column(on)})" if type_.name == "timestamp" else column(on)
+        if step is None:
+            return frame.withColumn(
+                alias, F.expr(rounded_sql("floor", axis, type_, Affine(1 / Fraction(length), 0)))
+            )
+        windows = window_numbers_sql(axis, type_, Fraction(length), Fraction(step))
+        return frame.withColumn(alias, F.explode_outer(F.expr(windows)))
+
+    def rename(self, frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
+        """The same rows with other names for some attributes."""
+        kept = [n for n in frame.columns if n in names or n not in names.values()]
+        return frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept))
+
+    def union(self, name: str, left: DataFrame, right: DataFrame) -> DataFrame:
+        """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
+        with rounding; what an Alter has made doubles on one side only is refused where it cannot be kept (RQ310)."""
+        declared = {n for n, type_ in self.plan.start[name].types.items() if type_ == DOUBLE}
+        return stacked(left, right, declared)
+
+    def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
+        """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""
+        if times < 2:
+            return frame
+        self.cached.callback(frame.unpersist)
+        return frame.persist()
+
+    def share(self, name: str, frame: DataFrame) -> DataFrame:
+        """A relation that is used more than once: computed once per epoch."""
+        if name not in self._shared:
+            self._shared[name] = self.reused(frame)
+        return self._shared[name]
+
+    def stateful(self, name: str, *frames: DataFrame, **given: object) -> DataFrame:
+        """The output of a stateful operator over its inputs' tuples of this epoch; `given`: its parameters."""
+        if name not in self._done:
+            operator = evolve(self.plan.operator_of[name], **given)
+            needed = (
+                frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
+                for side, frame in enumerate(frames)
+            )
+            self._done[name] = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
+        return self._done[name]
+
+    def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
+        """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""
+        places = [ORDER] if self.plan.takes_places(operator, 0) else []
+        return [F.col(column(name)) for name in (*places, *sorted(types_of(frame)))]
+
+    aggregate = distinct = intersect = minus = sort = top = limit = stateful
+    join = left_join = semi_join = anti_join = session = count_window = user = stateful
+
+    # --- which relations have rows ---
+
+    def is_busy(self, name: str) -> bool:
+        """Whether a relation can have rows in this epoch."""
+        if name not in self._busy:
+            operator = self.plan.operator_of.get(name)
+            if operator is None:
+                self._busy[name] = name in self.active
+            elif type(operator) in DATAFLOWS:
+                self._busy[name] = DATAFLOWS[type(operator)].busy(self, operator)  # type: ignore[arg-type]
+            else:
+                self._busy[name] = any(self.is_busy(each) for each in operator.inputs)
+        return self._busy[name]
+
+    def passing(self, name: str) -> Tree:
+        """A region that all rows of a relation in this epoch lie in."""
+        if name not in self._passing:
+            operator = self.plan.operator_of.get(name)
+            if operator is None:
+                region: Tree = True
+            elif type(operator) in DATAFLOWS:
+                region = DATAFLOWS[type(operator)].passes(self, operator)  # type: ignore[arg-type]
+            else:
+                region = self._carried(operator)
+            self._passing[name] = region
+        return self._passing[name]
+
+    def _carried(self, operator: Operator) -> Tree:
+        """The same of an operator without state: what lies outside is as if it were closed (theory 1.2)."""
+        outside = [regions.complement(self.passing(each)) for each in operator.inputs]
+        if not any(outside):
+            return True
+        inputs = (self.after[each] for each in operator.inputs)
+        narrow = tuple(evolve(facts, closed=o, units={}) for facts, o in zip(inputs, outside, strict=True))
+        return regions.complement(operator.facts(narrow).closed)
+
+    def may_stay(self, name: str, purged: Tree) -> bool:
+        """Whether rows of a relation in this epoch may lie outside a region that no state keeps (E7)."""
+        if not self.is_busy(name) or purged is True:
+            return False
+        left = regions.difference(self.passing(name), purged)
+        return not regions.is_empty(left, self.after[name].universe)
+
+    def newly_closed(self, name: str) -> Tree:
+        """What this epoch closes of a relation."""
+        region = regions.difference(self.after[name].closed, self.before[name].closed)
+        return False if regions.is_empty(region, self.after[name].universe) else region
+
+    def inputs(self, name: str) -> tuple[Facts, ...]:
+        """The facts of an operator's inputs at the end of the epoch."""
+        return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
+
+    def keep_open(self, name: str, said: Mapping[str, Tree]) -> None:
+        """What an operator has learnt from its state of tuples that may still come; its own facts and those of
+        all that is computed from it follow."""
+        self.opened[name] = dict(said)
+        sources = {source: self.after[source] for source in self.plan.source_of}
+        self.after = derive(self.plan, sources, self.opened)
+
+    # --- state ---
+
+    def keep(
+        self,
+        key: str,
+        new: DataFrame | None,
+        purged: Tree,
+        merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
+        *,
+        at_hand: bool = False,
+    ) -> None:
+        """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted, with `merge`.
+
+        `at_hand`: as for `StateStore.append`.
+        """
+        if purged is True:
+            self.state.clear(key)
+            return
+        live = self.live(purged)
+        self.state.purge(key, purged)
+        if new is not None:
+            self.state.append(key, live(new), self.number, at_hand=at_hand)
+        self.state.compact(key, self.number, lambda rows: merge(live(rows)))
+
+    def is_few(self, key: str) -> bool:
+        """Whether this epoch's tuples are so few, and a state so large, that they are better sent to it than grouped
+        with it, which would move all of it."""
+        return self.length <= _FEW and self.state.length_of(key) >= _MUCH
+
+    def is_near(self, name: str) -> bool:
+        """Whether nothing between the sources and an operator has state."""
+        operator = self.plan.operator_of[name]
+        return not any(
+            self.plan.operator_of[each].stateful or not self.is_near(each)
+            for each in operator.inputs
+            if each in self.plan.operator_of
+        )
+
+    def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
+        """Rows to those outside a region."""
+
+        def outside(rows: DataFrame) -> DataFrame:
+            return rows if purged is False else rows.where(f"NOT {_inside(purged, rows)}")
+
+        return outside
+
+    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+        """Whether state has rows of a region that are defined on an attribute (G13). At most one Spark job each."""
+        operator: Operator = self.plan.operator_of[name]
+        kept = DATAFLOWS[type(operator)].keeps(self, operator, attribute)  # type: ignore[arg-type]
+        return any(self._some(each, region) for each in kept)
+
+    def _some(self, kept: Kept, region: Tree) -> bool:
+        rows = self.state.read(kept.key) if kept.rows is None else kept.rows()
+        if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
+            return False
+        known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
+        inside, purged = _inside(known, rows), _inside(kept.purged, rows)
+        return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
+
+
+def _named(expression: str, name: str) -> str:
+    return expression if expression == column(name) else f"{expression} AS {column(name)}"
+
+
+def _inside(region: Tree, rows: DataFrame) -> str:
+    """Whether a row lies in a region, as SQL; rows lack attributes that came after them."""
+    missing = regions.attributes(region) - set(rows.columns)
+    return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))

@@ -1,0 +1,550 @@
+"""The epoch executor: files in, one commit after the other out (design, section 5)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import ExitStack
+from functools import partial
+
+from attrs import define, evolve, field, frozen
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import regions
+from cedilla.compiler.analysis.releases import Release, releases
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import column
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.plan import Emit, Plan, Source, derive
+from cedilla.compiler.regions import POSITION
+from cedilla.compiler.regions.affine import exact
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
+from cedilla.runtime.checkpoint.change import Changes
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
+from cedilla.runtime.checkpoint.plan_changes import resume
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan
+from cedilla.runtime.control import in_force
+from cedilla.runtime.control.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance, is_name
+from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.held import left_out, waiting_drops
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.frames import ORDER, order, refusal
+from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.tuning import Tuning
+from cedilla.runtime.formats.callback import CallbackSink, OnEpoch
+from cedilla.runtime.formats.encode import encoded
+from cedilla.runtime.formats.sink import Sink, epoch_name
+from cedilla.runtime.formats.sink_formats import SINKS
+from cedilla.runtime.formats.source import MAX_FILES, PACKED, InputFile
+from cedilla.runtime.formats.source_formats import FORMATS, format_of
+from cedilla.runtime.formats.stdout import StdoutSink
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest.intake import REJECT, Miscounted, Read
+from cedilla.runtime.ingest.quarantine import refuse, set_aside
+from cedilla.runtime.ingest.slices import Looks, Slice
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.operators.epoch import Epoch
+from cedilla.runtime.reference.writers import labels_of
+from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.state.waiting import rows_that_wait
+from cedilla.runtime.terminal.places import old_results
+from cedilla.runtime.terminal.report import EpochReport
+
+Function = Callable[[Epoch], DataFrame]
+Listed = Mapping[str, Sequence[InputFile]]
+"""The files of a micro-batch in stream order, by source."""
+
+
+@frozen
+class Stopped:
+    """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
+
+    stop: Stop
+    part: Slice
+    lines: int
+
+
+@frozen(eq=False)
+class Launched:
+    """An epoch whose jobs run. `record` is what it will commit, but for what only its jobs can tell; `unused`:
+    the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
+
+    record: Commit
+    after: Mapping[str, Facts]
+    markers: Mapping[str, Markers]
+    written: Mapping[str, Future[int | None]]
+    read: Mapping[str, Read]
+    jobs: tuple[Future[object], ...]
+    unused: frozenset[str]
+    stops: Sequence[Stopped]
+    report: EpochReport
+    started: float
+    cached: ExitStack
+
+
+@define(eq=False, slots=False)
+class Executor:
+    """Runs one plan over one checkpoint; `process` takes the files of a micro-batch."""
+
+    spark: SparkSession
+    plan: Plan
+    functions: Mapping[str, Function]
+    checkpoint: Checkpoint
+    files: Files
+    files_per_epoch: int | None = None
+    on_report: Callable[[EpochReport], None] = lambda report: None
+    on_epoch: OnEpoch | None = None
+    conf: Mapping[str, str] = field(factory=dict[str, str])
+    """Spark's settings that the user has chosen."""
+    consent: Callable[[Changes], bool] = lambda changes: False
+    """Whether an edited query may go on, where that has to be confirmed."""
+    last: Commit = field(init=False)
+    sinks: dict[str, Sink] = field(init=False)
+    state: StateStore = field(init=False)
+    jobs: Jobs = field(init=False, factory=Jobs)
+    looks: Looks = field(init=False)
+    tuning: Tuning = field(init=False)
+    _in_flight: list[Launched] = field(init=False, factory=list)
+    """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
+    _committed: float = field(init=False, default=0.0)
+    _releases: tuple[Release, ...] = field(init=False)
+    _lately: ExitStack = field(init=False, factory=ExitStack)
+    """What the last epoch that was completed has in memory."""
+
+    def __attrs_post_init__(self) -> None:
+        self.sinks = {
+            e.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(e) for e in self.plan.emits
+        }
+        self.last = self.checkpoint.open(self.plan, self._edited)
+        if self.last.epoch < 0:
+            self.last = evolve(
+                self.last,
+                sources={
+                    s.name: SourceState.start(s, self.plan.droppable[s.name]) for s in self.plan.sources
+                },
+                sinks={e.name: SinkState.start(self.plan.start[e.relation]) for e in self.plan.emits},
+            )
+            self._check_sinks()
+        else:
+            self._publish(self.last.epoch)  # a crash may have come between commit and publication
+            self._tidy()
+        self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
+        self.state.reset(self.last.segments)
+        # A user's function may read part of its tuples only.
+        counted = frozenset[str]() if self.on_epoch else self.plan.streamed
+        beating = {source.name for source in self.plan.sources if source.heartbeat}
+        declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
+        self.looks = Looks(
+            self.spark, self.jobs, self.files, f"{self.checkpoint.path}/copies", counted | beating, declared
+        )
+        self.tuning = Tuning(self.spark, self.conf)
+        self._releases = releases(self.plan)
+
+    def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
+        """What an edited query goes on from; the outputs of the one before are brought to their end first."""
+        changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
+        for emit in stored.plan.emits if stored.complete else ():
+            sink = self._sink(emit)
+            sink.publish(last.epoch)
+            sink.tidy(last.epoch)
+        return changes
+
+    def _sink(self, emit: Emit) -> Sink:
+        if emit.path != "-":
+            return SINKS[emit.format](self.files, emit.path, emit.relation)
+        labels = labels_of([each.name for each in self.plan.emits if each.path == "-"])
+        path = f"{self.checkpoint.path}/printed/{emit.name}"
+        return StdoutSink(self.files, path, emit.relation, labels[emit.name])
+
+    def _check_sinks(self) -> None:
+        for emit in self.plan.emits:
+            if not self.sinks[emit.name].check_fresh():
+                raise old_results(emit)
+
+    # --- batches and epochs ---
+
+    def process(self, batch: int, found: Listed) -> None:
+        """Run the epochs of a micro-batch that are not committed yet; the next is planned while one runs.
+
+        Raises `DiagnosticError` where a marker or a tuple ends the query; all before it is committed.
+        """
+        if batch < self.last.batch:
+            return
+        if batch > self.last.batch:
+            self.last = evolve(self.last, batch=batch, progress={})
+        ordered = self.checkpoint.order(batch, {**found, **self._tables()})
+        files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
+        try:
+            while self._in_flight or self._is_left(files):
+                try:
+                    self._step(files)
+                except Miscounted:
+                    self.looks.doubt()
+                    self._give_up()
+            self._tidy()  # not after a failure: it may have come just behind a commit
+        except BaseException as problem:
+            self._give_up()
+            if (refused := refusal(problem)) is not None:
+                raise refused from None
+            raise
+        finally:
+            self._lately.close()
+            self.state.let_go()
+            self.tuning.restore()
+            self.looks.close()
+
+    def _tidy(self) -> None:
+        for sink in self.sinks.values():
+            sink.tidy(self.last.epoch)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self.jobs.close()
+
+    @property
+    def _base(self) -> Commit:
+        """What the next epoch builds on: the last commit, or the one to come of an epoch that runs."""
+        return self._in_flight[-1].record if self._in_flight else self.last
+
+    def _progress(self, name: str) -> Progress:
+        return self._base.progress.get(name, Progress())
+
+    def _is_left(self, files: Listed) -> bool:
+        return any(self._progress(name).files < len(listed) for name, listed in files.items())
+
+    def _tables(self) -> dict[str, list[InputFile]]:
+        """All files of every table, in the query's first epochs; afterwards none."""
+        return {
+            source.name: FORMATS[source.format].discover(self.spark, source.path)
+            for source in self.plan.sources
+            if source.table and self.last.sources[source.name].closed is not True
+        }
+
+    def _step(self, files: Listed) -> None:
+        """Launch an epoch; if one runs already, complete that one then."""
+        if not self._in_flight:
+            self._launch(files)
+            return
+        running = self._in_flight[0]
+        # A user's function is to see one epoch after the other.
+        if self.on_epoch is None and not running.stops and self._is_left(files):
+            try:
+                self._launch(files)
+            except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone
+                self._give_up(1)
+        self._complete(running)
+
+    def _give_up(self, first: int = 0) -> None:
+        """Forget the epochs in flight, or all but the first, once their jobs are over; they will be done anew."""
+        given_up, self._in_flight = self._in_flight[first:], self._in_flight[:first]
+        wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
+        for each in given_up:
+            each.cached.close()
+        self.looks.forget()
+        self.state.reset(self._base.segments)
+
+    def _launch(self, files: Listed) -> None:
+        """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
+        started = time.monotonic()
+        slices = self._next(files)
+        self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
+        whole, advanced = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
+        if advanced.stops and self._in_flight:
+            return
+        if advanced.stops and any(part.scan.is_glance for part in whole.values()):
+            whole, advanced = self._looked(slices, exactly=True)
+        ends = self._ends(whole, advanced.stops)
+        parts = {
+            n: part.ending(advanced.stops[n].marker.position) if n in advanced.stops else part
+            for n, part in whole.items()
+        }
+        if not advanced.stops:
+            self.looks.ahead(self._next(files, slices))
+        stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
+        if all(name in ends and ends[name] == self._progress(name) for name in parts):
+            self._refuse(stopped)
+            # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
+            self.last = evolve(self.last, sources={**self.last.sources, **advanced.states})
+            return
+        progress = {**self._all_read(whole), **ends}
+        with ExitStack() as cached:
+            launched = self._launched(parts, advanced, progress, stopped, started, cached)
+            left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
+            self._in_flight.append(evolve(launched, report=evolve(launched.report, files_left=left)))
+
+    def _looked(self, slices: Mapping[str, Slice], *, exactly: bool) -> tuple[dict[str, Slice], Advanced]:
+        """What is left of an epoch's slices, and what their markers do."""
+        looked = self.looks.at(slices, exactly=exactly)
+        whole = {name: self._undone(name, part) for name, part in looked.items()}
+        found = {name: part.scan.markers for name, part in whole.items()}
+
+        def place(source: str, marker: MarkerLine) -> str:
+            return whole[source].files[marker.file].known.path
+
+        return whole, advance(self.plan, self._base.sources, found, place)
+
+    def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
+        """Where the sources that are stopped at a marker will have been read to."""
+        ends: dict[str, Progress] = {}
+        for name, stop in stops.items():
+            lines = intake.lines_before(self.spark, whole[name], stop.marker.position)
+            ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
+        return ends
+
+    def _all_read(self, whole: Mapping[str, Slice]) -> dict[str, Progress]:
+        read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
+        return {**self._base.progress, **read}
+
+    def _next(self, files: Listed, taken: Mapping[str, Slice] | None = None) -> dict[str, Slice]:
+        """The slices of the next epoch, or if some are taken, of the one after it."""
+        slices: dict[str, Slice] = {}
+        for name, listed in files.items():
+            source = self.plan.source_of[name]
+            done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
+            limit = None if source.table else self.files_per_epoch
+            if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
+                slices[name] = Slice(format_of(source), part)
+        return slices
+
+    def _undone(self, name: str, part: Slice) -> Slice:
+        """A slice without what is done of its first file."""
+        done = self._progress(name).lines
+        return part.starting(intake.place_after(self.spark, part, done)) if done else part
+
+    # --- one epoch ---
+
+    def _launched(
+        self,
+        parts: Mapping[str, Slice],
+        advanced: Advanced,
+        progress: Mapping[str, Progress],
+        stops: Sequence[Stopped],
+        started: float,
+        cached: ExitStack,
+    ) -> Launched:
+        base = self._base
+        number = base.epoch + 1
+        self.state.begin(number)
+        states = {**base.sources, **advanced.states}
+        drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        read = {
+            name: intake.read(
+                self.spark, self.plan.source_of[name], states[name], part, drift[name], cached, self.jobs
+            )
+            for name, part in parts.items()
+        }
+        states = {
+            n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
+            for n, s in states.items()
+        }
+        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.held)
+        closed = {n: base.sources[n].closed for n in states}
+        during = derive(self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.held)
+        after = derive(self.plan, {n: s.facts() for n, s in states.items()})
+        epoch = Epoch(
+            self.plan,
+            number,
+            {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
+            frozenset(name for name, part in read.items() if part.is_busy),
+            before,
+            after,
+            self.state,
+            cached,
+            sum(part.length for part in parts.values()),
+        )
+        begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
+        written: dict[str, Future[int | None]] = {}
+        for emit in self.plan.emits:
+            output = self._output(emit, epoch, during, begun[emit.name][0])
+            written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
+        held, after = waiting_drops(epoch, during)
+        announced = {
+            e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
+            for e in self.plan.emits
+        }
+        record = Commit(
+            number,
+            base.batch,
+            progress,
+            {name: state.next_epoch() for name, state in states.items()},
+            {name: sink for name, (sink, _) in announced.items()},
+            held,
+            dict(self.state.segments),
+        )
+        return Launched(
+            record,
+            after,
+            {name: markers for name, (_, markers) in announced.items()},
+            written,
+            read,
+            self.jobs.take(),
+            self.state.unused(base.segments),
+            stops,
+            _report(self.plan, record, read, advanced, left_out(self.plan, before, after)),
+            started,
+            cached.pop_all(),
+        )
+
+    def _complete(self, launched: Launched) -> None:
+        """Wait for an epoch's jobs, and commit it. Raises `Miscounted`."""
+        settle(launched.jobs)
+        number = launched.record.epoch
+        for name, markers in launched.markers.items():
+            self.sinks[name].stage_markers(number, markers)
+        quarantined = self._quarantine(number, launched.read)
+        segments = self.state.measured(launched.record.segments)
+        read = {name: part.tally.kept for name, part in launched.read.items()}
+        written = {name: rows for name, job in launched.written.items() if (rows := job.result()) is not None}
+        record = evolve(
+            launched.record,
+            segments=segments,
+            counters=dict(Counter(self.last.counters) + quarantined),
+            read=_summed(self.last.read, read),
+            written=_summed(self.last.written, written),
+        )
+        self.checkpoint.commit(record)
+        self._publish(number)
+        self.state.commit(launched.record.segments, segments, launched.unused)
+        self.last = record
+        self._in_flight.remove(launched)
+        # The epoch after it may read what it has in memory.
+        self._lately.close()
+        self._lately = launched.cached
+        now, before = time.monotonic(), self._committed
+        self._committed = now
+        report = evolve(
+            launched.report,
+            tuples=sum(read.values()),
+            seconds=now - launched.started,
+            apart=now - max(launched.started, before),
+            quarantined=dict(quarantined),
+            written=written,
+            waiting=rows_that_wait(self._releases, segments, launched.after, number),
+        )
+        self.on_report(report)
+        self._refuse(launched.stops)
+
+    def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
+        """Fields that nothing has announced and that are to be rejected, with the code; `set drift = infer` adds them
+        instead, where accents can write their names."""
+        mode = self.plan.settings["drift"]
+        if mode == "ignore":
+            return {}
+        found = part.format.fields(self.spark, part.files)
+        unknown = {field: kind for field, kind in found.items() if field not in states[name].types}
+        if mode == "infer":
+            for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
+                add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
+            return {field: "RQ306" if is_name(field) else "RQ307" for field in sorted(unknown, key=is_name)}
+        return dict.fromkeys(unknown, "RQ306")
+
+    def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
+        """The source at the end of the epoch: heartbeat, and a table's end."""
+        if source.table:
+            return state.close(True)
+        if source.heartbeat is None or read is None or (greatest := read.tally.greatest) is None:
+            return state
+        attribute = source.heartbeat.attribute
+        bound = exact(greatest - source.heartbeat.delay)
+        late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
+        return state.close(late)
+
+    def _frame(self, number: int, source: Source, state: SourceState, read: Read | None) -> DataFrame:
+        names = [column(name) for name in state.types]
+        if read is None:
+            nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
+            frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
+        else:
+            frame = read.frame.where(f"{column(REJECT)} IS NULL")
+        if source.name not in self.plan.placed:
+            return frame.selectExpr(*names)
+        arrived = order(number, self.plan.sources.index(source), column(POSITION))
+        return frame.selectExpr(*names, f"{arrived} AS {column(ORDER)}")
+
+    # --- output ---
+
+    def _output(
+        self, emit: Emit, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
+    ) -> DataFrame | None:
+        frame = self.functions[emit.name](epoch)
+        if not epoch.is_busy(emit.relation):
+            return None
+        facts = epoch.after[emit.relation]
+        eager = self.plan.settings["drop"] == "eager"
+        return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)
+
+    def _quarantine(self, number: int, read: Mapping[str, Read]) -> Counter[str]:
+        """Set rejected lines aside, and count them by code; by setting, end the query instead."""
+        total: Counter[str] = Counter()
+        for name, part in read.items():
+            total.update(part.tally.rejected)
+            refuse(self.spark, part, self.plan.settings)
+            folder = f"{self.checkpoint.path}/quarantine/{name}"
+            set_aside(
+                self.spark, self.files, part, self.plan.settings, f"{folder}/{epoch_name(number)}.jsonl"
+            )
+        return total
+
+    def _publish(self, number: int) -> None:
+        for sink in self.sinks.values():
+            sink.publish(number)
+
+    # --- messages ---
+
+    def _refuse(self, stops: Sequence[Stopped]) -> None:
+        """End the query if markers have to."""
+        if stops:
+            raise DiagnosticError(diagnostic for each in stops for diagnostic in self._located(each))
+
+    def _located(self, stopped: Stopped) -> list[Diagnostic]:
+        marker = stopped.stop.marker
+        file = stopped.part.files[marker.file]
+        line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
+        place = f"{file.known.path}:{line}: {marker.text}"
+        noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
+        # Where a format translates its markers, columns are those of what came out.
+        return (
+            noted if marker.translate else [in_stream(d, marker.text, file.known.path, line) for d in noted]
+        )
+
+
+def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Counts so far by name, with those of an epoch; one of nothing is 0."""
+    return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}
+
+
+def _failed(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
+
+
+def _report(
+    plan: Plan, record: Commit, read: Mapping[str, Read], advanced: Advanced, notes: tuple[str, ...]
+) -> EpochReport:
+    """What an epoch has to tell when it is launched."""
+    return EpochReport(
+        number=record.epoch,
+        tuples=0,
+        seconds=0.0,
+        files=sum(len(part.part.files) for part in read.values()),
+        accents=advanced.accents,
+        punctuations=advanced.punctuations,
+        in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
+        held=tuple(
+            f"-({attribute}) in {node}: state still has it"
+            for node, attributes in record.held.items()
+            for attribute in attributes
+            if not attribute.startswith("$")
+        ),
+        notes=notes,
+        warnings=tuple(_warned(doubt, read) for doubt in advanced.doubts),
+    )
+
+
+def _warned(doubt: Doubt, read: Mapping[str, Read]) -> Diagnostic:
+    """What is doubtful about a marker, with its file and its text."""
+    file = read[doubt.source].part.files[doubt.marker.file]
+    note = f"now: {file.known.path}: {doubt.marker.text}"
+    return evolve(doubt.diagnostic, span=None, notes=(*doubt.diagnostic.notes, note))

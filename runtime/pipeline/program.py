@@ -1,0 +1,261 @@
+"""Running a compiled program: the front door of `cedilla run`, of `spark-submit`, and of Python users."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from cedilla.compiler.analysis.safety import warnings
+from cedilla.compiler.compile import CompiledQuery, compiled_query
+from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.plan import Plan, Source, check_paths, folders
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint.change import Changes
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.java import JavaMissing
+from cedilla.runtime.engines.java_messages import silence
+from cedilla.runtime.engines.session import local_session
+from cedilla.runtime.formats.callback import OnEpoch
+from cedilla.runtime.formats.source import InputFile, in_order, with_markers
+from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.operators.user import check_functions
+from cedilla.runtime.pipeline.executor import Executor, Function
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.options import Options, apply, run_options
+from cedilla.runtime.terminal.places import check_places, default_checkpoint, no_folder
+from cedilla.runtime.terminal.report import EpochReport
+
+_POLL_SECONDS = 0.5
+
+
+def run(
+    query: str | Path | CompiledQuery,
+    options: Options | None = None,
+    on_epoch: OnEpoch | None = None,
+    spark: SparkSession | None = None,
+    on_report: Callable[[EpochReport], None] | None = None,
+) -> None:
+    """Run a query: a path, the text itself, or what `compile_query` made of it.
+
+    `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
+    `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
+    """
+    compiled, name = compiled_query(query)
+    plan, functions = load(compiled.program, name)
+    if on_epoch is not None and len(plan.emits) != 1:
+        hint = "a query for each emit, or sinks"
+        raise _failed("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint)
+    options = options or Options()
+    if on_epoch is None:
+        check_places(apply(compiled.plan, options), options.checkpoint)
+    start(plan, functions, options, on_report or (lambda report: None), spark, on_epoch)
+
+
+def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
+    """Run for the command line: progress and messages on the console. The exit status."""
+    try:
+        start(plan, functions, options, console.epoch, consent=console.consent, on_step=console.note)
+    except KeyboardInterrupt:
+        silence()
+        console.note("stopped; the next run continues after the last committed epoch")
+        return 130
+    return 0
+
+
+def main(plan: Plan, functions: Mapping[str, Function]) -> None:
+    """The command line of a generated program: the options of `cedilla run`."""
+    import click
+
+    @click.command(name=plan.name)
+    @run_options
+    def command(options: Options) -> None:
+        console = Console()
+        options.check(plan)
+        console.diagnostics(warnings(plan), {})
+        try:
+            sys.exit(execute(plan, functions, options, console))
+        except DiagnosticError as error:
+            console.diagnostics(error.diagnostics, {})
+            sys.exit(1)
+
+    command()
+
+
+def start(
+    plan: Plan,
+    functions: Mapping[str, Function],
+    options: Options,
+    on_report: Callable[[EpochReport], None],
+    spark: SparkSession | None = None,
+    on_epoch: OnEpoch | None = None,
+    consent: Callable[[Changes], bool] = lambda changes: False,
+    on_step: Callable[[str], None] = lambda step: None,
+) -> None:
+    """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
+    after epochs. Raises `DiagnosticError`."""
+    plan = apply(plan, options)
+    check_paths(plan)
+    if on_epoch is None:
+        check_places(plan, options.checkpoint)
+    if spark is None:
+        on_step("starting Spark")
+    session = spark or open_session(plan, options)
+    with _interruptible() as interrupted:
+        check_functions(plan)
+        files = Files(session)
+        for name, folder, what in folders(plan):
+            if not files.exists(folder):
+                raise no_folder(plan, name, folder, what)
+        checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
+        executor = Executor(
+            session,
+            plan,
+            functions,
+            checkpoint,
+            files,
+            options.files_per_epoch,
+            on_report,
+            on_epoch,
+            options.conf,
+            lambda changes: options.yes or _asked(consent, changes),
+        )
+        try:
+            on_step("looking for files")
+            _drive(session, plan, executor, options, on_step, interrupted)
+        except DiagnosticError as error:
+            checkpoint.note_failure(error.diagnostics, executor.last.epoch)
+            raise
+        finally:
+            executor.close()
+
+
+def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:
+    """Ask, where Ctrl-C is an answer."""
+    if threading.current_thread() is not threading.main_thread():
+        return consent(changes)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return consent(changes)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def open_session(plan: Plan, options: Options) -> SparkSession:
+    """The Spark session for a plan. Raises `DiagnosticError` RQ403 where there is no Java."""
+    name = f"cedilla {plan.name}"
+    # A Java that is left alone while it starts would write a trace and stay for ever: it is waited for.
+    with _interruptible() as interrupted:
+        try:
+            session = local_session(name, options.master, options.conf, verbose=options.verbose)
+        except JavaMissing as missing:
+            if not interrupted():
+                raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+            raise KeyboardInterrupt from None
+    if interrupted():
+        raise KeyboardInterrupt
+    return session
+
+
+def _drive(
+    spark: SparkSession,
+    plan: Plan,
+    executor: Executor,
+    options: Options,
+    on_step: Callable[[str], None],
+    interrupted: Callable[[], bool],
+) -> None:
+    """Let Spark's file stream discover files, and the executor do the rest, until that is done or `interrupted`."""
+    order = executor.checkpoint.streams
+    streams = sorted((s for s in plan.sources if not s.table), key=lambda s: order.index(s.name))
+    if not streams:
+        executor.process(0, {})
+        return
+    failure: list[BaseException] = []
+    is_idle = False  # and has been said
+
+    def batch(listed: DataFrame, number: int) -> None:
+        nonlocal is_idle
+        try:
+            is_idle = False
+            rows = listed.collect()  # names of files, no data
+            found = {s.name: _in_order(s, [r for r in rows if r["source"] == s.name]) for s in streams}
+            executor.process(number, found)
+        except BaseException as problem:
+            failure.append(problem)
+            raise
+
+    arriving = [
+        FORMATS[format_]
+        .arriving(spark, path)
+        .selectExpr("*", f"{quote(s.name)} AS source", f"{marks} AS marks")
+        for s in streams
+        for format_, path, marks in ((s.format, s.path, False), ("json", s.markers, True))
+        if path is not None
+    ]
+    writer = reduce(DataFrame.union, arriving).writeStream.foreachBatch(batch)
+    writer = writer.option("checkpointLocation", f"{executor.checkpoint.path}/spark")
+    trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
+    query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
+    try:
+        while not query.awaitTermination(_POLL_SECONDS):
+            if interrupted():
+                raise KeyboardInterrupt
+            if not is_idle and not options.once and _waits(query):
+                is_idle = True
+                on_step("waiting for files")
+    except StreamingQueryException:
+        if failure:
+            raise failure[0] from None
+        raise
+    finally:
+        query.stop()
+
+
+def _in_order(source: Source, rows: Sequence[Row]) -> list[InputFile]:
+    if source.markers is None:
+        return in_order(rows)
+    return with_markers((r for r in rows if not r["marks"]), (r for r in rows if r["marks"]))
+
+
+def _waits(query: StreamingQuery) -> bool:
+    """Whether a query has looked for files and found none."""
+    status = query.status
+    is_busy = status["isTriggerActive"] or status["isDataAvailable"]
+    return not is_busy and str(status["message"]).startswith("Waiting")
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
+    would call into Java while Java is being listened to.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def press(number: int, frame: object) -> None:
+        pressed.append(number)
+        if len(pressed) > 1:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _failed(code: str, message: str, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

@@ -1,0 +1,138 @@
+"""The tuples of an output as the columns of a pandas DataFrame or an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
+from cedilla.runtime.items.entries import needed, unreadable
+from cedilla.runtime.reading.units import Units, type_of_value
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Columns = Mapping[str, tuple[Type, list[Any]]]
+_MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
+    """The values of each attribute, `None` where it is undefined, in its type: the known one, or the one that all of
+    its values have. Raises `DiagnosticError` RQ423 where a value is none of a type that is known."""
+    found: dict[str, list[Any]] = {name: [] for name in units.told}
+    count = 0
+    for row in rows:
+        for name, value in row.items():
+            values = found.setdefault(name, [])
+            values.extend([None] * (count - len(values)))
+            values.append(value)
+        count += 1
+    told = {n: _altered(units, n, t) for n, t in units.told.items()}
+    result: dict[str, tuple[Type, list[Any]]] = {}
+    for name, values in found.items():
+        values.extend([None] * (count - len(values)))
+        type_ = told.get(name) or _common(values)
+        try:
+            result[name] = type_, [None if v is None else _typed(type_, v) for v in values]
+        except (ValueError, TypeError, ArithmeticError) as problem:
+            raise unreadable(f"`{name}`", problem) from None
+    return result
+
+
+def _altered(units: Units, name: str, type_: Type) -> Type:
+    return units.state.types[name] if name in units.state.units else type_
+
+
+def _common(values: Iterable[Any]) -> Type:
+    """The type of values that nothing has declared."""
+    shown = [v for v in values if v is not None]
+    if shown and all(isinstance(v, int) and not isinstance(v, bool) for v in shown):
+        return LONG if all(-(2**63) <= v < 2**63 for v in shown) else Type("decimal", (38, 0))
+    types = {type_of_value(v) for v in shown}
+    if types and all(t.is_numeric for t in types):
+        scales = [t.parameters[1] for t in types if t.parameters]
+        return Type("decimal", (38, max(scales))) if scales else DOUBLE
+    if len(types) == 1:
+        (found,) = types
+        return array_of(_common(v for each in shown for v in each)) if found.element else found
+    arrays = types and all(t.element is not None for t in types)
+    return array_of(_common(v for each in shown for v in each)) if arrays else STRING
+
+
+def _typed(type_: Type, value: Any) -> Any:
+    """A value as Python has it."""
+    match type_.name:
+        case "double":
+            return float(value)
+        case "int" | "long" if isinstance(value, int):
+            return value
+        case "decimal":
+            return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.parameters[1]))
+        case "timestamp" if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        case "timestamp" if isinstance(value, datetime):
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        case "date":
+            return value if isinstance(value, date) else date.fromisoformat(value)
+        case "boolean" if isinstance(value, bool):
+            return value
+        case "string":
+            return value if isinstance(value, str) else str(value)
+        case "array" if type_.element is not None:
+            element = type_.element
+            return [None if each is None else _typed(element, each) for each in value]
+        case _:
+            raise ValueError(f"{value!r} is no {type_}")
+
+
+# --- pandas and Arrow ------------------------------------------------------------------------------------------
+
+
+def pandas_frame(rows: Iterable[Mapping[str, Any]], units: Units) -> pandas.DataFrame:
+    """Whole numbers and booleans are nullable where some are undefined; doubles are NaN there; times are in UTC."""
+    pd = needed("pandas", "pandas")
+    return pd.DataFrame({name: _series(pd, *typed) for name, typed in columns(rows, units).items()})
+
+
+def _series(pd: Any, type_: Type, values: list[Any]) -> Any:
+    undefined = any(value is None for value in values)
+    match type_.name:
+        case "double":
+            return pd.Series(values, dtype="float64")
+        case "int" | "long":
+            return pd.Series(values, dtype="Int64" if undefined else "int64")
+        case "boolean":
+            return pd.Series(values, dtype="boolean" if undefined else "bool")
+        case "timestamp":
+            micros = [None if v is None else (v - _MIDNIGHT) // _MICROSECOND for v in values]
+            moments = pd.Series(micros, dtype="Int64").astype("datetime64[us]")
+            return moments.dt.tz_localize("UTC")
+        case _:
+            return pd.Series(values, dtype="object")
+
+
+def arrow_table(rows: Iterable[Mapping[str, Any]], units: Units) -> pyarrow.Table:
+    """A column for each attribute, null where it is undefined."""
+    pa = needed("pyarrow", "arrow")
+    typed = columns(rows, units)
+    return pa.table({name: pa.array(values, _arrow(pa, type_)) for name, (type_, values) in typed.items()})
+
+
+def _arrow(pa: Any, type_: Type) -> Any:
+    if type_.element is not None:
+        return pa.list_(_arrow(pa, type_.element))
+    simple = {
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "date": pa.date32(),
+    }
+    return pa.decimal128(*type_.parameters) if type_.name == "decimal" else simple[type_.name]

@@ -1,0 +1,142 @@
+"""An output as a Spark DataFrame: its accents as one expression for each attribute that was altered, chosen by place
+and region as for a query's source (`intake`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+
+from attrs import evolve
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
+from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions.affine import IDENTITY, sql_over
+from cedilla.runtime.engines.frames import type_named
+from cedilla.runtime.engines.lookups import Lookups, Tables
+from cedilla.runtime.formats.encode import element_wise
+from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile
+from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.items.entries import TYPES_HINT, unreadable
+from cedilla.runtime.reading.units import DAY, MOMENT, Units, added, mixed
+
+
+def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str, Type]) -> DataFrame:
+    """The tuples of an output, in no order. Lazy, but for the accents, and for types that nobody has told.
+
+    Raises `DiagnosticError`: RQ422; RQ423 for XML whose types nobody has told.
+    """
+    files = FORMATS["json"].discover(spark, folder)
+    slices = [files[first : first + MAX_FILES] for first in range(0, len(files), MAX_FILES)]
+    format_ = _format(files)
+    known = Units(told)
+    types = _seen(spark, format_, slices)
+    accents = [[m for m in format_.markers(spark, part) if m.kind == "accent"] for part in slices]
+    texts = [[(marker.wire(told), marker.position) for marker in part] for part in accents]
+    known.declare({**types, **dict(filter(None, (added(text) for part in texts for text, _ in part)))})
+    states: list[Mapping[str, Tree]] = []
+    for part in texts:
+        for text, place in part:
+            known.accent(text, place)
+        if known.came_back is not None and units != "canonical":
+            raise mixed(known.came_back, units)
+        states.append(known.state.placed_original)
+        known.state = evolve(known.state, placed_original=known.state.original)
+    if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - known.told.keys())):
+        problem = f"the type of `{unknown[0]}` is not known, and XML does not tell it"
+        raise unreadable(folder, problem, TYPES_HINT)
+    if not slices:
+        return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in told.items()))
+    frames: list[DataFrame] = []
+    for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
+        rows = _tuples(format_.rows(spark, part, known.state.types), format_)
+        slot = (folder, units, number)
+        frame = _converted(rows, known, placed, ("decoded", *slot), {POSITION: column(POSITION)})
+        if units == "latest":
+            frame = _converted(frame, known, known.scale, ("latest", *slot), {})
+        frames.append(frame)
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _format(files: Sequence[InputFile]) -> Format:
+    ending = files[0].path.rpartition(".")[2] if files else ""
+    return FORMATS.get(ending, FORMATS["json"])
+
+
+def _tuples(rows: DataFrame, format_: Format) -> DataFrame:
+    """The rows that are tuples; one that cannot be read ends the job."""
+    message = quote(f"RQ423: {format_.malformed}: ")
+    bad = f"{column(CORRUPT)} IS NOT NULL AND raise_error(concat({message}, {column(CORRUPT)})) IS NULL"
+    return rows.where(f"`$accent` IS NULL AND `$punctuation` IS NULL AND NOT ({bad})")
+
+
+def _converted(
+    frame: DataFrame,
+    units: Units,
+    trees: Mapping[str, Tree],
+    purpose: tuple[object, ...],
+    places: Mapping[str, str],
+) -> DataFrame:
+    """The attributes of rows, each through the function of its cell."""
+    types = units.state.types
+    lookups = Lookups(Tables.of(frame.sparkSession), types, places)
+    columns: list[str] = []
+    for name in (n for n in frame.columns if n in types):
+        value = column(name)
+        through: Callable[[Callable[[str], str]], str] = partial(
+            element_wise, value=value, kind=frame.schema[name].dataType
+        )
+        text = lookups.expression(
+            (*purpose, name),
+            trees.get(name, IDENTITY),
+            lambda f, v=value, t=through: v if f.is_identity else t(f.sql),
+            lambda p, q, r, t=through: t(partial(sql_over, p=p, q=q, r=r)),
+        )
+        columns.append(text if text == value else f"{text} AS {value}")
+    return lookups.joined(frame).selectExpr(*columns)
+
+
+# --- types that nobody has told ------------------------------------------------------------------------------
+
+
+def _seen(spark: SparkSession, format_: Format, slices: Sequence[Sequence[InputFile]]) -> dict[str, Type]:
+    """The attributes that tuples have, with the types that their values have. One pass over the files, two where there
+    are texts."""
+    types: dict[str, Type] = {}
+    for part in slices:
+        for name, kind in format_.fields(spark, part).items():
+            found = type_named(kind)
+            try:
+                found.spark  # noqa: B018
+            except KeyError:  # of no type of the language: its text
+                found = STRING
+            before = types.get(name, found)
+            types[name] = found if found == before else _both(before, found)
+    texts = [name for name, type_ in types.items() if type_ == STRING]
+    if texts and format_ is FORMATS["json"]:
+        types |= _times(spark, format_, slices, texts)
+    return types
+
+
+def _both(first: Type, second: Type) -> Type:
+    return DOUBLE if first.is_numeric and second.is_numeric else STRING
+
+
+def _times(
+    spark: SparkSession, format_: Format, slices: Sequence[Sequence[InputFile]], texts: Sequence[str]
+) -> dict[str, Type]:
+    """Those of some attributes of texts that are all moments, or all days, in ISO form."""
+    every = [
+        f"bool_and({column(name)} RLIKE {quote(f'^({pattern})$')}) AS {kind}_{number}"
+        for number, name in enumerate(texts)
+        for kind, pattern in (("timestamp", MOMENT), ("date", DAY))
+    ]
+    rows = (format_.rows(spark, part, dict.fromkeys(texts, STRING)) for part in slices)
+    found = reduce(DataFrame.unionByName, rows).selectExpr(*every).first()
+    assert found is not None
+    return {
+        name: Type(kind)
+        for number, name in enumerate(texts)
+        for kind in ("timestamp", "date")
+        if found[f"{kind}_{number}"]
+    }

@@ -1,0 +1,228 @@
+"""The units of a stream that is read: what its accents so far make of a value (theory 2.5, D0).
+
+The control plane is the engine's own, without what a reader has no use for: whether a marker is right, what is
+closed, which attribute may be where.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, STRING, Type, array_of
+from cedilla.compiler.facts.facts import ORIGINAL
+from cedilla.compiler.facts.markers import Add, read_accent
+from cedilla.compiler.plan import Attribute, Source
+from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.parser import parse_accent
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.entries import NOT_FINITE
+from cedilla.runtime.items.values import applied, number_to_json, value_of_json
+from cedilla.runtime.streams.follow import canonical_maps
+
+Item = Mapping[str, Any]
+
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+MOMENT = DAY + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+"""Texts that are taken for days and moments where nothing tells the type; regular expressions of Python and Java."""
+
+
+def type_of_value(value: Any) -> Type:
+    """The type that a value shows: numbers are doubles, texts of ISO form moments and days."""
+    match value:
+        case bool():
+            return BOOLEAN
+        case Decimal():
+            return Type("decimal", (38, max(0, -int(value.as_tuple().exponent))))
+        case int() | float():
+            return DOUBLE
+        case datetime():
+            return Type("timestamp")
+        case date():
+            return Type("date")
+        case list():
+            return array_of(next((type_of_value(each) for each in value if each is not None), DOUBLE))
+        case str() if value in NOT_FINITE:
+            return DOUBLE
+        case str() if re.fullmatch(MOMENT, value):
+            return Type("timestamp")
+        case str() if re.fullmatch(DAY, value):
+            return Type("date")
+        case _:
+            return STRING
+
+
+class Units:
+    """Takes a stream's accents in order. `state`: where they lead; `told`: types that are known and not guessed.
+
+    Attributes that nothing has declared are learnt from the tuples and accents that have them.
+    """
+
+    def __init__(self, types: Mapping[str, Type]) -> None:
+        self.told = dict(types)
+        # All is closed: so no accent is refused, for it concerns nobody (P-dead).
+        self.state = evolve(_start(types), closed=True)
+        self.came_back: str | None = None
+        """An accent that adds an attribute which had other units when it was dropped, the first one."""
+        self._scale: Mapping[str, Tree] | None = None
+        self._needed: frozenset[str] = frozenset()
+
+    def learn(self, item: Item) -> None:
+        """Take notice of a tuple's attributes."""
+        known = self.state.types
+        new = {n: type_of_value(v) for n, v in item.items() if n not in known and v is not None}
+        if new:
+            self.declare(new)
+
+    def declare(self, types: Mapping[str, Type]) -> None:
+        """Take attributes for there from the start, if they are not known."""
+        more, state = _start({n: t for n, t in types.items() if n not in self.state.types}), self.state
+        self.state = evolve(
+            state,
+            types={**state.types, **more.types},
+            universe={**state.universe, **more.universe},
+            present={**state.present, **more.present},
+        )
+
+    def accent(self, text: str, position: int = 0) -> None:
+        """Take an accent. Raises `DiagnosticError` as for the markers of a source."""
+        self.declare(dict(_mentioned(text)))
+        accent = read_accent(text, self.state.types, arrays=True)
+        name, before = accent.primitive.attribute, self.state
+        if isinstance(accent.primitive, Add):
+            if name in before.types and name not in self.told:  # no longer a guess
+                before = evolve(before, types={**before.types, name: accent.primitive.type})
+            self.told.setdefault(name, accent.primitive.type)
+            lost = regions.within(
+                before.canonical(accent.description),
+                before.units.get(name, ORIGINAL),
+                lambda history: not history[-1].is_identity,
+            )
+            if self.came_back is None and not regions.is_empty(lost, before.universe):
+                self.came_back = text
+        element = before.types.get(name, DOUBLE).element
+        state = evolve(before.accent(accent, position), dropped={})
+        if element is not None:  # an Alter makes a double of what it changes
+            state = evolve(state, types={**state.types, name: array_of(DOUBLE)})
+        self.state, self._scale = state, None
+        maps = (*state.original.items(), *state.units.items())
+        self._needed = frozenset(n for name, tree in maps for n in (name, *regions.attributes(tree)))
+
+    @property
+    def scale(self) -> Mapping[str, Tree]:
+        """Attribute -> tree over canonical values: the function that leads to the units of this place."""
+        if self._scale is None:
+            self._scale = canonical_maps(self.state)
+        return self._scale
+
+    # --- tuples ---
+
+    def decoded(self, item: Item, end: Units | None = None) -> dict[str, Any]:
+        """A tuple of this place in canonical units, or in those at the place where `end` stands.
+
+        Raises `ValueError` where a value is not of its attribute's type.
+        """
+        raw = {n: self._value(n, item[n]) for n in self._needed if item.get(n) is not None}
+        canonical = {n: _through(self.state.original.get(n, IDENTITY), raw, v) for n, v in raw.items()}
+        if end is None:
+            final = canonical
+        else:
+            more = {n: self._value(n, item[n]) for n in end._needed - raw.keys() if item.get(n) is not None}
+            canonical |= more
+            raw |= more
+            final = {n: _through(end.scale.get(n, IDENTITY), canonical, v) for n, v in canonical.items()}
+        result = dict(item)
+        result.update({n: _written(v) for n, v in final.items() if v != raw[n]})
+        return result
+
+    def _value(self, name: str, value: Any) -> Value:
+        """A value as the control plane has it; one that no function changes as it is."""
+        if self.state.types[name].has_units and _is_not_finite(value):
+            # Functions that increase leave it as it is; NaN is ordered above all numbers, as in Spark.
+            return -math.inf if str(value).startswith("-") else math.inf  # type: ignore[return-value]
+        if self.state.types[name].is_numeric and isinstance(value, int | float | Decimal):
+            return exact(Fraction(str(value)))
+        return value_of_json(self.state.types[name], _plain(value))
+
+
+def _is_not_finite(value: Any) -> bool:
+    return (
+        value in NOT_FINITE
+        if isinstance(value, str)
+        else isinstance(value, float) and not math.isfinite(value)
+    )
+
+
+def _start(types: Mapping[str, Type]) -> SourceState:
+    attributes = [Attribute(name, type_) for name, type_ in types.items()]
+    source = Source(name="stream", attributes=attributes, format="json", path="")
+    return SourceState.start(source, frozenset(types))
+
+
+def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
+    function = regions.contains(tree, row)
+    return value if function.is_identity or isinstance(value, float) else applied(function, value)
+
+
+def _written(value: Value) -> Any:
+    return value if isinstance(value, str | bool) else number_to_json(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as `values.parse_line` would have read it."""
+    match value:
+        case float():
+            return Decimal(repr(value))
+        case datetime() | date():
+            return value.isoformat()
+        case list():
+            return [_plain(each) for each in value]
+        case _:
+            return value
+
+
+def added(text: str) -> tuple[str, Type] | None:
+    """The attribute that an accent adds, with its type."""
+    primitive = parse_accent(text).primitive
+    return (primitive.name, Type.of(primitive.type)) if isinstance(primitive, syntax.AddAttribute) else None
+
+
+def _mentioned(text: str) -> Iterable[tuple[str, Type]]:
+    """What an accent says of the types of attributes that no tuple has had yet."""
+    node = parse_accent(text)
+    if not isinstance(node.primitive, syntax.AddAttribute):
+        yield node.primitive.name, DOUBLE
+    for condition in node.description:
+        yield condition.attribute, _type_in(condition.pattern)
+
+
+def _type_in(pattern: object) -> Type:
+    match pattern:
+        case syntax.Comparison(_, literal):
+            literals = [literal]
+        case syntax.SetPattern(values):
+            literals = [*values]
+        case syntax.RangePattern(low, high):
+            literals = [each for each in (low, high) if each is not None]
+        case _:
+            literals = []
+    found = {type_of_value(each.value) if isinstance(each.value, str | bool) else DOUBLE for each in literals}
+    return found.pop() if len(found) == 1 else STRING
+
+
+def mixed(accent: str, units: str) -> DiagnosticError:
+    """RQ422: one unit is asked for where there is none."""
+    message = f"there are no {units} units of an attribute that had others when it was dropped: {accent}"
+    hint = "`canonical` gives the values before and after in the units of their own beginnings"
+    return DiagnosticError([Diagnostic("RQ422", "error", message, help=hint)])

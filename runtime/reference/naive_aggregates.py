@@ -1,0 +1,130 @@
+"""Aggregate functions in plain Python, over all rows of a group: what `aggregate_functions.py` must agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from math import ceil, floor, prod, sqrt
+from typing import Any
+
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.expressions import attributes
+from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.operators import Call
+from cedilla.runtime.items.rejections import beyond
+from cedilla.runtime.reference.evaluate import Row, evaluate
+from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
+from cedilla.runtime.reference.scalars.order import comparable, equal, rank
+
+ORDER = "$order"
+"""A row's place: numbers that compare as tuples have arrived, or as a sort has put them (`Plan.placed`)."""
+
+
+def result(call: Call, rows: Sequence[Row], type_: Type | None = None) -> Any:
+    """An aggregate function over the rows of a group; undefined values do not count (theory 2.8).
+
+    `type_`: of the result; a sum that it has no room for is undefined.
+    """
+    if call.where is not None:
+        rows = [row for row in rows if evaluate(call.where, row) is True]
+    if not call.arguments:
+        return len(rows)
+    if FUNCTIONS[call.function].ordered:  # values of one place are told apart by themselves
+        rows = sorted(rows, key=lambda r: (r.get(ORDER, 0), rank(evaluate(call.arguments[0], r))))
+    values = [[evaluate(argument, row) for argument in call.arguments] for row in rows]
+    pairs = [v for v in values if all(x is not None for x in v)]
+    if call.distinct:
+        pairs = list({comparable(v): v for v in reversed(pairs)}.values())[::-1]
+        if call.function in ("sum", "avg"):  # doubles are added from the least on
+            pairs.sort(key=lambda v: rank(v[0]))
+    if not pairs:
+        return _NOTHING.get(call.function)
+    if call.function == "sum":
+        _check_sum(call, [v for (v,) in pairs])
+    value = _FUNCTIONS[call.function](*zip(*pairs, strict=True))
+    return None if call.function == "sum" and type_ is not None and not _fits(value, type_) else value
+
+
+def _check_sum(call: Call, values: Sequence[Any]) -> None:
+    """Raise RQ310 where an Alter has come among the values, and what was whole until then is beyond a double."""
+    whole = [v for v in values if type(v) is int]
+    if len(whole) < len(values) and is_beyond(sum(whole)):
+        raise beyond(min(attributes(call.arguments[0]), default=call.function))
+
+
+def _fits(value: Any, type_: Type) -> bool:
+    if type_.name == "decimal":
+        precision, scale = type_.parameters
+        return abs(value) * 10**scale < 10**precision
+    return type_ != LONG or -(2**63) <= value < 2**63
+
+
+_NOTHING: dict[str, Any] = {"count": 0}
+
+
+def _average(x: Sequence[Any]) -> Any:
+    return sum(x) / len(x)
+
+
+def _variance(x: Sequence[Any]) -> Any:
+    if len(x) < 2:
+        return None
+    mean = _average(x)
+    return sum((v - mean) * (v - mean) for v in x) / (len(x) - 1)
+
+
+def _stddev(x: Sequence[Any]) -> Any:
+    variance = _variance(x)
+    return None if variance is None else sqrt(variance)
+
+
+def _quantile(x: Sequence[Any], share: Sequence[Any]) -> Any:
+    values = sorted(map(double, x), key=rank)
+    place = Fraction(share[0]) * (len(values) - 1)
+    low, high = values[floor(place)], values[ceil(place)]
+    return low if equal(low, high) else low + (high - low) * float(place - floor(place))
+
+
+def _product(x: Sequence[Any]) -> float:
+    return prod(sorted(map(double, x), key=rank))
+
+
+def _moments(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, Any, Any]:
+    a, b = _average(x), _average(y)
+    return (
+        sum((v - a) * (v - a) for v in x),
+        sum((w - b) * (w - b) for w in y),
+        sum((v - a) * (w - b) for v, w in zip(x, y, strict=True)),
+    )
+
+
+def _correlation(x: Sequence[Any], y: Sequence[Any]) -> Any:
+    xx, yy, xy = _moments(x, y)
+    return xy / sqrt(xx * yy) if len(set(x)) > 1 and len(set(y)) > 1 else None
+
+
+def _slope(y: Sequence[Any], x: Sequence[Any]) -> Any:
+    xx, _, xy = _moments(x, y)
+    return xy / xx if len(set(x)) > 1 else None
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "avg": lambda x: _average([*map(double, x)]),
+    "sum": sum,
+    "count": lambda x, *_: len(x),
+    "min": partial(min, key=rank),
+    "max": partial(max, key=rank),
+    "var": _variance,
+    "stddev": _stddev,
+    "first": lambda x: x[0],
+    "last": lambda x: x[-1],
+    "median": lambda x: _quantile(x, [Fraction(1, 2)]),
+    "quantile": _quantile,
+    "collect": list,
+    "largest": lambda x, count: sorted(x, key=rank, reverse=True)[: count[0]],
+    "smallest": lambda x, count: sorted(x, key=rank)[: count[0]],
+    "product": _product,
+    "corr": _correlation,
+    "slope": _slope,
+}

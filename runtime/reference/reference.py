@@ -1,0 +1,372 @@
+"""A whole query in plain Python, without Spark: what `cedilla simulate` runs and tests compare with.
+
+Data goes tuple by tuple through `naive`, decoding and encoding is done accent by accent, in exact arithmetic.
+The control plane is the engine's own (`control`, `announce`, the operators' facts): tests prove it apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.facts.facts import ABSENT, MOST, PRESENT, Facts
+from cedilla.compiler.plan import Emit, Plan, Source, derive
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_name
+from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.held import waiting_drops
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.marker import STRAY, MarkerLine
+from cedilla.runtime.items.rejections import beyond, is_ignored
+from cedilla.runtime.items.values import json_text, rounded_decimal
+from cedilla.runtime.reference.naive import (
+    ORDER,
+    Node,
+    Row,
+    Rows,
+    Union,
+    control,
+    inside,
+    node_of,
+    without_places,
+)
+from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
+
+Item = Mapping[str, Any]
+"""One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
+
+
+@frozen
+class Output:
+    """What one step adds to an emit's stream: canonical tuples, the same encoded, and markers."""
+
+    canonical: tuple[Row, ...]
+    tuples: tuple[Row, ...]
+    markers: Markers
+
+    def items(self) -> list[dict[str, Any]]:
+        """The lines in output order (theory 3.3)."""
+        m = self.markers
+        return [
+            *({"$accent": text} for text in m.adds),
+            *(dict(row) for row in self.tuples),
+            *({"$punctuation": text} for text in m.punctuations),
+            *({"$accent": text} for text in (*m.alters, *m.drops)),
+        ]
+
+
+@define(eq=False, slots=False)
+class Reference:
+    """A plan that takes its input in steps; a step is an epoch: its tuples, then its markers, as a whole.
+
+    With one item a step this is the element-at-a-time semantics. `purge`: drop from state what the theory
+    lets go. `rejected`: the tuples set aside so far, each with its source and code.
+    """
+
+    plan: Plan
+    purge: bool = True
+    place: Callable[[Item], str] = lambda item: ""
+    states: dict[str, SourceState] = field(init=False)
+    sinks: dict[str, SinkState] = field(init=False)
+    nodes: dict[str, Node] = field(init=False)
+    held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
+    rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
+    doubts: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
+    after: Mapping[str, Facts] = field(init=False)
+    opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
+    _arrived: int = 0
+    _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
+
+    def __attrs_post_init__(self) -> None:
+        plan = self.plan
+        self.states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+        self.sinks = {e.name: SinkState.start(plan.start[e.relation]) for e in plan.emits}
+        self.nodes = {o.name: node_of(o, self.purge) for o in plan.operators}
+        for name, node in self.nodes.items():
+            if isinstance(node, Union):
+                node.rounded = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
+        self.after = plan.start
+
+    def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
+        """Take the next items, each with its source; the outputs by the emits' names.
+
+        There is one epoch, or several where a marker must begin one (G32). Raises `DiagnosticError` where a
+        marker ends the query; then nothing of the step counts.
+        """
+        arrived: dict[str, Rows] = {}
+        quiet = not any(name.startswith("$") for _, item in items for name in item)
+        states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
+        began = {name: state.closed for name, state in states.items()}
+        rejected: list[tuple[str, str, Item]] = []
+        doubts: list[tuple[Diagnostic, Item]] = []
+        if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
+            states, quiet = dict(states), False
+            for (source, name), values in unknown.items():
+                if (type_ := inferred(values)) is not None and is_name(name):
+                    add_inferred(self.plan, states, source, name, type_)
+        for place, (source, item) in enumerate(items):
+            if (marker := _marker(item, place)) is not None:
+                at = self.place(item)
+                advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at)
+                if source not in advanced.stops:
+                    states = dict(advanced.states)
+                    doubts += ((doubt.diagnostic, item) for doubt in advanced.doubts)
+                    continue
+                if advanced.failures:
+                    raise DiagnosticError(advanced.stops[source].diagnostics)
+                outputs = self.step(items[:place])
+                doubled = advanced.states[source].doubled
+                self.states[source] = evolve(self.states[source], doubled=doubled)
+                return [*outputs, *self.step(items[place:])]
+            row, code = self._tuple(states[source], source, item)
+            if code is None:
+                if source in self.plan.placed:
+                    self._arrived += 1
+                    row[ORDER] = self._arrived
+                arrived.setdefault(source, []).append(row)
+            elif not is_ignored(code, self.plan.settings):
+                rejected.append((source, code, item))
+        states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
+        self.rejected += rejected
+        self.doubts += doubts
+        return [self._epoch(states, began, arrived)]
+
+    # --- input ---
+
+    def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, str | None]:
+        """A tuple in canonical values, and the code that rejects it."""
+        if "$corrupt" in item:
+            return {}, "RQ301"
+        try:
+            raw = {
+                n: read_value(state.types[n], v)
+                for n, v in item.items()
+                if n in state.types and v is not None
+            }
+        except ValueError:
+            return {}, "RQ301"
+        row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
+        for name in state.inexact & row.keys():
+            if is_beyond(raw[name]) or is_beyond(row[name]):
+                return {}, "RQ310"
+            row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
+        return row, self._rejection(state, source, row, item)
+
+    def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
+        """The values of attributes that nothing has announced, by source and name."""
+        found: dict[tuple[str, str], list[Any]] = {}
+        for source, item in items:
+            if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
+                for name in item.keys() - self.states[source].types.keys():
+                    found.setdefault((source, name), []).append(item[name])
+        return found
+
+    def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> str | None:
+        def leaf(name: str) -> Any:
+            tree = state.present.get(name, ABSENT)
+            return regions.contains(tree, {n: control(row.get(n)) for n in regions.attributes(tree)})
+
+        declared = self.plan.source_of[source].attributes
+        for attribute in declared:
+            if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:
+                return "RQ302"
+            bounded = attribute.domain is not None and attribute.name in row
+            if bounded and not inside(attribute.domain_members(), row):
+                return "RQ303"
+        if any(leaf(name) is ABSENT for name in row):
+            return "RQ304"
+        if inside(state.closed, row):
+            return "RQ305"
+        drift = self.plan.settings["drift"]
+        unknown = [n for n, v in item.items() if v is not None and n not in state.types]
+        if not unknown or drift == "ignore":
+            return None
+        return "RQ307" if drift == "infer" and all(map(is_name, unknown)) is False else "RQ306"
+
+    # --- one epoch ---
+
+    def _epoch(
+        self, states: dict[str, SourceState], began: Mapping[str, Tree], arrived: Mapping[str, Rows]
+    ) -> dict[str, Output]:
+        # Without markers nothing is derived anew, unless an operator has learnt something from its state.
+        quiet = all(state is self.states[name] for name, state in states.items())
+        facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
+        rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
+        opened: dict[str, dict[str, Tree]] = {}
+        for operator in self.plan.operators:
+            name = operator.name
+            inputs = self._inputs[name] = tuple(facts[i] for i in operator.inputs)
+            given = [
+                rows[i] if self.plan.takes_places(operator, side) else without_places(rows[i])
+                for side, i in enumerate(operator.inputs)
+            ]
+            rows[name] = self.nodes[name].step(given, inputs)
+            if said := self.nodes[name].knows():
+                opened[name] = said
+            quiet = quiet and said == self.opened.get(name, {})
+            if not quiet:
+                facts[name] = operator.facts(inputs, said)
+        self.after, self.opened = facts, opened
+        if quiet and self.held == opened:
+            return {
+                e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
+            }
+        during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.held)
+        held, final = waiting_drops(self, during)
+        outputs = {
+            emit.name: self._output(emit, rows[emit.relation], during[emit.relation], final[emit.relation])
+            for emit in self.plan.emits
+        }
+        self.states, self.held = states, held
+        return outputs
+
+    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+        """Whether state has rows of a region that are defined on an attribute (G13)."""
+        return self.nodes[name].holds(attribute, region, self._inputs[name])
+
+    def _output(self, emit: Emit, rows: Rows, during: Facts | None, after: Facts) -> Output:
+        """What an emit gets; `during` is `None` where no marker has come."""
+        sink, adds = self.sinks[emit.name], ()
+        if during is not None:
+            sink, adds = begin(sink, during)
+        blank = (during or after) if self.plan.settings["drop"] == "eager" else None
+        rows = without_places(rows)
+        encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)
+        markers = Markers()
+        if during is not None:
+            self.sinks[emit.name], markers = finish(sink, adds, after, original_units=emit.original_units)
+        return Output(tuple(rows), encoded, markers)
+
+    def _encoded(self, emit: Emit, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:
+        """A row in the units that the sink has announced (theory D0)."""
+        result: Row = {}
+        start = self.plan.start[emit.relation]
+        for name, value in row.items():
+            if during is not None:
+                told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
+                if _at(told, row) is ABSENT:
+                    continue
+            function = _at(sink.scale.get(name, IDENTITY), row)
+            if type(value) is int and _was_exact(start, name, after) and is_beyond(value):
+                raise beyond(name)
+            result[name] = write_value(after.types[name], _applied(function, value))
+        return result
+
+
+def _marker(item: Item, place: int) -> MarkerLine | None:
+    """The marker that an item is; `$spoilt`: one that cannot be read, `$stray`: a tuple in a folder of markers."""
+    if "$stray" in item:
+        return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
+    kinds = ("accent", "punctuation", "spoilt")
+    kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
+    return None if kind is None else MarkerLine(kind, str(item[f"${kind}"]), place)
+
+
+def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:
+    """The source after its own heartbeat, if it has one."""
+    beat = source.heartbeat
+    given = [] if beat is None else [row[beat.attribute] for row in rows if beat.attribute in row]
+    values = [control(value) for value in given if not is_odd(value)]
+    if beat is None or not values:
+        return state
+    bound = exact(Fraction(max(values)) - beat.delay)
+    cut = patterns.before(state.types[beat.attribute], bound)
+    return state.close(regions.interval(beat.attribute, None, cut))
+
+
+def _was_exact(start: Facts, name: str, after: Facts) -> bool:
+    """Whether an Alter has made doubles of an attribute since the query began."""
+    return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE
+
+
+def _at(tree: Tree, row: Row) -> Any:
+    return regions.contains(tree, {name: control(row.get(name)) for name in regions.attributes(tree)})
+
+
+def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
+    return _applied(_at(tree, raw), value)
+
+
+def _applied(function: Affine, value: Any) -> Any:
+    if function.is_identity:
+        return value
+    if isinstance(value, list):
+        return [_applied(function, each) for each in value]
+    return function(Fraction(value))
+
+
+# --- JSON values -----------------------------------------------------------------------------------------
+
+
+def read_value(type_: Type, value: Any) -> Any:
+    """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    match type_.name:
+        case "int" | "long":
+            bits = 31 if type_.name == "int" else 63
+            if isinstance(value, int) and number and -(2**bits) <= value < 2**bits:
+                return value
+        case "double" if number:
+            return double(value)
+        case "decimal" if number or isinstance(value, str):
+            decimal = rounded_decimal(type_, Decimal(str(value)) if _is_number(value) else Decimal("NaN"))
+            if decimal is not None:
+                return decimal
+        case "boolean" if isinstance(value, bool):
+            return value
+        case "string":
+            return value if isinstance(value, str) else json_text(value)
+        case "timestamp" if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        case "date" if isinstance(value, str):
+            return date.fromisoformat(value)
+        case _:
+            pass
+    raise ValueError(f"{value!r} is no {type_}")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return True
+
+
+def write_value(type_: Type, value: Any) -> Any:
+    """A value for a JSON line, as Spark's JSON writer gives it."""
+    match value:
+        case list():
+            return [write_value(type_.element or type_, each) for each in value]
+        case bool() | str():
+            return value
+        case datetime():
+            text = value.astimezone(UTC).isoformat(timespec="microseconds")
+            return text.replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case _ if type_.name == "decimal":
+            return _decimal(value, type_.parameters[1])
+        case Fraction() | float():
+            return int(value) if type_.is_integral else double(value)
+        case int() if type_.name == "double":
+            return double(value)
+        case _:
+            return value
+
+
+def _decimal(value: Fraction | int, scale: int) -> Decimal:
+    """A number that has so many decimal places."""
+    sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
+    return Decimal((sign, tuple(map(int, digits)), -scale))

@@ -1,0 +1,36 @@
+"""An argument of a call, as the function takes it (`takes` in `compiler/expressions/scalar_functions.py`)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from cedilla.compiler.expressions import scalar_functions
+from cedilla.runtime.reference.scalars.arithmetic import is_odd, number
+from cedilla.runtime.reference.scalars.numbers import rounded
+from cedilla.runtime.reference.scalars.times import midnight, moment_of
+
+
+def as_kind(kind: str, value: Any) -> Any:
+    """An argument as what the function takes."""
+    if value is None:
+        return None
+    match kind:
+        case "whole" | "length" | "days" | "months":
+            return _whole(value, *scalar_functions.BOUNDS.get(kind, ()))
+        case "timestamp" | "date" if isinstance(value, str):
+            return moment_of(kind, value)
+        case "timestamp":
+            return value.astimezone(UTC) if isinstance(value, datetime) else midnight(value)
+        case "date":
+            return value.astimezone(UTC).date() if isinstance(value, datetime) else value
+        case _:
+            return number(value)
+
+
+def _whole(value: Any, low: int = -(2**31), high: int = 2**31 - 1) -> int | None:
+    """A number as a whole one of 32 bits."""
+    if is_odd(value):
+        return None
+    whole = value if isinstance(value, int) else int(rounded(value))
+    return whole if low <= whole <= high else None

@@ -1,0 +1,107 @@
+"""Functions of numbers: signs, rounding, remainders, powers, logarithms, angles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import Any
+
+from cedilla.runtime.reference.scalars.arithmetic import double, in_range, is_odd, remainder
+
+
+def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
+    if isinstance(value, int) or is_odd(value):
+        return value
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(repr(double(value)))
+    return float(exact.quantize(Decimal(1).scaleb(-digits), mode)) if abs(exact) < 2**52 else float(exact)
+
+
+def _rounding(function: Callable[[Any], int]) -> Callable[[Any], Any]:
+    return lambda value: None if is_odd(value) else in_range(function(value))
+
+
+def _positive_remainder(x: Any, y: Any) -> Any:
+    rest = remainder(x, y)
+    return rest if rest is None or rest >= 0 else remainder(rest + y, y)
+
+
+def _real(function: Callable[..., float]) -> Callable[..., Any]:
+    """A function of doubles: undefined outside its domain, infinite where the result is too large."""
+
+    def computed(*given: Any) -> Any:
+        numbers = [double(value) for value in given]
+        try:
+            result = function(*numbers)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return None
+        return None if math.isnan(result) else result
+
+    return computed
+
+
+def _power(x: float, y: float) -> float:
+    if x == 0 and y < 0:
+        return math.inf
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+
+
+def _log(x: float, *y: float) -> float:
+    if not y:
+        return math.log(x)
+    base, of = math.log(x), math.log(*y)
+    return of / base if base else math.copysign(math.inf, of) if of else math.nan
+
+
+def _tangent_hyperbolic(function: Callable[[float], float]) -> Callable[[float], float]:
+    def signed(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return math.copysign(math.inf, x)
+
+    return signed
+
+
+VALUES: dict[str, Callable[..., Any]] = {
+    "abs": lambda x: in_range(abs(x)),
+    "sign": lambda x: float((x > 0) - (x < 0)),
+    "floor": _rounding(math.floor),
+    "ceil": _rounding(math.ceil),
+    "round": rounded,
+    "bround": lambda x, digits=0: rounded(x, digits, ROUND_HALF_EVEN),
+    "rint": lambda x: float(rounded(double(x), 0, ROUND_HALF_EVEN)),
+    "mod": remainder,
+    "pmod": _positive_remainder,
+    "sqrt": _real(math.sqrt),
+    "cbrt": _real(lambda x: math.copysign(abs(x) ** (1 / 3), x)),
+    "pow": _real(_power),
+    "exp": _real(math.exp),
+    "expm1": _real(math.expm1),
+    "ln": _real(math.log),
+    "log": _real(_log),
+    "log10": _real(math.log10),
+    "log2": _real(math.log2),
+    "log1p": _real(math.log1p),
+    "sin": _real(math.sin),
+    "cos": _real(math.cos),
+    "tan": _real(math.tan),
+    "asin": _real(math.asin),
+    "acos": _real(math.acos),
+    "atan": _real(math.atan),
+    "atan2": _real(math.atan2),
+    "sinh": _real(_tangent_hyperbolic(math.sinh)),
+    "cosh": _real(math.cosh),
+    "tanh": _real(math.tanh),
+    "degrees": _real(math.degrees),
+    "radians": _real(math.radians),
+    "hypot": _real(math.hypot),
+    "pi": lambda: math.pi,
+    "e": lambda: math.e,
+    "isnan": lambda x: x is not None and isinstance(x, float) and math.isnan(x),
+}

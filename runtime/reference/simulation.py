@@ -1,0 +1,169 @@
+"""`cedilla simulate`: the reference over local folders of JSON Lines, for small streams (design, section 7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.compile import CompiledQuery, compiled_query
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.plan import Plan, Source, check_paths
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
+from cedilla.runtime.items.near_markers import is_near
+from cedilla.runtime.items.rejections import MALFORMED, REASONS, is_fatal, refusal
+from cedilla.runtime.reference.reference import Item, Output, Reference
+from cedilla.runtime.reference.writers import writers
+from cedilla.runtime.terminal.options import Options, apply
+from cedilla.runtime.terminal.places import check_inputs
+
+
+@frozen
+class Input:
+    """A line of a source, with its text and place for messages."""
+
+    source: str
+    item: Item
+    line: Line
+
+    def marked(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic at the line, with an excerpt where it is a marker."""
+        marker = self.item.get("$accent") or self.item.get("$punctuation")
+        return self.line.mark(diagnostic, None if marker is None else str(marker))
+
+
+def simulate(
+    query: str | Path | CompiledQuery,
+    options: Options | None = None,
+    on_rejected: Callable[[Input, str], None] = lambda line, code: None,
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
+) -> None:
+    """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
+
+    Outputs are printed, with their names where there are several; those for which the options have a sink are
+    written into that folder as `run` writes them. `on_rejected` is told every tuple
+    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
+    marker or, by setting, a tuple ends the query.
+    """
+    options = options or Options()
+    compiled, _ = compiled_query(query)
+    _check(apply(compiled.plan, options))
+    to = writers(compiled.plan, options)
+
+    def step(outputs: Mapping[str, Output]) -> None:
+        for name, output in outputs.items():
+            to[name].add(output)
+
+    try:
+        replay(compiled.plan, options, on_rejected, step, on_warning)
+    finally:
+        for writer in to.values():
+            writer.flush()
+
+
+def replay(
+    plan: Plan,
+    options: Options,
+    on_rejected: Callable[[Input, str], None],
+    on_step: Callable[[dict[str, Output]], None],
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
+) -> Mapping[str, Facts]:
+    """Run a plan over what its folders hold, without Spark; the facts of every relation at the end.
+
+    Streams are read one file of each after the other, in the order of their declarations; a run of tuples
+    without a marker in between is one step. `on_step` gets what each step emits, `on_rejected` every tuple
+    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
+    marker ends the query.
+    """
+    plan = apply(plan, options)
+    check_paths(plan)
+    _check(plan)
+    reference = Reference(plan)
+    for lines in _steps(plan):
+        seen, doubted = len(reference.rejected), len(reference.doubts)
+        of = {id(line.item): line for line in lines}
+        reference.place = lambda item, of=of: of[id(item)].line.place
+        try:
+            outputs = reference.step([(line.source, line.item) for line in lines])
+        except DiagnosticError as error:
+            raise DiagnosticError(lines[-1].marked(each) for each in error.diagnostics) from None
+        _refuse(plan.settings, reference.rejected[seen:], of)
+        for output in outputs:
+            on_step(output)
+        for warning, item in reference.doubts[doubted:]:
+            on_warning(of[id(item)].marked(warning))
+        for _, code, item in reference.rejected[seen:]:
+            on_rejected(of[id(item)], code)
+    return reference.after
+
+
+def _check(plan: Plan) -> None:
+    for node in (*plan.sources, *plan.emits):
+        if node.format != "json":
+            message = f"`{node.format}` cannot be simulated: only JSON Lines are"
+            hint = (
+                "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
+            )
+            raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span, help=hint)])
+    check_inputs(plan, stdin=True)
+
+
+def _refuse(
+    settings: Mapping[str, str], rejected: Sequence[tuple[str, str, Item]], of: Mapping[int, Input]
+) -> None:
+    """Raise where a setting makes a rejected tuple fatal; what its step would emit is not told."""
+    for code in sorted({code for _, code, _ in rejected}):
+        if is_fatal(code, settings):
+            lines = [of[id(item)].line for _, other, item in rejected if other == code]
+            raise refusal(code, len(lines), REASONS.get(code, MALFORMED), lines[0].place, lines[0].text)
+
+
+def _steps(plan: Plan) -> Iterator[list[Input]]:
+    for is_marker, lines in groupby(_inputs(plan), key=lambda line: _is_marker(line.item)):
+        if is_marker:
+            yield from ([line] for line in lines)
+        else:
+            yield list(lines)
+
+
+def _is_marker(item: Item) -> bool:
+    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray"))
+
+
+def _inputs(plan: Plan) -> Iterator[Input]:
+    for source in plan.sources:
+        if source.table:
+            yield from (_parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
+            yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
+    waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
+    while any(waiting.values()):
+        for source in plan.sources:
+            if files := waiting.get(source.name):
+                file, is_markers = files.pop(0)
+                parsed = (_parsed(source, line) for line in lines_of(file))
+                yield from map(_of_markers, parsed) if is_markers else parsed
+
+
+def _of_markers(line: Input) -> Input:
+    """A line of a folder of markers, where a tuple ends the query (RQ224)."""
+    return line if _is_marker(line.item) else evolve(line, item={"$stray": line.line.text})
+
+
+def _parsed(source: Source, line: Line) -> Input:
+    try:
+        item: Any = json.loads(line.text, parse_float=Decimal)
+    except ValueError:
+        item = None
+    declared = {attribute.name for attribute in source.attributes}
+    if isinstance(item, dict) and is_near(line.text, declared):
+        item = {"$spoilt": line.text}
+    elif not isinstance(item, dict) or not line.is_utf8:
+        spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
+        item = {"$spoilt" if spoilt else "$corrupt": line.text}
+    return Input(source.name, item, line)

@@ -1,0 +1,95 @@
+"""Where `simulate` writes: lines to standard output, or folders as `run` writes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from cedilla.compiler.plan import Plan
+from cedilla.runtime.items.values import json_text
+from cedilla.runtime.reference.reference import Output
+from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.terminal.places import check_outputs
+
+_NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
+_Parts = Sequence[Sequence[str]]
+
+
+@define
+class Printer:
+    """Prints the lines of an emit; `label` stands before each where several emits are printed."""
+
+    label: str = ""
+
+    def write(self, parts: _Parts) -> None:
+        sys.stdout.write("".join(f"{self.label}{line}\n" for part in parts for line in part))
+
+
+@define
+class Folder:
+    """Writes an epoch's lines into files as `run` does."""
+
+    path: Path
+    _epoch: int = 0
+
+    def write(self, parts: _Parts) -> None:
+        folder = self.path / f"epoch={self._epoch:012d}"
+        folder.mkdir(parents=True)
+        for name, part in zip(_NAMES, parts, strict=True):
+            if part:
+                (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
+        self._epoch += 1
+
+
+@define
+class Writer:
+    """Cuts an emit's stream into epochs: one ends where the order `+`, tuples, punctuations, `≀`, `−` would go back
+    (theory 3.3)."""
+
+    _to: Printer | Folder
+    _parts: list[list[str]] = field(factory=lambda: [[] for _ in _NAMES])
+
+    def add(self, output: Output) -> None:
+        """The next part of the stream."""
+        m = output.markers
+        parts: list[list[Any]] = [
+            [{"$accent": text} for text in m.adds],
+            list(output.tuples),
+            [{"$punctuation": text} for text in m.punctuations],
+            [{"$accent": text} for text in m.alters],
+            [{"$accent": text} for text in m.drops],
+        ]
+        first = next((index for index, part in enumerate(parts) if part), len(parts))
+        if any(self._parts[first + 1 :]):
+            self.flush()
+        for mine, part in zip(self._parts, parts, strict=True):
+            mine.extend(map(json_text, part))
+
+    def flush(self) -> None:
+        """Write what has been gathered."""
+        if any(self._parts):
+            self._to.write(self._parts)
+        self._parts = [[] for _ in _NAMES]
+
+
+def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
+    """A writer for each emit: into the folder that the options name, otherwise to standard output.
+
+    Raises `DiagnosticError` RQ405 where a folder has results, or cannot be written.
+    """
+    paths = {emit.name: options.sinks.get(emit.name, "-") for emit in plan.emits}
+    check_outputs(evolve(plan, emits=[evolve(emit, path=paths[emit.name]) for emit in plan.emits]))
+    labels = labels_of([name for name, path in paths.items() if path == "-"])
+    return {
+        name: Writer(Printer(labels[name]) if path == "-" else Folder(Path(path)))
+        for name, path in paths.items()
+    }
+
+
+def labels_of(printed: Sequence[str]) -> dict[str, str]:
+    """What stands before the lines of each emit that is printed: nothing where there is one."""
+    return {name: f"{name}: " if len(printed) > 1 else "" for name in printed}

@@ -1,0 +1,265 @@
+"""State of stateful operators: canonical rows in Parquet segments under the checkpoint (design, section 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import reduce
+from typing import Any
+
+from attrs import evolve, field, frozen
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import column
+from cedilla.compiler.regions import Steps, Tree
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.frames import stacked
+from cedilla.runtime.engines.jobs import Jobs
+
+_MANY_SEGMENTS = 8
+"""A state of more segments is rewritten as one, without what is purged."""
+
+_MANY_POINTS = 256
+"""A region of more points is not compared with segments: that would cost more than it saves."""
+
+_AXES = {"int": "{}", "bigint": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}
+"""Type -> SQL of a value as a whole number, where it is one to regions too."""
+
+Bounds = Mapping[str, tuple[int, int]]
+"""Attribute -> its least and its greatest value in some rows, of one that all of them have."""
+
+
+@frozen
+class Segment:
+    """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes.
+
+    `bounds`: attribute -> the least and the greatest of its values, where that is known. `rows`: how many, `None` in
+    records of old.
+    """
+
+    path: str
+    schema: str
+    length: int = 0
+    bounds: Bounds = field(factory=dict[str, tuple[int, int]])
+    rows: int | None = None
+
+    def is_of(self, epoch: int) -> bool:
+        """Whether an epoch wrote it."""
+        return f"/epoch={epoch:012d}-" in self.path
+
+    def lies_in(self, region: Tree) -> bool:
+        """Whether all its rows lie in a region, as far as bounds tell."""
+        is_small = isinstance(region, Steps) and len(region.points) <= _MANY_POINTS
+        return is_small and _lies_in(self.bounds, region)
+
+
+Segments = Mapping[str, tuple[Segment, ...]]
+
+
+@frozen
+class _Written:
+    """Of the files of a segment: their bytes, 0 where they have no rows, how many these are, and bounds of all."""
+
+    length: int
+    rows: int
+    bounds: Bounds = field(factory=dict[str, tuple[int, int]])
+
+
+class StateStore:
+    """The segments of every state, by key. Changes are real once an epoch commits `segments`."""
+
+    def __init__(self, spark: SparkSession, files: Files, root: str, jobs: Jobs) -> None:
+        self._spark = spark
+        self._files = files
+        self._root = root
+        self._jobs = jobs
+        self.segments: dict[str, tuple[Segment, ...]] = {}
+        self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
+        self._at_hand: dict[str, tuple[int, DataFrame]] = {}  # path -> its epoch and the same rows, in memory
+        self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
+        self._known: dict[
+            str, Segment
+        ] = {}  # the last commit's, as measured; one in flight lists them as planned
+        self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
+
+    def read(self, key: str) -> DataFrame | None:
+        """All rows of a state but perhaps some of what is purged, `None` where there are none. Columns that a segment
+        lacks are null.
+
+        Waits for what is still being written and is not at hand.
+        """
+        self._forget(key)
+        frames: list[DataFrame] = []
+        written: dict[str, list[str]] = {}
+        for segment in self.segments.get(key, ()):
+            if segment.path in self._at_hand:
+                frames.append(self._at_hand[segment.path][1])
+                continue
+            write = self._writes.get(segment.path)
+            if write is not None and not write.result().length:
+                continue
+            written.setdefault(segment.schema, []).append(segment.path)
+        frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
+        return reduce(stacked, frames) if frames else None
+
+    @property
+    def length(self) -> int:
+        """Of all states, in bytes, as far as it is known."""
+        return sum(map(self.length_of, self.segments))
+
+    def length_of(self, key: str) -> int:
+        """Of one state, in bytes, as far as it is known."""
+        return sum(self._length(segment) for segment in self.segments.get(key, ()))
+
+    def _length(self, segment: Segment) -> int:
+        write = self._writes.get(segment.path)
+        done = write is not None and write.done() and write.exception() is None
+        return write.result().length if write is not None and done else segment.length
+
+    def purge(self, key: str, region: Tree) -> None:
+        """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read."""
+        self._purged[key] = region
+
+    def _forget(self, key: str) -> None:
+        region = self._purged.get(key, False)
+        left = tuple(s for s in self.segments.pop(key, ()) if not s.lies_in(region))
+        if left:
+            self.segments[key] = left
+
+    def append(self, key: str, rows: DataFrame, epoch: int, *, at_hand: bool = False) -> None:
+        """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
+
+        `at_hand`: the rows are in memory until the epoch after this one is committed, and computed from no state:
+        what Spark would do to compute them again may need files that are deleted by then.
+        """
+        before = self.segments.get(key, ())
+        segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
+        if at_hand:
+            self._at_hand[segment.path] = epoch, rows
+        self.segments[key] = (*before, segment)
+
+    def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
+        """Write the rows of a state anew, in the place of all it had."""
+        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows),)
+
+    def clear(self, key: str) -> None:
+        """Forget every row of a state."""
+        self.segments.pop(key, None)
+
+    def is_full(self, key: str) -> bool:
+        """Whether a state has as many segments as it may have before it is rewritten."""
+        return len(self.segments.get(key, ())) >= _MANY_SEGMENTS
+
+    def compact(self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame]) -> None:
+        """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be."""
+        if len(self.segments.get(key, ())) <= _MANY_SEGMENTS:
+            return
+        rows = self.read(key)
+        assert rows is not None
+        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-compacted", live(rows)),)
+
+    def _write(self, name: str, rows: DataFrame) -> Segment:
+        path = f"{self._root}/{name}"
+        seen = Observation()
+        watched = rows.observe(seen, F.expr(f"to_json({_counts(rows)}) AS counts"))
+
+        def write() -> _Written:
+            watched.write.mode("overwrite").parquet(path)
+            length = sum(file.length for file in self._files.list(path))
+            counts = json.loads(seen.get["counts"])
+            # Spark writes a file even if it has nothing to write.
+            return _Written(length if counts["rows"] else 0, counts["rows"], _bounds(counts))
+
+        self._writes[path] = self._jobs.start(write)
+        return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
+
+    # --- epochs ---
+
+    def begin(self, epoch: int) -> None:
+        """Before the jobs of an epoch: only what the one before it made is still in memory."""
+        self._at_hand = {path: (n, rows) for path, (n, rows) in self._at_hand.items() if n >= epoch - 1}
+
+    def let_go(self) -> None:
+        """Nothing is in memory any more."""
+        self._at_hand.clear()
+
+    def reset(self, segments: Segments) -> None:
+        """Go on from the segments of an epoch; later ones were given up, and their writes are over."""
+        self.segments = dict(segments)
+        used = paths(segments)
+        self._writes = {path: write for path, write in self._writes.items() if path in used}
+        self._at_hand = {path: rows for path, rows in self._at_hand.items() if path in used}
+        self._purged.clear()
+
+    def unused(self, before: Segments) -> frozenset[str]:
+        """What was in use before or was written since, and is not in use any more."""
+        return frozenset({*paths(before), *self._writes}) - paths(self.segments)
+
+    def measured(self, segments: Segments) -> dict[str, tuple[Segment, ...]]:
+        """Segments with their lengths, when all of them are written; without those that have no rows."""
+
+        def measure(segment: Segment) -> Iterator[Segment]:
+            write = self._writes.get(segment.path)
+            if segment.path in self._empty:
+                return
+            if write is None:
+                yield self._known.get(segment.path, segment)
+            elif (written := write.result()).length:
+                yield evolve(segment, length=written.length, bounds=written.bounds, rows=written.rows)
+
+        return {
+            key: tuple(measured for segment in found for measured in measure(segment))
+            for key, found in segments.items()
+        }
+
+    def commit(self, planned: Segments, segments: Segments, unused: Iterable[str]) -> None:
+        """The segments of an epoch that is committed, as they were planned and as measured; delete the files that it
+        has no more use for."""
+        self._empty = paths(planned) - paths(segments)
+        unused = {*unused, *self._empty}
+        self._known = {segment.path: segment for found in segments.values() for segment in found}
+        self.segments = {
+            key: tuple(self._known.get(s.path, s) for s in found if s.path not in unused)
+            for key, found in self.segments.items()
+        }
+        for path in (*self._known, *unused):
+            self._writes.pop(path, None)
+        for path in unused:
+            self._at_hand.pop(path, None)
+        for path in sorted(unused):
+            self._files.delete(path)
+
+
+def paths(segments: Segments) -> frozenset[str]:
+    """The folders of segments."""
+    return frozenset(segment.path for found in segments.values() for segment in found)
+
+
+def _counts(rows: DataFrame) -> str:
+    """SQL: a struct of how many rows there are, and of each attribute with an axis how many, from where to where."""
+    axes = {
+        f.name: _AXES[f.dataType.simpleString()].format(column(f.name))
+        for f in rows.schema.fields
+        if f.dataType.simpleString() in _AXES and "$" not in f.name
+    }
+    each = [
+        f"array(count({axis}), min({axis}), max({axis})) AS {column(name)}" for name, axis in axes.items()
+    ]
+    return f"struct(count(1) AS rows, struct({', '.join(each)}) AS axes)"
+
+
+def _bounds(counts: Mapping[str, Any]) -> Bounds:
+    axes: Mapping[str, Sequence[int]] = counts["axes"]
+    return {name: (least, most) for name, (there, least, most) in axes.items() if 0 < there == counts["rows"]}
+
+
+def _lies_in(bounds: Bounds, region: Tree) -> bool:
+    """Whether all rows between some bounds lie in a region. Attributes without bounds may have any value."""
+    known = {n: bounds[n] for n in regions.attributes(region) & bounds.keys()}
+    if not known:
+        return False
+    box = regions.box({n: regions.interval(n, (low, 0), (high, 1)) for n, (low, high) in known.items()})
+    return regions.difference(box, region) is False

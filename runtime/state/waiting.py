@@ -1,0 +1,117 @@
+"""Rows that wait for punctuation: how many, where, and for which; told by what writers of state have counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.analysis.releases import Release
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Aggregate, AntiJoin, LeftJoin, Operator, Session, Sort, Top, User
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.state.segments import Segment, Segments
+
+
+@frozen
+class Waiting:
+    """The rows of an operator that wait.
+
+    `noun`: group, or row; `count`: how many, `None` where a record of old does not say; `exact`: whether there are
+    not fewer, for what is closed, or is in state several times, is counted until the state is rewritten. `on`:
+    attributes that have to be closed, of the operator's input; none: its end is. `missing`: stream -> its attributes
+    on which a punctuation would do it and none has come yet; none: its end.
+    """
+
+    operator: str
+    noun: str
+    count: int | None
+    exact: bool
+    on: tuple[str, ...]
+    missing: Mapping[str, tuple[str, ...]]
+
+    def text(self) -> str:
+        """`12 groups of `flow` wait for a punctuation on `minute`; none has come on `ts``."""
+        what = f"a punctuation on {_either(self.on)}" if self.on else "the end of its input"
+        verb = "waits" if self.count == 1 else "wait"
+        none_yet = [
+            f"none has come on {_either(names)} of `{source}`" if names else f"`{source}` has not ended"
+            for source, names in self.missing.items()
+        ]
+        return "; ".join([f"{self.short()} {verb} for {what}", *none_yet])
+
+    def short(self) -> str:
+        """`12 groups of `flow``."""
+        if self.count is None:
+            return f"{self.noun}s of `{self.operator}`"
+        most = "" if self.exact else "up to "
+        return f"{most}{self.count:,} {self.noun}{'' if self.count == 1 else 's'} of `{self.operator}`"
+
+
+def rows_that_wait(
+    found: Sequence[Release], segments: Segments, facts: Mapping[str, Facts], epoch: int
+) -> tuple[Waiting, ...]:
+    """What waits after an epoch; `facts`: of every relation at its end. No row is read."""
+    return tuple(waiting for release in found for waiting in _waiting(release, segments, facts, epoch))
+
+
+def _waiting(
+    release: Release, segments: Segments, facts: Mapping[str, Facts], epoch: int
+) -> Iterator[Waiting]:
+    operator = release.operator
+    released = _released(operator, tuple(facts[name] for name in operator.inputs), facts[operator.name])
+    kept = [s for s in segments.get(_key(release), ()) if s.is_of(epoch) or not s.lies_in(released)]
+    if not kept:
+        return
+    rows = [segment.rows for segment in kept]
+    yield Waiting(
+        operator.name,
+        "group" if isinstance(operator, Aggregate) else "row",
+        None if None in rows else sum(each or 0 for each in rows),
+        _is_exact(operator, kept, released, epoch),
+        release.on,
+        {s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)},
+    )
+
+
+def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch: int) -> bool:
+    """Whether every row that is stored waits, and is stored once: no epoch stores what it has released."""
+    if isinstance(operator, Sort | Session | User):
+        return released is False or all(segment.is_of(epoch) for segment in kept)
+    return (
+        len(kept) == 1
+        and isinstance(operator, Aggregate | Top)
+        and (released is False or kept[0].is_of(epoch))
+    )
+
+
+def _released(operator: Operator, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+    """The region of an operator's state in which no row waits any more."""
+    if isinstance(operator, Aggregate | Top):
+        return output.closed
+    if isinstance(operator, Sort):
+        return operator.passable(inputs[0])
+    if isinstance(operator, LeftJoin | AntiJoin):
+        return operator.purge(inputs)[0]
+    return operator.closed_groups(inputs) if isinstance(operator, User) else False
+
+
+def _has_come(names: Sequence[str], closed: Tree) -> bool:
+    return closed is True or bool(regions.attributes(closed) & set(names))
+
+
+def _key(release: Release) -> str:
+    """The state that holds the rows that wait."""
+    operator = release.operator
+    if isinstance(operator, LeftJoin):
+        return f"{operator.name}.waiting"
+    if isinstance(operator, AntiJoin):
+        return f"{operator.name}.left"
+    if isinstance(operator, User) and len(operator.inputs) == 2:
+        return f"{operator.name}.{('left', 'right')[release.memory.side]}"
+    return operator.name
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)

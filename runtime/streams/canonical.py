@@ -1,0 +1,190 @@
+"""The markers of a canonical stream as wire text (theory 2.4, 3.3).
+
+Regions become descriptions again: conjunctions, disjoint where it takes several. What no conjunction can say is
+told (RQ213).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.markers import Add, Primitive, accent_text, punctuation_text
+from cedilla.compiler.regions import Domain, Steps, Tree, Universe
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
+from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.streams import replacements
+from cedilla.runtime.streams.replacements import Described
+
+
+@frozen
+class Canonical:
+    """A canonical stream but for its tuples, in output order. `lost`: what the wire has no words for."""
+
+    adds: tuple[str, ...]
+    punctuations: tuple[str, ...]
+    alters: tuple[str, ...]
+    drops: tuple[str, ...]
+    lost: tuple[Diagnostic, ...] = ()
+
+
+@frozen
+class Said:
+    """A marker of the canonical stream, with its text where that is still as it was read.
+
+    The text of an Add is that of the first of its attribute.
+    """
+
+    item: Any
+    text: str | None = None
+
+
+class Writer:
+    """Regions back to wire text, in the types and over the values that the stream has at its end."""
+
+    def __init__(self, state: SourceState, always: set[str], born: set[str]) -> None:
+        self._types: Mapping[str, Type] = state.types
+        self._canonical = {name: _without_undefined(name, d, always) for name, d in state.universe.items()}
+        # A declared domain is in canonical units.
+        self._raw = {
+            name: _without_undefined(name, Domain(True, False), always) if name in state.units else domain
+            for name, domain in self._canonical.items()
+        }
+        self._lost: list[Diagnostic] = []
+        self._born = born
+
+    def write(
+        self,
+        adds: Iterable[Said],
+        punctuations: Iterable[Said],
+        alters: Iterable[Said],
+        drops: Iterable[Described],
+    ) -> Canonical:
+        return Canonical(
+            tuple(text for add in adds for text in self._add(add)),
+            tuple(text for said in _absorbed(punctuations) for text in self._punctuation(said)),
+            tuple(text for said in _composed(alters) for text in self._alter(said)),
+            tuple(text for drop in drops for text in self._drop(drop)),
+            tuple(self._lost),
+        )
+
+    def _add(self, said: Said) -> Iterator[str]:
+        name = said.item.primitive.attribute
+        texts = [
+            accent_text(conditions, Add(name, self._types[name]))
+            for conditions in self._exactly(said.item.description, self._canonical, said.item.primitive)
+        ]
+        if not texts and said.text is not None and name not in self._born:
+            texts = [said.text]  # it describes nothing, but later markers know the attribute
+        self._born.add(name)
+        yield from texts
+
+    def _alter(self, said: Said) -> Iterator[str]:
+        alter: Described = said.item
+        if said.text is not None:
+            yield said.text
+            return
+        for conditions in self._exactly(alter.description, self._raw, alter.primitive):
+            yield accent_text(conditions, alter.primitive)
+
+    def _drop(self, drop: Described) -> Iterator[str]:
+        for conditions in self._inside(drop.description, self._raw, drop.primitive):
+            yield accent_text(conditions, drop.primitive)
+
+    def _punctuation(self, said: Said) -> Iterator[str]:
+        if said.text is not None:
+            yield said.text
+            return
+        for conditions in self._inside(said.item.pattern, self._canonical, None):
+            yield punctuation_text(conditions)
+
+    def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[tuple[str, ...]]:
+        for box, lost in self._boxes(region, universe, primitive):
+            if lost is not None:
+                raise DiagnosticError([_no_words("error", f"tuples without `{lost}`", primitive, lost)])
+            yield from patterns.texts(box, self._types, outer=False)
+
+    def _inside(
+        self, region: Tree, universe: Universe, primitive: Primitive | None
+    ) -> Iterator[tuple[str, ...]]:
+        for box, lost in self._boxes(region, universe, primitive):
+            if lost is not None:
+                self._lost.append(_no_words("warning", f"tuples without `{lost}`", primitive, lost))
+            if not any(members is False for members in box.values()):
+                yield from patterns.texts(box, self._types, outer=False)
+
+    def _boxes(
+        self, region: Tree, universe: Universe, primitive: Primitive | None
+    ) -> Iterator[tuple[dict[str, Tree], str | None]]:
+        """Disjoint boxes of what is defined, and an attribute whose ⊥ had to be left out of one, if any."""
+        if primitive is not None and (own := primitive.attribute) in regions.attributes(region):
+            raise DiagnosticError([_no_words("error", f"some values of `{own}` itself (G23)", primitive)])
+        for box in simple_boxes(possible(region, universe), universe, False):
+            if regions.is_empty(regions.box(box), universe):
+                continue
+            told: dict[str, Tree] = {}
+            lost: str | None = None
+            for name, members in box.items():
+                if members is True:
+                    continue
+                told[name] = regions.intersection(members, regions.defined(name))
+                left_out = regions.difference(regions.box(box), regions.box({**box, name: told[name]}))
+                if not regions.is_empty(left_out, universe):
+                    lost = name
+            if lost is not None or not any(members is False for members in told.values()):
+                yield told, lost
+
+
+def possible(region: Tree, universe: Universe) -> Tree:
+    """A region without what lies outside declared domains."""
+    domains = [universe[name].members for name in regions.attributes(region) if name in universe]
+    return regions.intersection(
+        region, *(d for d in domains if isinstance(d, Steps) and (d.cuts or d.points))
+    )
+
+
+def _without_undefined(name: str, domain: Domain, always: set[str]) -> Domain:
+    if name not in always:
+        return domain
+    return Domain(regions.intersection(domain.members, regions.defined(name)), domain.integral)
+
+
+def _composed(alters: Iterable[Said]) -> list[Said]:
+    """Neighbours of one attribute and description as one Alter (R11), or as none (R10)."""
+    kept: list[Said] = []
+    for said in alters:
+        composed = replacements.r11(kept[-1].item, said.item) if kept else None
+        if composed is None:
+            kept.append(said)
+        else:
+            annihilated = replacements.r10(kept.pop().item, said.item) is not None
+            kept += [] if annihilated else [Said(composed[0])]
+    return kept
+
+
+def _absorbed(punctuations: Iterable[Said]) -> list[Said]:
+    """Punctuations without those that later ones imply (theory 3.1)."""
+    kept: list[Said] = []
+    closed: Tree = False
+    for said in reversed(list(punctuations)):
+        if regions.difference(said.item.pattern, closed) is not False:
+            closed = regions.union(closed, said.item.pattern)
+            kept.append(said)
+    return kept[::-1]
+
+
+def _no_words(
+    severity: Severity, which: str, primitive: Primitive | None, attribute: str | None = None
+) -> Diagnostic:
+    what = f"the accent {primitive}" if primitive is not None else "a punctuation"
+    message = f"{what} concerns {which}, which no description on the wire can say"
+    hint = f"a schema in which `{attribute}` is not optional, if every tuple has it" if attribute else None
+    if severity == "warning":
+        message = f"{message}; it is narrower in the canonical stream"
+    return Diagnostic("RQ213", severity, message, help=hint)

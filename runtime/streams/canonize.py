@@ -1,0 +1,250 @@
+"""`cedilla canonize`: a stream in canonical order (paper, section 5.2; theory 2.4, 3.3).
+
+`+` accents, tuples, punctuations, `≀` accents, `−` accents; tuples in the units of the stream's start. What the
+rules of `replacements` do pair by pair is done here in one pass: the maps of `SourceState` are all Alters so far
+at once (R6, R7, P-alter), and Adds and Drops of one attribute are one region each (R8, R9).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, Protocol
+
+from attrs import define, evolve, field
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation
+from cedilla.compiler.regions import Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.source_state import SourceState, leaves, translate
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.values import number_to_json
+from cedilla.runtime.streams import replacements
+from cedilla.runtime.streams.canonical import Canonical, Said, Writer
+from cedilla.runtime.streams.follow import Follower, Row, canonical_maps
+from cedilla.runtime.streams.replacements import Closing, Described, Item, Tuple
+from cedilla.runtime.streams.schema import Schema
+
+
+def canonize(
+    lines: Iterable[Line], schema: Schema, output: IO[str], used: Counter[str] | None = None
+) -> tuple[Diagnostic, ...]:
+    """Write a valid stream in canonical order, as JSON Lines; what is doubtful, and what came out narrower
+    than it should, as warnings.
+
+    Tuples wait in a temporary file. With `used`, the rules are applied pair by pair, in memory, and it counts
+    them; the stream that comes out says the same.
+
+    Raises `DiagnosticError` where the stream is not valid, with the codes of `validate`; RQ213 where a
+    description has to be written that the wire has no words for. Nothing is written then.
+    """
+    follower = Follower(schema)
+    doubts: list[Diagnostic] = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
+        gathered: _Gathered = _OneByOne(follower, tuples) if used is not None else _AtOnce(follower, tuples)
+        always = _AlwaysThere(schema)
+        for line in lines:
+            before = follower.state
+            item, found = follower.take(line)
+            if item is None or any(each.severity == "error" for each in found):
+                raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
+            doubts += found
+            always.see(item)
+            gathered.take(item, before, line)
+        writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
+        markers = gathered.end(writer, used)
+        tuples.seek(0)
+        output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
+        output.writelines(tuples)
+        said = [("$punctuation", text) for text in markers.punctuations]
+        said += [("$accent", text) for text in (*markers.alters, *markers.drops)]
+        output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in said)
+    return (*doubts, *markers.lost)
+
+
+_HINT = "only a valid stream has a canonical form; `cedilla validate` shows all that is wrong"
+
+
+class _AlwaysThere:
+    """The attributes that no tuple lacks: a description need not tell of tuples without them."""
+
+    def __init__(self, schema: Schema) -> None:
+        attributes = schema.source.attributes
+        self.names = {a.name for a in attributes if not (schema.declared and a.optional)}
+
+    def see(self, item: Accent | Punctuation | Row) -> None:
+        match item:
+            case Row(_, raw):
+                self.names &= raw.keys()
+            case Accent(primitive=Drop(attribute)):
+                self.names.discard(attribute)
+            case _:
+                pass
+
+
+# --- gathering -------------------------------------------------------------------------------------------
+
+
+class _Gathered(Protocol):
+    def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None: ...
+
+    def end(self, writer: Writer, used: Counter[str] | None) -> Canonical: ...
+
+
+def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
+    """The Alters that an Add stands for as well, in the units at its place.
+
+    An Add begins a new incarnation with its own canonical units (theory 2.5, G32). The rules know no
+    incarnations: R9 lets the old one go on. So what its values went through is undone at the Add.
+    """
+    name = accent.primitive.attribute
+    if name not in before.units:
+        return
+    scale = canonical_maps(before)
+    where = before.canonical(accent.description)
+    for function in leaves(scale[name]):
+        if not function.is_identity:
+            cell = regions.map_leaves(scale[name], lambda leaf, f=function: leaf == f)
+            raw = translate(regions.intersection(where, cell), scale)
+            if raw is not False:
+                yield Described(raw, Alter(name, function.inverse()))
+
+
+def _added(accent: Accent, before: SourceState) -> Tree:
+    """Where an Add is new, in canonical values: closed tuples may have the attribute already (P-dead)."""
+    there = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is PRESENT)
+    return regions.difference(before.canonical(accent.description), there)
+
+
+def _dropped(accent: Accent, before: SourceState) -> Tree:
+    """Where a Drop takes something away, in canonical values."""
+    there = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is not ABSENT)
+    return regions.intersection(before.canonical(accent.description), there)
+
+
+def _presence(accent: Accent, before: SourceState) -> Tree:
+    return before.present.get(accent.primitive.attribute, ABSENT)
+
+
+@define
+class _AtOnce:
+    """The canonical stream kept up item by item; everything but Alters in canonical values."""
+
+    follower: Follower
+    tuples: IO[str]
+    adds: list[Said] = field(factory=list)
+    alters: list[Said] = field(factory=list)
+    punctuations: list[Said] = field(factory=list)
+    drops: dict[str, Tree] = field(factory=dict[str, Tree])
+    told: dict[str, Tree] = field(init=False)
+    initial: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        present = self.follower.state.present
+        self.initial = frozenset(present)
+        self.told = {
+            name: regions.map_leaves(tree, lambda leaf: leaf is PRESENT) for name, tree in present.items()
+        }
+
+    def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None:
+        match item:
+            case Row():
+                self.tuples.write(_line(line, item, item.canonical))
+            case Punctuation(pattern, text):
+                region = before.canonical(pattern)
+                self.punctuations.append(Said(Closing(region), text if region == pattern else None))
+            case Accent(description, _, Add() as primitive, text):
+                self._add(primitive, before.canonical(description), text)
+                self.alters += [Said(reset) for reset in _resets(item, before)]
+            case Accent(description, _, Alter() as primitive, text):
+                self.alters.append(Said(Described(description, primitive), text))
+            case Accent(_, _, Drop(name)):
+                self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
+
+    def _add(self, primitive: Add, where: Tree, text: str) -> None:
+        """Case 4: what was dropped there before is as if it had not been; the rest is new (R8, R9)."""
+        name = primitive.attribute
+        new = regions.difference(where, self.told.get(name, False))
+        self.told[name] = regions.union(self.told.get(name, False), new)
+        if name in self.drops:
+            self.drops[name] = regions.difference(self.drops[name], where)
+        self._merge(Described(new, primitive), text)
+
+    def _merge(self, new: Described, text: str) -> None:
+        """One more Add, together with the last of its attribute where the order of births allows it (R3, R8)."""
+        names = [add.item.primitive.attribute for add in self.adds]
+        if (name := new.primitive.attribute) in names:
+            last = len(names) - 1 - names[::-1].index(name)
+            between = {*names[last + 1 :]} - {*names[:last]} - self.initial
+            if not regions.attributes(new.description) & between:
+                merged = replacements.r8_back([self.adds[last].item, new])
+                self.adds[last] = evolve(self.adds[last], item=merged)
+                return
+        self.adds.append(Said(new, text))
+
+    def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
+        scale = canonical_maps(self.follower.state)
+        drops = [Described(translate(region, scale), Drop(name)) for name, region in self.drops.items()]
+        return writer.write(self.adds, self.punctuations, self.alters, drops)
+
+
+@define
+class _OneByOne:
+    """The stream as it is, to be brought in order by the rules."""
+
+    follower: Follower
+    tuples: IO[str]
+    items: list[Item] = field(factory=list[Item])
+    rows: list[tuple[Line, Row]] = field(factory=list[tuple[Line, Row]])
+    first: dict[str, str] = field(factory=dict[str, str])
+
+    def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None:
+        match item:
+            case Row(_, raw):
+                self.items.append(Tuple(raw, len(self.rows)))
+                self.rows.append((line, item))
+            case Punctuation(pattern):
+                self.items.append(Closing(pattern))
+            case Accent(_, _, Add() as primitive, text):
+                self.first.setdefault(primitive.attribute, text)
+                raw = translate(_added(item, before), canonical_maps(before))
+                self.items += [Described(raw, primitive), *_resets(item, before)]
+            case Accent(_, _, Drop() as primitive):
+                raw = translate(_dropped(item, before), canonical_maps(before))
+                self.items.append(Described(raw, primitive))
+            case Accent(description, _, primitive):
+                self.items.append(Described(description, primitive))
+
+    def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
+        adds: list[Said] = []
+        alters: list[Said] = []
+        punctuations: list[Said] = []
+        drops: list[Described] = []
+        for item in replacements.in_order(self.items, used):
+            match item:
+                case Tuple(values, number):
+                    line, row = self.rows[number]
+                    self.tuples.write(_line(line, row, values))
+                case Closing():
+                    punctuations.append(Said(item))
+                case Described(_, Add()):
+                    adds.append(Said(item, self.first[item.primitive.attribute]))
+                case Described(_, Alter()):
+                    alters.append(Said(item))
+                case Described():
+                    drops.append(item)
+        return writer.write(adds, punctuations, alters, drops)
+
+
+def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:
+    """A tuple's line with other values; as it was read, where they are the same."""
+    changed = {name: value for name, value in values.items() if value != row.raw[name]}
+    if not changed:
+        return f"{line.text}\n"
+    item: dict[str, Any] = json.loads(line.text)
+    item.update({name: number_to_json(value) for name, value in changed.items()})
+    return f"{json.dumps(item, ensure_ascii=False)}\n"

@@ -1,0 +1,185 @@
+"""One stream followed line by line, without Spark: the rules of validity (theory 2.7 G34, section 3).
+
+The control plane is the engine's own (`control.SourceState`); tuples are judged one at a time, with the
+codes that the engine's quarantine gives (`intake`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Presence
+from cedilla.compiler.facts.markers import Accent, Punctuation, read_accent, read_punctuation
+from cedilla.compiler.regions import Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.doubtful import judge
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items import near_markers
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.marker import STRAY
+from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.rejections import BEYOND_HINT
+from cedilla.runtime.items.values import applied, parse_line, value_of_json
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond
+from cedilla.runtime.streams.schema import Schema
+
+_REMEMBERED = 1000
+"""The latest punctuations, to name the one that a late tuple follows."""
+
+_COALESCE_EVERY = 256
+"""After so many punctuations, neighbouring patterns become ranges (theory 1.4)."""
+
+
+@frozen
+class Row:
+    """A tuple: its attributes as they are written, as the control plane has them, and canonical."""
+
+    item: Mapping[str, Any]
+    raw: Mapping[str, Value]
+    canonical: Mapping[str, Value]
+
+
+Read = Accent | Punctuation | Row
+
+
+class Follower:
+    """Takes a stream's lines in order; `state` is where the stream stands after those that were right."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._domains = {a.name: a.domain_members() for a in schema.source.attributes if a.domain is not None}
+        self._required = [a.name for a in schema.source.attributes if schema.declared and not a.optional]
+        self._declared = {a.name for a in schema.source.attributes}
+        self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
+        self._punctuations = 0
+        # A drop of anything may come: what reads the stream has no say here.
+        self.state = SourceState.start(
+            schema.source, frozenset(attribute.name for attribute in schema.source.attributes)
+        )
+
+    def take(self, line: Line) -> tuple[Read | None, list[Diagnostic]]:
+        """A line's item, and what is wrong or doubtful about it; no item where it is not to be understood.
+
+        A wrong marker changes nothing; one that is only doubtful counts.
+        """
+        try:
+            item = parse_line(line.text)
+            if not line.is_utf8:
+                raise ValueError("it is not UTF-8")
+        except ValueError as problem:
+            return None, [_complaint(line, *_unreadable(line.text, problem))]
+        marker = next((str(item[k]) for k in ("$accent", "$punctuation") if item.get(k) is not None), None)
+        if near_key(line.text, item, self._declared) is not None:
+            return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
+        try:
+            if item.get("$accent") is not None:
+                accent, doubts = self._accent(str(marker), line)
+                return accent, [line.mark(each, marker) for each in doubts]
+            if marker is not None:
+                return self._punctuation(marker, line), []
+        except DiagnosticError as error:
+            return None, [line.mark(each, marker) for each in error.diagnostics]
+        if line.only_markers:
+            return None, [_complaint(line, "RQ224", *STRAY)]
+        return self._tuple(item, line)
+
+    # --- markers ---
+
+    def _accent(self, text: str, line: Line) -> tuple[Accent, tuple[Diagnostic, ...]]:
+        accent = read_accent(text, self.state.types)
+        doubts = judge(self.state, accent)
+        # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
+        self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})
+        return accent, doubts
+
+    def _punctuation(self, text: str, line: Line) -> Punctuation:
+        punctuation = read_punctuation(text, self.state.types)
+        closed = self.state.canonical(punctuation.pattern)
+        self.state = self.state.close(closed)
+        self._closing.append((text, line.place, closed))
+        self._punctuations += 1
+        if self._punctuations % _COALESCE_EVERY == 0:
+            self.state = self.state.next_epoch()
+        return punctuation
+
+    # --- tuples ---
+
+    def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
+        state = self.state
+        raw: dict[str, Value] = {}
+        found: list[Diagnostic] = []
+        for name, value in item.items():
+            if value is None:
+                continue
+            if name not in state.types:
+                hint = f"an add before it: [[+({name}: double)]]; known attributes: {', '.join(state.types)}"
+                found.append(_complaint(line, "RQ306", f"`{name}` was never declared or added", hint))
+                continue
+            try:
+                raw[name] = value_of_json(state.types[name], value)
+            except ValueError as problem:
+                found.append(_complaint(line, "RQ301", f"`{name}`: {problem}", None))
+        if any(each.code == "RQ301" for each in found):
+            return None, found
+        canonical = {
+            name: applied(regions.contains(state.original[name], raw), value)
+            if name in state.original
+            else value
+            for name, value in raw.items()
+        }
+        for name in sorted(state.inexact & raw.keys()):
+            if any(is_beyond(each[name]) for each in (raw, canonical)):
+                message = f"`{name}` is beyond 2^53, and an Alter has made doubles of its values"
+                found.append(_complaint(line, "RQ310", message, BEYOND_HINT))
+        if any(each.code == "RQ310" for each in found):
+            return None, found
+        row = Row(item, raw, canonical)
+        return row, [*found, *self._misplaced(row, line)]
+
+    def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
+        state, found = self.state, list[Diagnostic]()
+        for name in self._required:
+            if name not in row.canonical and self._presence(name, row) is PRESENT:
+                hint = f"`{name}?` declares an attribute that may be missing"
+                found.append(_complaint(line, "RQ302", f"`{name}` is required, but missing", hint))
+        for name, members in self._domains.items():
+            if name in row.canonical and not regions.contains(members, row.canonical):
+                message = f"`{name}` is outside its declared domain"
+                found.append(_complaint(line, "RQ303", message, "domains are in canonical units"))
+        for name in row.canonical:
+            if self._presence(name, row) is ABSENT:
+                message = f"`{name}` is defined where it does not exist"
+                hint = "an add has to come before the tuple, and no drop between them, for descriptions that match it"
+                found.append(_complaint(line, "RQ304", message, hint))
+        if regions.contains(state.closed, row.canonical):
+            found.append(_complaint(line, "RQ305", f"the tuple comes after {self._closed_by(row)}", None))
+        return found
+
+    def _presence(self, name: str, row: Row) -> Presence:
+        return regions.contains(self.state.present.get(name, ABSENT), row.canonical)
+
+    def _closed_by(self, row: Row) -> str:
+        for text, place, region in self._closing:
+            if regions.contains(region, row.canonical):
+                return f"the punctuation {text} of {place}, which closes it"
+        return "a punctuation that closes it"
+
+
+def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
+    """Attribute -> tree over canonical values: the function that leads to the raw value at this place."""
+    return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
+
+
+def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:
+    if '"$accent"' in text or '"$punctuation"' in text:
+        return "RQ212", *near_markers.problem(text)
+    return "RQ301", f"the line is no JSON object: {problem}", None
+
+
+def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:
+    return line.mark(Diagnostic(code, "error", message, help=hint))

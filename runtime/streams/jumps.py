@@ -1,0 +1,268 @@
+"""Jumps in a sequence of numbers that a change of unit explains.
+
+A window of the latest values is split where a change-point test (kernel change-point detection of `ruptures`) finds
+it most unlike itself, and there at the longest step. The split is a jump if a known conversion, undone behind it, makes
+the values go on in level, in spread and from one to the next, where they do not go on as they are. Ratios are compared
+where all values are positive, differences everywhere. The thresholds were set on the weather of `make demo`, with and
+without its accents.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import log
+from statistics import fmean, median
+from typing import Any, Generic, TypeVar
+
+from attrs import define, field, frozen
+
+from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.items.entries import needed
+
+WINDOW = 128
+"""So many of the latest values are compared."""
+LEAST = 16
+"""So many values on either side at least."""
+_STRIDE = 32
+_NEAR = 6
+"""How far the longest step may be from where the test splits."""
+
+_HISTORY = 1024
+"""So many older values are kept to measure steps by; nearly all of these are this part."""
+_NEARLY_ALL = 0.995
+
+_STEP = 2.0
+"""A jump is so many times as long as nearly all steps before it, and its level so many deviations away."""
+_SCALE, _OTHER_SCALE = 2.0, 3.0
+"""Or steps behind it are of another size, as the logarithm of a ratio: with a long step, and without."""
+_GOES_ON, _LEVEL, _SPREAD = 1.0, 2.0, 0.6
+"""With the conversion undone, the step, the level and the size of steps are off by that much at most."""
+_PART = 0.85
+"""How much of the jump the conversion has to explain."""
+_FLOOR = 1e-3
+"""Steps and deviations below this part of the middle value are as good as none."""
+
+Place = TypeVar("Place")
+
+
+def _known() -> Iterator[tuple[str, Affine]]:
+    """Conversions and what they are called, the other way round too."""
+    for power in (3, 2, 6, 1, 4, 5):
+        yield f"x {10**power:,}", Affine(Fraction(10**power), Fraction(0))
+        yield f"/ {10**power:,}", Affine(Fraction(1, 10**power), Fraction(0))
+    fahrenheit, kelvin = Affine(Fraction(9, 5), Fraction(32)), Affine(Fraction(1), Fraction("273.15"))
+    yield "°C to °F", fahrenheit
+    yield "°F to °C", fahrenheit.inverse()
+    yield "°C to K", kelvin
+    yield "K to °C", kelvin.inverse()
+    yield "°F to K", kelvin.after(fahrenheit.inverse())
+    yield "K to °F", fahrenheit.after(kelvin.inverse())
+    for first, second, factor in (
+        ("m/s", "km/h", "3.6"),
+        ("mph", "km/h", "1.609344"),
+        ("knots", "km/h", "1.852"),
+        ("m/s", "mph", "2.2369362920544"),
+        ("inches", "mm", "25.4"),
+        ("feet", "m", "0.3048"),
+        ("lb", "kg", "0.45359237"),
+        ("US gallons", "litres", "3.785411784"),
+        ("inHg", "hPa", "33.8638866667"),
+        ("psi", "kPa", "6.894757293168"),
+        ("minutes", "seconds", "60"),
+        ("hours", "seconds", "3600"),
+        ("kWh", "MJ", "3.6"),
+        ("HP", "kW", "0.745699872"),
+    ):
+        forth = Affine(Fraction(factor), Fraction(0))
+        yield f"{first} to {second}", forth
+        yield f"{second} to {first}", forth.inverse()
+
+
+CONVERSIONS = tuple(_known())
+
+
+@frozen
+class Jump(Generic[Place]):
+    """The place of the first value behind a jump, and the conversion that explains it.
+
+    `confidence`: the share of the jump, from 0 to 1, that is gone when the conversion is undone.
+    """
+
+    place: Place
+    name: str
+    function: Affine
+    confidence: float
+
+
+@define
+class Series(Generic[Place]):
+    """The latest values of one sequence. At a jump, those before it are taken over to its units."""
+
+    _places: list[Place] = field(factory=list)
+    _values: list[float] = field(factory=list)
+    _history: array[float] = field(factory=lambda: array("d"))
+    _new: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many values are kept."""
+        return len(self._history) + len(self._values)
+
+    def add(self, place: Place, value: float) -> Jump[Place] | None:
+        """Take the next value; the jump that it makes certain, if it does."""
+        self._places.append(place)
+        self._values.append(value)
+        self._new += 1
+        if self._new < _STRIDE or len(self._values) < 2 * LEAST:
+            return None
+        return self.look()
+
+    def look(self) -> Jump[Place] | None:
+        """The jump in the latest values, if there is one; also at the end of the sequence."""
+        self._new = 0
+        jump = self._found() if len(self._values) >= 2 * LEAST else None
+        gone = len(self._values) - WINDOW + _STRIDE
+        if gone > 0:
+            self._history.extend(self._values[:gone])
+            del self._history[:-_HISTORY]
+            del self._places[:gone], self._values[:gone]
+        return jump
+
+    def _found(self) -> Jump[Place] | None:
+        split = _split(self._values)
+        if split is None:
+            return None
+        before, after = self._values[:split], self._values[split:]
+        found = explained(before, after, self._history)
+        if found is None:
+            return None
+        name, function, confidence = found
+        self._values = [*(_through(function, value) for value in before), *after]
+        self._history = array("d", (_through(function, value) for value in self._history))
+        return Jump(self._places[split], name, function, confidence)
+
+
+def _through(function: Affine, value: float) -> float:
+    return value if function.is_identity else float(function.slope) * value + float(function.shift)
+
+
+def _split(values: Sequence[float]) -> int | None:
+    """Where a sequence is most unlike itself, at the longest step near there."""
+    low, high = min(values), max(values)
+    if low == high:
+        return None
+    numpy = needed("numpy", "suspect")
+    ruptures: Any = needed("ruptures", "suspect")
+    signal = numpy.array([(value - low) / (high - low) for value in values]).reshape(-1, 1)
+    (place, _) = ruptures.KernelCPD(kernel="linear", min_size=LEAST).fit(signal).predict(n_bkps=1)
+    near = range(max(LEAST, place - _NEAR), min(len(values) - LEAST, place + _NEAR) + 1)
+    return max(near, key=lambda n: abs(values[n] - values[n - 1]))
+
+
+def explained(
+    before: Sequence[float], after: Sequence[float], steps: Sequence[float]
+) -> tuple[str, Affine, float] | None:
+    """The conversion that makes of the values before a jump those behind it, with the share that it explains.
+
+    `steps`: earlier values of the sequence, by whose steps the jump is measured.
+    """
+    linear = _Scale.of(before, steps, _as_it_is)
+    fits = [fit for fit in linear.explanations(after) if fit.confidence >= _PART]
+    if min(*before, *after, *steps) > 0:
+        fits += [fit for fit in _Scale.of(before, steps, log).explanations(after) if fit.confidence >= _PART]
+    if not fits:
+        return None
+    # Of several, the one after which the values go on best as they are, not only in their ratios.
+    best = min(fits, key=lambda fit: linear.misfit(_undone(fit.function, after)).total)
+    return best.name, best.function, best.confidence
+
+
+def _as_it_is(value: float) -> float:
+    return value
+
+
+def _undone(function: Affine, values: Sequence[float]) -> list[float]:
+    undo = function.inverse()
+    return [_through(undo, value) for value in values]
+
+
+@frozen
+class _Explanation:
+    name: str
+    function: Affine
+    confidence: float
+
+
+@frozen
+class _Misfit:
+    """How badly values go on after a jump: by the first step, in nearly the longest steps before; by level, in
+    deviations; by spread, as the logarithm of a ratio."""
+
+    step: float
+    level: float
+    spread: float
+
+    @property
+    def total(self) -> float:
+        return self.step + self.level + 2 * self.spread
+
+
+@frozen
+class _Scale:
+    """What values before a jump are like, as they are or as logarithms; `long`: nearly the longest of their steps."""
+
+    view: Callable[[float], float]
+    before: Sequence[float]
+    long: float
+    least: float
+
+    @classmethod
+    def of(cls, before: Sequence[float], steps: Sequence[float], view: Callable[[float], float]) -> _Scale:
+        seen = [view(value) for value in before]
+        least = max(_FLOOR * median(map(abs, seen)), 1e-300)
+        lengths = sorted(abs(b - a) for a, b in pairwise([*map(view, steps), *seen]))
+        return cls(view, seen, max(lengths[int(_NEARLY_ALL * (len(lengths) - 1))], least), least)
+
+    def explanations(self, after: Sequence[float]) -> Iterator[_Explanation]:
+        """The conversions that make values go on, if they do not go on as they are."""
+        plain = self.misfit(after)
+        varies = _deviation(self.before) > 0 and _deviation(after) > 0
+        is_far = plain.step >= _STEP and (plain.level >= _STEP or (varies and plain.spread >= _SCALE))
+        if not is_far and not (varies and plain.spread >= _OTHER_SCALE):
+            return
+        for name, function in CONVERSIONS:
+            back = _undone(function, after)
+            # Ratios say nothing of shifts.
+            if self.view is log and (function.shift or min(back) <= 0):
+                continue
+            fit = self.misfit(back)
+            if fit.step <= _GOES_ON and fit.level <= _LEVEL and fit.spread <= _SPREAD:
+                yield _Explanation(name, function, 1 - fit.total / plain.total)
+
+    def misfit(self, values: Sequence[float]) -> _Misfit:
+        """How badly values go on behind those before."""
+        back = [self.view(value) for value in values]
+        deviation = max(_deviation(self.before), _deviation(back), self.least)
+        first, last = back[0], self.before[-1]
+        # The shortest of three, so that one value far out makes no jump.
+        step = min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2]))
+        return _Misfit(
+            step / self.long,
+            abs(median(back) - median(self.before)) / deviation,
+            abs(log(max(_mean_step(back), self.least) / max(_mean_step(self.before), self.least))),
+        )
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The median absolute deviation, as a standard deviation."""
+    middle = median(values)
+    return 1.4826 * median(abs(value - middle) for value in values)
+
+
+def _mean_step(values: Sequence[float]) -> float:
+    """Without the longest fifth, which a few values far out would decide."""
+    steps = sorted(abs(b - a) for a, b in pairwise(values))
+    return fmean(steps[: max(1, len(steps) * 4 // 5)])

@@ -1,0 +1,106 @@
+"""What a stream's tuples look like at its start: declared, or inferred from its first lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan import Attribute, Source
+from cedilla.compiler.plan.planner import plan_query
+from cedilla.grammar.diagnostics import DiagnosticError, Span
+from cedilla.grammar.parser import parse_accent, parse_query
+from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.values import parse_line
+
+SAMPLE = 1000
+"""How many lines tell the schema where none is given."""
+
+_BEFORE = "stream s(\n"
+_AFTER = '\n) from json "s"; emit s to json "o";'
+
+
+@frozen
+class Schema:
+    """The attributes at a stream's start. If `declared`, those without `?` are required in every tuple."""
+
+    source: Source
+    declared: bool
+
+
+def declared_schema(text: str) -> Schema:
+    """The schema of `ts: long, s: int in {1, 2}, p?: double`.
+
+    Raises `DiagnosticError` as for a `stream` declaration, with places in `text` (source `<schema>`).
+    """
+    try:
+        query = parse_query(f"{_BEFORE}{text}{_AFTER}", "<schema>")
+        return Schema(plan_query(query).plan.sources[0], True)
+    except DiagnosticError as error:
+        raise DiagnosticError(evolve(d, span=_within(d.span, text)) for d in error.diagnostics) from None
+
+
+def _within(span: Span | None, text: str) -> Span | None:
+    """A place in the declaration around a text, as a place in the text."""
+    if span is None:
+        return None
+    lines = text.split("\n")
+    if not 1 < span.line <= len(lines) + 1:
+        return None
+    end_line, end_column = span.end_line, span.end_column
+    if end_line > len(lines) + 1:
+        end_line, end_column = len(lines) + 1, len(lines[-1]) + 1
+    before = len(_BEFORE)
+    return Span(
+        span.source,
+        span.start - before,
+        min(span.end - before, len(text)),
+        span.line - 1,
+        span.column,
+        end_line - 1,
+        end_column,
+    )
+
+
+def inferred_schema(lines: Iterable[Line]) -> Schema:
+    """The attributes that tuples have before any Add of them; none is required.
+
+    Numbers are doubles, true and false booleans, and all else, or a mixture, strings.
+    """
+    kinds: dict[str, set[str]] = {}
+    added: set[str] = set()
+    for line in lines:
+        try:
+            item = parse_line(line.text)
+        except ValueError:
+            continue
+        if isinstance(text := item.get("$accent"), str):
+            added |= _added(text)
+        elif "$punctuation" not in item and near_key(line.text, item) is None:
+            for name, value in item.items():
+                if value is not None and name not in added:
+                    kinds.setdefault(name, set()).add(_kind(value))
+    attributes = [
+        Attribute(name, Type(found.pop() if len(found) == 1 else "string")) for name, found in kinds.items()
+    ]
+    return Schema(Source(name="stream", attributes=attributes, format="json", path=""), False)
+
+
+def _added(text: str) -> set[str]:
+    """The attribute that an accent adds, if it is an Add at all."""
+    try:
+        primitive = parse_accent(text).primitive
+    except DiagnosticError:
+        return set()
+    return {primitive.name} if isinstance(primitive, AddAttribute) else set()
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    return "double" if isinstance(value, int | Decimal) else "string"

@@ -1,0 +1,180 @@
+"""`cedilla suspect`: jumps of attributes, per group, that no accent announces and a change of unit explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import Alter, accent_text
+from cedilla.compiler.regions import Value
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams.follow import Follower, Row
+from cedilla.runtime.streams.jumps import Jump, Series
+from cedilla.runtime.streams.schema import Schema
+
+MOST_SERIES = 5_000
+"""Groups times attributes; each keeps its latest values."""
+
+
+@frozen
+class Where:
+    """A tuple: its place, the function that the accents so far undo its values by, where it stands on the time axis."""
+
+    place: str
+    function: Affine
+    moment: Value | None
+
+
+@frozen
+class Suspect:
+    """A jump of an attribute in a group (attribute -> value), and the Alter that would explain it.
+
+    `accent` belongs before the line at the jump's place; `planned`, where there is a time axis, says the same by it and
+    may be sent earlier.
+    """
+
+    group: Mapping[str, Value]
+    attribute: str
+    jump: Jump[Where]
+    accent: str
+    planned: str | None
+
+    @property
+    def place(self) -> str:
+        return self.jump.place.place
+
+
+@define
+class Suspects:
+    """Follows a stream. `by`: the attributes that tell groups apart; `axis`: the one that tells time, if there is one.
+
+    Values are canonical: what an accent has announced is no jump.
+    """
+
+    schema: Schema
+    by: Sequence[str]
+    axis: str | None = None
+    tuples: int = 0
+    passed_over: int = 0
+    """Lines that are wrong; `validate` tells why."""
+    _series: dict[tuple[Value | None, ...], dict[str, Series[Where]]] = field(factory=dict)
+    _count: int = 0
+
+    def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
+        """The suspects of a stream, each as soon as it is certain. Memory is a window of values for each group and
+        attribute. Raises `DiagnosticError`: RQ228 where these are too many, RQ420 without `ruptures`."""
+        follower = Follower(self.schema)
+        for line in lines:
+            item, _ = follower.take(line)
+            if isinstance(item, Row):
+                self.tuples += 1
+                yield from self._row(follower, item, line)
+            elif item is None:
+                self.passed_over += 1
+        for group, series in self._series.items():
+            for name, each in series.items():
+                while (jump := each.look()) is not None:
+                    yield self._suspect(follower, group, name, jump)
+
+    def text(self, name: str, found: int) -> str:
+        """What was looked at, in one line."""
+        by = f" by {', '.join(self.by)}" if self.by else ""
+        wrong = f", {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
+        return f"{name}: {found:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
+
+    def _row(self, follower: Follower, row: Row, line: Line) -> Iterator[Suspect]:
+        group = tuple(row.canonical.get(name) for name in self.by)
+        series = self._series.setdefault(group, {})
+        state = follower.state
+        for name, value in row.canonical.items():
+            if name in self.by or not state.types[name].is_numeric:
+                continue
+            if name not in series:
+                self._count += 1
+                if self._count > MOST_SERIES:
+                    raise _too_many(self.by)
+                series[name] = Series()
+            function = regions.contains(state.original.get(name, IDENTITY), row.raw)
+            moment = None if self.axis in (None, name) else row.canonical.get(self.axis or "")
+            jump = series[name].add(Where(line.place, function, moment), float(value))
+            if jump is not None:
+                yield self._suspect(follower, group, name, jump)
+
+    def _suspect(
+        self, follower: Follower, group: tuple[Value | None, ...], name: str, jump: Jump[Where]
+    ) -> Suspect:
+        types = follower.state.types
+        members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
+        conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
+        # Of the values as they are written there, in the units that accents have brought.
+        canonical = jump.place.function
+        alter = Alter(name, canonical.inverse().after(jump.function).after(canonical))
+        planned = None
+        if self.axis is not None and jump.place.moment is not None:
+            since = f"{self.axis} >= {types[self.axis].wire(jump.place.moment)}"
+            planned = accent_text((*conditions, since), alter)
+        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned)
+
+
+def described_by(schema: Schema) -> list[str]:
+    """The attributes that accents will likely describe: those with a list of values as domain, else the strings."""
+    attributes = schema.source.attributes
+    listed = [a.name for a in attributes if a.domain is not None and a.domain.startswith("{")]
+    return listed or [a.name for a in attributes if a.type.name == "string"]
+
+
+def time_axis(schema: Schema) -> str | None:
+    """The attribute that a planned switch would name: promised to be punctuated, or the only timestamp."""
+    source = schema.source
+    beat = [] if source.heartbeat is None else [source.heartbeat.attribute]
+    promised = [name for scheme in source.punctuated if len(scheme) == 1 for name in scheme]
+    times = [a.name for a in source.attributes if a.type.name == "timestamp"]
+    found = [*beat, *promised, *(times if len(times) == 1 else [])]
+    ordered = {a.name for a in source.attributes if a.type.is_numeric or a.type.name in ("timestamp", "date")}
+    return next((name for name in found if name in ordered), None)
+
+
+def diagnostic(suspect: Suspect) -> Diagnostic:
+    """RQ227, with the place and the proposal."""
+    group = ", ".join(f"{name} = {value}" for name, value in suspect.group.items())
+    jump = suspect.jump
+    return Diagnostic(
+        "RQ227",
+        "warning",
+        f"`{suspect.attribute}`{f' of {group}' if group else ''} jumps like {jump.name}, and no accent says so",
+        notes=(
+            f"{suspect.place}: the first value behind it",
+            f"the conversion explains {jump.confidence:.0%} of it",
+        ),
+        help=f"before that line: {suspect.accent}"
+        + (f"; or earlier, or in a marker folder: {suspect.planned}" if suspect.planned else ""),
+    )
+
+
+def suspect_json(suspect: Suspect) -> dict[str, Any]:
+    """A suspect as plain JSON values; `slope` and `shift` as exact fractions."""
+    function = suspect.jump.function
+    return {
+        "place": suspect.place,
+        "group": {n: v if isinstance(v, str | bool | int) else str(v) for n, v in suspect.group.items()},
+        "attribute": suspect.attribute,
+        "conversion": suspect.jump.name,
+        "slope": str(function.slope),
+        "shift": str(function.shift),
+        "confidence": round(suspect.jump.confidence, 3),
+        "accent": suspect.accent,
+        "planned": suspect.planned,
+    }
+
+
+def _too_many(by: Sequence[str]) -> DiagnosticError:
+    message = (
+        f"more than {MOST_SERIES:,} groups and attributes are told apart by {', '.join(by) or 'nothing'}"
+    )
+    hint = "--by NAME names attributes with fewer values"
+    return DiagnosticError([Diagnostic("RQ228", "error", message, help=hint)])

@@ -1,0 +1,126 @@
+"""`cedilla validate`: is an accented-punctuated stream valid (paper, section 3; theory G34, 3)?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from cedilla.compiler.facts.markers import Accent, Punctuation
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
+from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
+from cedilla.runtime.streams.follow import Follower, Row
+from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
+
+
+@define
+class Verdict:
+    """What was read, the findings by code, and the warnings, which a valid stream may have."""
+
+    lines: int = 0
+    tuples: int = 0
+    accents: int = 0
+    punctuations: int = 0
+    findings: Counter[str] = field(factory=Counter[str])
+    warnings: Counter[str] = field(factory=Counter[str])
+
+    @property
+    def valid(self) -> bool:
+        return not self.findings
+
+
+def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
+    """The lines of a stream: a file, a folder, or `-`, one after the other; those of its folder of markers in between.
+
+    Raises `DiagnosticError` RQ410 where there is none, or a file is Parquet.
+    """
+    for each in (path, markers or path):
+        if each != "-" and not Path(each).exists():
+            raise _no_stream(f"the stream {each} does not exist")
+    files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
+    for file, _ in files if path != "-" else ():
+        with file.open("rb") as stream:
+            if stream.read(len(_PARQUET)) == _PARQUET:
+                raise _no_stream(f"{file} is Parquet, and only JSON Lines are read here")
+    return (
+        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_of(file)
+    )
+
+
+_PARQUET = b"PAR1"
+
+
+def _no_stream(message: str) -> DiagnosticError:
+    hint = "a file in JSON Lines, a folder of such files, or `-`"
+    return DiagnosticError([Diagnostic("RQ410", "error", message, help=hint)])
+
+
+def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:
+    """The schema given, or what the first lines tell; and all lines."""
+    if schema is not None:
+        return schema, lines
+    sample = list(islice(lines, SAMPLE))
+    return inferred_schema(sample), chain(sample, lines)
+
+
+def validate(
+    lines: Iterable[Line], schema: Schema, on_finding: Callable[[Diagnostic], None] = lambda found: None
+) -> Verdict:
+    """Follow a stream and report everything that makes it invalid or doubtful, in order. A wrong line changes nothing.
+
+    Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: RQ217, RQ218. The
+    last note of each is its place and its text. Memory grows with the number of different descriptions and
+    patterns, not with tuples.
+    """
+    follower = Follower(schema)
+    verdict = Verdict()
+    for line in lines:
+        item, found = follower.take(line)
+        verdict.lines += 1
+        verdict.tuples += isinstance(item, Row)
+        verdict.accents += isinstance(item, Accent)
+        verdict.punctuations += isinstance(item, Punctuation)
+        for each in found:
+            (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
+            on_finding(each)
+    return verdict
+
+
+def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any]:
+    """The verdict and findings as plain JSON values."""
+    return {
+        "version": 1,
+        "valid": verdict.valid,
+        "lines": verdict.lines,
+        "tuples": verdict.tuples,
+        "accents": verdict.accents,
+        "punctuations": verdict.punctuations,
+        "counts": dict(sorted(verdict.findings.items())),
+        "warnings": dict(sorted(verdict.warnings.items())),
+        "findings": [to_json(each) for each in shown],
+    }
+
+
+def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
+    """The verdict in one line."""
+    read = (
+        f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
+        f"{verdict.punctuations:,} punctuations"
+    )
+    doubts = (
+        f", {verdict.warnings.total():,} warnings ({_counts(verdict.warnings)})" if verdict.warnings else ""
+    )
+    total = verdict.findings.total()
+    left = total + verdict.warnings.total() - shown
+    doubts += f", {left:,} not shown" if left else ""
+    if verdict.valid:
+        return f"{name}: valid{doubts} ({read})"
+    return f"{name}: not valid, {total:,} findings ({_counts(verdict.findings)}){doubts} ({read})"
+
+
+def _counts(counted: Counter[str]) -> str:
+    return ", ".join(f"{code}: {count:,}" for code, count in sorted(counted.items()))

@@ -1,0 +1,138 @@
+"""All that is written to the terminal; the only user of rich, and that only where there is a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from cedilla.compiler.explain.wrapping import WIDTH
+from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.runtime.terminal.report import EpochReport
+
+if TYPE_CHECKING:
+    from cedilla.runtime.checkpoint.change import Changes
+
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+
+
+class Console:
+    """Results go to standard output; progress and diagnostics go to standard error.
+
+    On a terminal they are coloured, elsewhere plain. `NO_COLOR` in the environment switches colours off.
+    """
+
+    @property
+    def color(self) -> bool:
+        """Whether results may be coloured."""
+        return _colors(sys.stdout)
+
+    @property
+    def width(self) -> int:
+        """How long a line of a result may be: COLUMNS, else as the terminal, else 100."""
+        return shutil.get_terminal_size((WIDTH, 24)).columns
+
+    def out(self, text: str) -> None:
+        """A result, on standard output."""
+        _write(sys.stdout, text)
+
+    def note(self, text: str) -> None:
+        """A remark, on standard error."""
+        self._styled(text, "dim")
+
+    def diagnostics(self, items: Iterable[Diagnostic], texts: Mapping[str, str]) -> None:
+        """Diagnostics on standard error. `texts`: source name -> text, to show their places."""
+        for number, item in enumerate(items):
+            head, *rest = render([item], texts).splitlines()
+            if number:
+                _write(sys.stderr, "")
+            self._styled(head, _STYLES[item.severity])
+            if rest:
+                _write(sys.stderr, "\n".join(rest))
+
+    def consent(self, changes: Changes) -> bool:
+        """Whether a person at the terminal lets an edited query go on; where there is none, it may not."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        from cedilla.runtime.checkpoint.plan_changes import change_lines
+
+        self.note("the query was edited since the last epoch:")
+        for line in change_lines(changes):
+            self.note(f"  {line}")
+        return click.confirm("go on with the edited query?", err=True)
+
+    def epoch(self, report: EpochReport) -> None:
+        """One line about an epoch, and what is doubtful about its accents, on standard error."""
+        self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
+        self.diagnostics(report.warnings, {})
+
+    def _styled(self, text: str, style: str) -> None:
+        if not _colors(sys.stderr):
+            _write(sys.stderr, text)
+            return
+        from rich.console import Console as Rich
+
+        Rich(file=sys.stderr).print(
+            text, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
+
+
+def epoch_line(report: EpochReport) -> str:
+    """`epoch 7 · 12,000 tuples in, 40 out · 0.3 s, 48,000/s · 2 accents in force`, then what there is else to tell."""
+    parts = [f"epoch {report.number}", _flow(report), _pace(report)]
+    if report.files_left:
+        parts.append(f"{_count(report.files_left, 'file')} left")
+    if report.accents:
+        parts.append(f"{_count(report.accents, 'accent')} read")
+    parts.append(f"{_count(report.in_force, 'accent')} in force")
+    if report.punctuations:
+        parts.append(_count(report.punctuations, "punctuation"))
+    if report.quarantined:
+        codes = ", ".join(f"{code}: {count:,}" for code, count in sorted(report.quarantined.items()))
+        parts.append(f"{sum(report.quarantined.values()):,} quarantined ({codes})")
+    if report.held:
+        parts.append(f"held: {'; '.join(report.held)}")
+    parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
+    if report.warnings:
+        parts.append(_count(len(report.warnings), "warning"))
+    parts += report.notes
+    return " · ".join(parts)
+
+
+def _flow(report: EpochReport) -> str:
+    out = f", {sum(report.written.values()):,} out" if report.written else ""
+    return f"{_count(report.tuples, 'tuple')} in{out}"
+
+
+_FEW = 100
+"""Tuples in an epoch that is spent on other things than them: how many a second says nothing."""
+
+
+def _pace(report: EpochReport) -> str:
+    """How long the epoch took, and the rate: of tuples, or where they are few, of epochs."""
+    if report.seconds <= 0:
+        return "0.0 s"
+    took = f"{report.seconds:.1f} s"
+    apart = report.apart or report.seconds
+    if report.tuples >= _FEW:
+        return f"{took}, {report.tuples / apart:,.0f}/s"
+    return took if apart > 1 else f"{took}, {1 / apart:.1f} epochs/s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _colors(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    # The tree's lines and Greek letters have no place in some terminals' encodings: show their codes there.
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.flush()

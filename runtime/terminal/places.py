@@ -1,0 +1,109 @@
+"""Where a query reads and writes, looked at before anything is started; only what lies on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.lines import local_path
+
+
+def check_places(plan: Plan, checkpoint: str | None) -> None:
+    """What `run` needs: `check_inputs`, `check_outputs`, and that no source reads what is written: RQ116 for
+    an output, RQ411 for the checkpoint."""
+    check_inputs(plan)
+    home = checkpoint or default_checkpoint(plan)
+    for name, folder, what in folders(plan):
+        if is_within(home, folder):
+            message = f"the checkpoint {home} lies in {folder}, which {what} reads"
+            hint = "--checkpoint DIR names another folder, or one whose name begins with `.` or `_`"
+            raise _failed("RQ411", message, _source(plan, name), hint)
+        for emit in plan.emits:
+            if emit.path != "-" and is_within(emit.path, folder):
+                message = f"`{emit.name}` is emitted to {emit.path}, which {what} reads"
+                hint = f"a folder beside {folder}; `--sink {emit.name}=PATH` names one"
+                raise _failed("RQ116", message, emit, hint)
+    check_outputs(plan, home)
+
+
+def default_checkpoint(plan: Plan) -> str:
+    return f".cedilla/{plan.name}"
+
+
+def check_inputs(plan: Plan, *, stdin: bool = False) -> None:
+    """Raise RQ401 where a folder that is read is not there. `stdin`: whether `-` is one, for one source."""
+    has_stdin = False
+    for name, folder, what in folders(plan):
+        if folder != "-":
+            path = local_path(folder)
+            if path is not None and not path.exists():
+                raise no_folder(plan, name, folder, what)
+            continue
+        if not stdin:
+            hint = "`cedilla simulate` reads it; a folder, into which the lines are written, is for both"
+            raise _failed("RQ401", f"{what} cannot be read from standard input", _source(plan, name), hint)
+        if has_stdin:
+            hint = "a folder for all but one of them"
+            raise _failed("RQ401", "only one source can be standard input", _source(plan, name), hint)
+        has_stdin = True
+
+
+def no_folder(plan: Plan, name: str, folder: str, what: str) -> DiagnosticError:
+    """The complaint about one of a plan's `folders` that is not there."""
+    hint = f"--source {name}=PATH reads another; an empty folder is fine"
+    return _failed("RQ401", f"the folder {folder} of {what} does not exist", _source(plan, name), hint)
+
+
+def _source(plan: Plan, name: str) -> Source:
+    """The source by what `--source NAME=PATH` calls one of its folders."""
+    return plan.source_of[name.partition(".")[0]]
+
+
+def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:
+    """Raise RQ405 where a folder cannot be written, or has results while the checkpoint, if any, is new; RQ411 where
+    the checkpoint cannot be written."""
+    home = None if checkpoint is None else local_path(checkpoint)
+    if home is not None and (reason := _unwritable(home)):
+        hint = "--checkpoint DIR names another"
+        raise DiagnosticError(
+            [Diagnostic("RQ411", "error", f"{checkpoint} cannot be written: {reason}", help=hint)]
+        )
+    is_new = checkpoint is None or (home is not None and not (home / "plan.json").exists())
+    for emit in plan.emits:
+        if emit.path == "-" and emit.format != "json":
+            raise _failed("RQ405", f"`{emit.format}` cannot be printed", emit, "`to json`, or a folder")
+        folder = None if emit.path == "-" else local_path(emit.path)
+        if folder is None:
+            continue
+        if reason := _unwritable(folder):
+            hint = f"--sink {emit.name}=PATH names another folder"
+            raise _failed("RQ405", f"{emit.path} cannot be written: {reason}", emit, hint)
+        if is_new and any(folder.glob("epoch=*")):
+            raise old_results(emit, checkpoint is not None)
+
+
+def old_results(emit: Emit, has_checkpoint: bool = True) -> DiagnosticError:
+    """The complaint about a folder that holds the output of an earlier run."""
+    if has_checkpoint:
+        message = f"{emit.path} holds the output of an earlier run, but the checkpoint is new"
+        hint = "the old checkpoint continues it: --checkpoint DIR; a new run requires an empty output folder"
+    else:
+        message = f"{emit.path} holds the output of an earlier run"
+        hint = f"an empty folder, or none: `--sink {emit.name}=-` prints"
+    return _failed("RQ405", message, emit, hint)
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why nothing can be written into a folder, which need not be there yet."""
+    for place in (folder, *folder.absolute().parents):
+        if place.exists():
+            if not place.is_dir():
+                return f"{place} is a file"
+            return None if os.access(place, os.W_OK | os.X_OK) else f"no right to write into {place}"
+    return None
+
+
+def _failed(code: str, message: str, node: Source | Emit, hint: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(code, "error", message, node.span, help=hint)])
