@@ -1,6 +1,7 @@
 """The shape of the repository: what is packaged, and which way imports point."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -87,4 +88,59 @@ def test_imports_point_towards_grammar(folder: str) -> None:
         for module in imports(file)
         if any(module == name or module.startswith(f"{name}.") for name in FORBIDDEN[folder])
     ]
+    assert wrong == []
+
+
+def package_of(file: Path) -> str:
+    """`runtime/control` of a file in it; of a file outside of all packages, its folder."""
+    return "/".join(file.relative_to(ROOT).parent.parts[:2])
+
+
+def arrows() -> dict[str, set[str]]:
+    """By package, the packages of the same folder that it imports, for type checkers only or not."""
+    homes = {
+        f"cedilla.{'.'.join(f.relative_to(ROOT).with_suffix('').parts)}": f
+        for top in FOLDERS
+        for f in source_files(top)
+    }
+    found: dict[str, set[str]] = {}
+    for file in homes.values():
+        package = package_of(file)
+        targets = found.setdefault(package, set())
+        for module in imports(file):
+            home = homes.get(module) or homes.get(f"{module}.__init__")
+            if home is not None and package_of(home).partition("/")[0] == package.partition("/")[0]:
+                targets.add(package_of(home))
+        targets.discard(package)
+    return found
+
+
+def drawn(folder: str) -> dict[str, set[str]]:
+    """The table of a folder's packages in docs/architecture.md, in its order."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, table = page.partition(f"| `{folder}/` | what happens there | imports |\n|---|---|---|\n")
+    rows = [line.strip("|").split("|") for line in table.partition("\n\n")[0].splitlines()]
+    return {name.strip(" `"): set(re.findall(r"`(\w+)`", imported)) for name, _, imported in rows}
+
+
+@pytest.mark.parametrize("folder", ["compiler", "runtime"])
+def test_packages_import_what_the_architecture_page_shows_and_no_circle(folder: str) -> None:
+    """The table is the one statement of which package may import which; each imports only what stands above it."""
+    shown = drawn(folder)
+    outside = folder  # the folder's own modules are faces and front doors, which import all
+    real = {
+        package.partition("/")[2]: {target.partition("/")[2] for target in targets - {outside}}
+        for package, targets in arrows().items()
+        if package.startswith(f"{folder}/")
+    }
+    assert real == shown
+    above: set[str] = set()
+    for package, targets in shown.items():
+        assert targets <= above, f"{package} imports what stands below it: {targets - above}"
+        above.add(package)
+
+
+def test_no_package_of_the_runtime_is_imported_from_its_face() -> None:
+    """A face that packages below it import would be a circle."""
+    wrong = [f"{p} imports {t}" for p, targets in arrows().items() for t in targets if t == "runtime"]
     assert wrong == []
