@@ -1,0 +1,127 @@
+"""Trees without some attributes: folded over all the values that these can take (∃, ∀; theory G5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from fractions import Fraction
+
+from attrs import frozen
+
+from cedilla.compiler.regions.trees import (
+    ANY,
+    INTERSECTION,
+    UNION,
+    Cut,
+    Operation,
+    Steps,
+    Tree,
+    Value,
+    align,
+    combine,
+    map_children,
+)
+from cedilla.compiler.regions.value_sets import ceiling
+
+
+@frozen
+class Domain:
+    """What values an attribute can take: coverage is asked relative to it (theory G5, ⊥ lemma).
+
+    `members` is a region over the attribute; `integral` says that only whole numbers occur.
+    """
+
+    members: Tree = True
+    integral: bool = False
+
+
+ANYTHING = Domain()
+Universe = Mapping[str, Domain]
+
+
+def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: Universe) -> Tree:
+    """Fold away attributes (`None`: all of them): `operation` of the tree over all their possible values."""
+    if not isinstance(tree, Steps):
+        return tree
+    if over is not None and tree.attribute not in over:
+        return map_children(tree, lambda child: quantify(child, over, operation, universe))
+    result: Tree = None
+    seen: set[int] = set()
+    for child in _children(tree, universe.get(tree.attribute, ANYTHING)):
+        if id(child) in seen:
+            continue
+        seen.add(id(child))
+        folded = quantify(child, over, operation, universe)
+        result = folded if result is None else combine(result, folded, operation)
+        if operation.settle(result, ANY) is result:  # nothing can change it any more
+            return result
+    return operation.neutral if result is None else result
+
+
+def exists(region: Tree, over: Set[str], universe: Universe) -> Tree:
+    """∃: where some value of the attributes `over` lies in the region."""
+    return quantify(region, over, UNION, universe)
+
+
+def forall(region: Tree, over: Set[str], universe: Universe) -> Tree:
+    """∀: where the whole fibre over `over` lies in the region (closed fibres, theory 1.3)."""
+    return quantify(region, over, INTERSECTION, universe)
+
+
+def covers(region: Tree, universe: Universe) -> bool:
+    """Whether every possible tuple lies in the region."""
+    return quantify(region, None, INTERSECTION, universe) is True
+
+
+def is_empty(region: Tree, universe: Universe) -> bool:
+    """Whether no possible tuple lies in the region."""
+    return quantify(region, None, UNION, universe) is False
+
+
+def _children(node: Steps, domain: Domain) -> Iterator[Tree]:
+    """The children of a level that some value of the domain leads to; those of pieces come first."""
+    members = domain.members
+    if members is False:
+        return
+    if members is True:
+        members = Steps(node.attribute, True, (), (True,))
+    if members.pieces == (False,):
+        yield from _of_finite_domain(node, members)
+    else:
+        whole = Steps(members.attribute, True, members.cuts, members.pieces)
+        aligned = Steps(node.attribute, node.undefined, node.cuts, node.pieces)
+        cuts, pairs = align(aligned, whole)
+        bounds = (None, *cuts, None)
+        for index, (child, inside) in enumerate(pairs):
+            if inside and _has_free_value(bounds[index], bounds[index + 1], node, domain):
+                yield child
+        for value, child in node.points.items():
+            if members.at(value) and not (domain.integral and _is_broken(value)):
+                yield child
+    if members.undefined:
+        yield node.undefined
+
+
+def _of_finite_domain(node: Steps, members: Steps) -> Iterator[Tree]:
+    if len(node.points) < len(members.points) and len(node.pieces) == 1:
+        yield node.pieces[0]  # some member of the domain is no point of the level
+        yield from (child for value, child in node.points.items() if members.at(value))
+    else:
+        yield from (node.at(value) for value, inside in members.points.items() if inside)
+
+
+def _has_free_value(low: Cut | None, high: Cut | None, node: Steps, domain: Domain) -> bool:
+    """Whether the domain has a value between the cuts that is no point of the level."""
+    if low is None or high is None:
+        return True
+    if domain.integral:
+        first, end = ceiling(low), ceiling(high)
+        if end - first > len(node.points):
+            return True
+        return any(value not in node.points for value in range(first, end))
+    if low[0] == high[0]:  # [v, v]: the single value v
+        return low[0] not in node.points
+    return low < high
+
+
+def _is_broken(value: Value) -> bool:
+    return isinstance(value, Fraction) and value.denominator != 1

@@ -1,0 +1,90 @@
+"""Trees over other axes, and with fewer points: images under functions and maps of boxes, runs as ranges."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from immutables import Map
+
+from cedilla.compiler.regions.decomposition import boxes
+from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
+from cedilla.compiler.regions.trees import (
+    Operation,
+    Steps,
+    Tree,
+    Value,
+    combine,
+    map_children,
+    map_leaves,
+    order,
+    steps,
+)
+from cedilla.compiler.regions.value_sets import Box, box
+
+
+def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
+    """The same tree over whole numbers, with runs of `least` or more neighbouring points as one piece (theory 1.4).
+
+    So a punctuation for each of 1, 2, 3 ... ends as one range, however many there are.
+    """
+    if not isinstance(tree, Steps):
+        return tree
+    node = map_children(tree, lambda child: coalesced(child, universe, least))
+    if not isinstance(node, Steps) or not universe.get(node.attribute, ANYTHING).integral:
+        return node
+    runs = _runs(node.points, least)
+    if not runs:
+        return node
+    inside = {(first, 0): child for first, _, child in runs}
+    ends = {(last + 1, 0) for _, last, _ in runs}
+    cuts = sorted({*node.cuts, *inside, *ends})
+    pieces, run = [node.pieces[0]], None
+    for cut in cuts:
+        run = inside.get(cut, None if cut in ends else run)
+        pieces.append(node.pieces[bisect_right(node.cuts, cut)] if run is None else run)
+    mutation = node.points.mutate()
+    for first, last, _ in runs:
+        for value in range(first, last + 1):
+            del mutation[value]
+    return steps(node.attribute, node.undefined, cuts, pieces, mutation.finish())
+
+
+def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
+    """First, last and child of every run of `least` or more neighbouring whole numbers with one child."""
+    runs: list[tuple[int, int, Tree]] = []
+    whole = sorted(v for v in points if isinstance(v, int) and not isinstance(v, bool))
+    for value in whole:
+        if runs and runs[-1][1] == value - 1 and runs[-1][2] == points[value]:
+            runs[-1] = runs[-1][0], value, runs[-1][2]
+        else:
+            runs.append((value, value, points[value]))
+    return [run for run in runs if run[1] - run[0] + 1 >= least]
+
+
+def transform(tree: Tree, attribute: str, function: Callable[[Any], Value]) -> Tree:
+    """The image of a tree under an increasing function of one attribute."""
+    if not isinstance(tree, Steps):
+        return tree
+    if tree.attribute != attribute:
+        if order(tree.attribute) > order(attribute):
+            return tree
+        return map_children(tree, lambda child: transform(child, attribute, function))
+    points = Map({function(value): child for value, child in tree.points.items()})
+    cuts = [(function(value), after) for value, after in tree.cuts]
+    return steps(attribute, tree.undefined, cuts, tree.pieces, points)
+
+
+def reshape(
+    tree: Tree, change: Callable[[dict[str, Tree]], Iterable[Box]], operation: Operation, start: Tree
+) -> Tree:
+    """The image of a tree under a map of boxes; where images overlap, `operation` combines the leaves."""
+    result = start
+    for conditions, leaf in boxes(tree):
+        if leaf == start:
+            continue
+        for image in change(conditions):
+            inside = map_leaves(box(image), lambda hit, leaf=leaf: leaf if hit else start)
+            result = combine(result, inside, operation)
+    return result

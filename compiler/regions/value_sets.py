@@ -1,0 +1,54 @@
+"""Sets of values of one attribute, and the region of the tuples that meet one for each (theory 1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from immutables import Map
+
+from cedilla.compiler.regions.trees import Cut, Steps, Tree, Value, map_leaves, order, steps
+
+Box = Mapping[str, Tree]
+"""Attribute -> set of values (a one-level region over that attribute); unnamed attributes are free."""
+
+
+def interval(attribute: str, low: Cut | None, high: Cut | None) -> Tree:
+    """The defined values between two cuts; `None` is unbounded. ⊥ is outside (theory 1.1)."""
+    if low is not None and high is not None and not low < high:
+        return False
+    cuts = tuple(cut for cut in (low, high) if cut is not None)
+    pieces = [True] if low is None else [False, True]
+    return steps(attribute, False, cuts, [*pieces, False] if high is not None else pieces)
+
+
+def values(attribute: str, members: Iterable[Value]) -> Tree:
+    """A finite set of values."""
+    return steps(attribute, False, (), (False,), Map(dict.fromkeys(members, True)))
+
+
+def defined(attribute: str) -> Tree:
+    """Every value but ⊥."""
+    return steps(attribute, False, (), (True,))
+
+
+def box(conditions: Box) -> Tree:
+    """The region of the tuples that meet every condition."""
+    result: Tree = True
+    for attribute in sorted(conditions, key=order, reverse=True):
+        inner = result
+        result = map_leaves(conditions[attribute], lambda inside, inner=inner: inner if inside else False)
+    return result
+
+
+def ceiling(cut: Cut) -> int:
+    """The least whole number at or after a cut."""
+    value, after = cut
+    whole = -((-value) // 1)
+    return int(whole) + 1 if after and whole == value else int(whole)
+
+
+def renamed(members: Tree, attribute: str) -> Tree:
+    """A set of values of one attribute, as values of another."""
+    if not isinstance(members, Steps):
+        return members
+    return Steps(attribute, members.undefined, members.cuts, members.pieces, members.points)
