@@ -414,5 +414,8 @@ class Builder(TermBuilder):
             str(name), mapping.parameter, mapping.body, inverse, span=self._span(meta)
         )
 
+    def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
+        return syntax.GrowDomain(str(name), members, span=self._span(meta))
+
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))

@@ -483,6 +483,8 @@ def _change(primitive: syntax.Primitive) -> str:
             if inverse is not None:
                 back = f", {inverse.parameter} -> {format_expression(inverse.body)}"
             return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
+        case syntax.GrowDomain(name, members):
+            return f"grow({name}, {_pattern(members)})"
 
 
 def _condition(condition: syntax.Condition) -> str:

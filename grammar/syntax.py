@@ -536,7 +536,15 @@ class AlterAttribute(Node):
     inverse: Inverse | None = None
 
 
-Primitive = AddAttribute | DropAttribute | AlterAttribute
+@frozen
+class GrowDomain(Node):
+    """`grow(s, {3, 4})`."""
+
+    name: str
+    members: SetPattern
+
+
+Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain
 
 
 @frozen

@@ -13,7 +13,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression
+from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression, GrowDomain
 
 Types = Mapping[str, Type]
 
@@ -70,6 +70,16 @@ class Accent:
 
 
 @frozen
+class Grow:
+    """`[[grow(s, {3})]]`: from here on the declared domain of an attribute has these values, too (theory N1)."""
+
+    attribute: str
+    members: Tree
+    text: str
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+
+@frozen
 class Punctuation:
     """No tuple that matches `pattern` comes any more; a region over raw values at its position."""
 
@@ -87,6 +97,9 @@ def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bo
     node = parse_accent(text, source)
     mentions = frozenset(condition.attribute for condition in node.description)
     primitive = node.primitive
+    if isinstance(primitive, GrowDomain):
+        why = "the streams of a query may grow, not what is read here"
+        raise _wrong("RQ220", "a domain cannot grow here", primitive.span, why)
     if primitive.name in mentions:
         raise _wrong(
             "RQ201",
@@ -102,6 +115,31 @@ def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bo
     return Accent(
         description, mentions, _read_primitive(primitive, types, arrays), text, primitive.span, places
     )
+
+
+def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | None:
+    """The growth that the text of an accent is; `None` where it is another accent.
+
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208, RQ220 (it describes tuples).
+    """
+    if "grow" not in text:
+        return None
+    node = parse_accent(text, source)
+    primitive = node.primitive
+    if not isinstance(primitive, GrowDomain):
+        return None
+    name = primitive.name
+    if node.description:
+        what = f"a description cannot tell where the domain of `{name}` grows"
+        raise _wrong("RQ220", what, node.span, "it grows for all tuples: [[grow(s, {3})]]")
+    if name not in types:
+        known = meant(name, types, "attributes")
+        raise _wrong("RQ207", f"the accent names `{name}`, which never existed", primitive.span, known)
+    try:
+        members = patterns.value_set(name, types[name], primitive.members)
+    except DiagnosticError as error:
+        raise _as_marker_error(error) from None
+    return Grow(name, members, text, primitive.span)
 
 
 def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> Punctuation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -148,6 +148,16 @@ class Matching(Operator):
 
 def _defined(name: str, facts: Facts) -> Tree:
     return regions.intersection(regions.defined(name), facts.universe.get(name, ANYTHING).members)
+
+
+def released_too_much(
+    was: Matching, now: Matching, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> Tree:
+    """The tuples of one input that a join has let go of, and that could meet tuples of what follows: an edited query,
+    or a wider domain (theory N1). `False` where there is none."""
+    gone = was.released(tuple(before[name] for name in was.inputs))[side]
+    lost = regions.difference(gone, now.released(tuple(after[name] for name in now.inputs))[side])
+    return False if regions.is_empty(lost, before[was.inputs[side]].universe) else lost
 
 
 @frozen(kw_only=True)

@@ -22,7 +22,7 @@ from cedilla.compiler.operators.base import Held, Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_punctuation
-from cedilla.grammar.syntax import SETTINGS
+from cedilla.grammar.syntax import SETTINGS, SetPattern
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -50,6 +50,14 @@ class Attribute:
             return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
         condition = parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0]
         return patterns.value_set(self.name, self.type, condition.pattern)
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the declared domain is a list of values, which alone may grow by a marker."""
+        if self.domain is None:
+            return False
+        condition = parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0]
+        return isinstance(condition.pattern, SetPattern)
 
     def __str__(self) -> str:
         domain = f" in {self.domain}" if self.domain else ""

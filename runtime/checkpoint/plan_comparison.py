@@ -14,7 +14,7 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
@@ -24,7 +24,6 @@ from cedilla.runtime.checkpoint.plan_matching import (
     match,
     match_emits,
     read_by_emits,
-    released_too_much,
 )
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan

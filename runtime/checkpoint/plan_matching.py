@@ -6,12 +6,10 @@ from collections.abc import Mapping, Set
 
 from attrs import frozen
 
-from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Join
-from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Emit, Plan
-from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 
 
@@ -58,15 +56,6 @@ class Match:
 
 
 SIDES = ("left", "right")
-
-
-def released_too_much(
-    was: Matching, now: Matching, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
-) -> Tree:
-    """The tuples of one input that a join has let go of, and that could meet tuples of the edited query."""
-    gone = was.released(tuple(before[name] for name in was.inputs))[side]
-    lost = regions.difference(gone, now.released(tuple(after[name] for name in now.inputs))[side])
-    return False if regions.is_empty(lost, before[was.inputs[side]].universe) else lost
 
 
 def match(old: Plan, new: Plan, intact: Set[str]) -> Match:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,9 +11,19 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.markers import Accent, Add, Drop, accent_text, read_accent, read_punctuation
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Drop,
+    Grow,
+    accent_text,
+    read_accent,
+    read_growth,
+    read_punctuation,
+)
 from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
@@ -47,9 +57,10 @@ class Doubt:
 @frozen
 class Advanced:
     """The sources after the markers that count, where each was stopped, how many of each kind counted, and what
-    is doubtful about them."""
+    is doubtful about them. `begun`: the sources as the epoch begins, with what has grown before all of its tuples."""
 
     states: Mapping[str, SourceState]
+    begun: Mapping[str, SourceState]
     stops: Mapping[str, Stop] = field(factory=dict[str, Stop])
     accents: int = 0
     punctuations: int = 0
@@ -66,15 +77,19 @@ def advance(
     states: Mapping[str, SourceState],
     found: Mapping[str, Sequence[MarkerLine]],
     place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
+    first: Set[str] = frozenset(),
 ) -> Advanced:
     """Apply the markers of every source, in the order of the sources' declarations.
 
     A marker that aborts stops its source there; the others are read on, so that all that came before it is
-    committed. `place`: where the marker of a source stands, for messages.
+    committed. `place`: where the marker of a source stands, for messages. `first`: the sources whose first marker
+    comes before all tuples of the epoch; there alone a domain grows (theory N1).
     """
-    result = Advanced(dict(states))
+    result = _grown(plan, Advanced(states, states), found, first)
     for source in plan.sources:
         for marker in found.get(source.name, ()):
+            if source.name in result.stops:
+                break
             try:
                 at = place(source.name, marker) if marker.kind == "accent" else ""
                 state, kind, doubts = _apply(plan, result.states, source.name, marker, at)
@@ -106,6 +121,10 @@ def _apply(
     if marker.kind == "punctuation":
         punctuation = read_punctuation(marker.wire(state.types), state.types)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
+    if (growth := read_growth(marker.wire(state.types), state.types)) is not None:
+        if state.is_new(plan.source_of[source], growth):
+            raise CutBefore
+        return state, "accent", ()
     accent = read_accent(marker.wire(state.types), state.types)
     doubts = judge(state, accent)
     after = state.accent(accent, marker.position, place)
@@ -115,6 +134,55 @@ def _apply(
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
         _check(plan, {**states, source: after}, source, accent)
     return after, "accent", doubts
+
+
+def _grown(
+    plan: Plan, result: Advanced, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
+) -> Advanced:
+    """The sources with what grows at the epoch's beginning. The marker itself adds nothing after that, and counts."""
+    for source in plan.sources:
+        marker = next(iter(found.get(source.name, ())), None)
+        if source.name not in first or marker is None or marker.kind != "accent":
+            continue
+        state = result.begun[source.name]
+        try:
+            growth = read_growth(marker.wire(state.types), state.types)
+            if growth is None or not state.is_new(source, growth):
+                continue
+            states = {**result.begun, source.name: state.grown_by(growth)}
+            _check_growth(plan, result.begun, states, growth)
+        except DiagnosticError as error:
+            stop = Stop(source.name, marker, error.diagnostics)
+            result = evolve(result, stops={**result.stops, source.name: stop})
+            continue
+        result = evolve(result, states=states, begun=states)
+    return result
+
+
+def _check_growth(
+    plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, SourceState], growth: Grow
+) -> None:
+    """Raise where a growth would open what is closed, or a join has let go of what it would need (theory N1, G8)."""
+    was = derive(plan, {name: state.facts() for name, state in before.items()})
+    now = derive(plan, {name: state.facts() for name, state in after.items()})
+    for operator in plan.operators:
+        name = operator.name
+        opened = regions.difference(was[name].closed, now[name].closed)
+        if not regions.is_empty(opened, now[name].universe):
+            raise _stuck(
+                operator, growth, "its inputs have closed something together, for the old values only"
+            )
+        if isinstance(operator, Matching):
+            for side in (0, 1):
+                if released_too_much(operator, operator, side, was, now) is not False:
+                    why = f"it has kept nothing of `{operator.inputs[side]}` for the new values"
+                    raise _stuck(operator, growth, why)
+
+
+def _stuck(operator: Operator, growth: Grow, why: str) -> DiagnosticError:
+    message = f"the domain of `{growth.attribute}` cannot grow: {operator.title} `{operator.name}` cannot go on: {why}"
+    hint = "`cedilla plan` tells what a wider domain in the query's text would do"
+    return DiagnosticError([Diagnostic("RQ222", "error", message, growth.span, help=hint)])
 
 
 INFERRED = {

@@ -15,8 +15,8 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts, History
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation
-from cedilla.compiler.plan import Source
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation
+from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
@@ -32,7 +32,8 @@ _SMALL = 64
 
 
 class CutBefore(Exception):
-    """The epoch must end before this marker: it adds what the epoch dropped (G32), or makes doubles of an attribute.
+    """The epoch must end before this marker: it adds what the epoch dropped (G32), makes doubles of an
+    attribute, or lets a domain grow (N1).
     `state`: the source's at the end of the epoch, where that is to know why."""
 
     def __init__(self, state: SourceState | None = None) -> None:
@@ -59,6 +60,7 @@ class SourceState:
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
     `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
     `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
+    `grown`: attribute -> the values that markers have added to its declared domain.
     """
 
     types: Mapping[str, Type]
@@ -68,6 +70,7 @@ class SourceState:
     original: Mapping[str, Tree]
     closed: Tree = False
     alters: tuple[Altered, ...] = ()
+    grown: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_original: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_closed: Tree = False
@@ -160,6 +163,39 @@ class SourceState:
             closed=regions.union(self.closed, covered),
             placed_closed=regions.union(self.placed_closed, placed),
         )
+
+    def domain(self, attribute: Attribute) -> Tree:
+        """The values that a declared attribute may have here, without ⊥ (RQ303)."""
+        return regions.union(attribute.domain_members(), self.grown.get(attribute.name, False))
+
+    def is_new(self, source: Source, growth: Grow) -> bool:
+        """Whether a growth adds a value to the domain. Raises `DiagnosticError`: RQ220 where the domain is no list,
+        RQ221 where the attribute has been altered."""
+        name = growth.attribute
+        declared = next((a for a in source.attributes if a.name == name), None)
+        if declared is None or not declared.has_list:
+            raise _wrong(
+                "RQ220",
+                f"the domain of `{name}` cannot grow: it is not declared as a list",
+                f"`{name}: {self.types[name]} in {{...}}` declares a list; any other is widened in the query's text",
+                growth.span,
+            )
+        if regions.is_empty(regions.difference(growth.members, self.domain(declared)), {}):
+            return False
+        if name in self.original:
+            raise _wrong(
+                "RQ221",
+                f"the domain of `{name}` cannot grow: an accent has altered `{name}`",
+                "the domain is in canonical units; it can be widened in the query's text (`cedilla plan`)",
+                growth.span,
+            )
+        return True
+
+    def grown_by(self, growth: Grow) -> SourceState:
+        """The state after a growth, at the beginning of an epoch (theory N1)."""
+        name = growth.attribute
+        values = regions.union(self.grown.get(name, False), growth.members)
+        return evolve(self.grow(name, growth.members), grown={**self.grown, name: values})
 
     def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.

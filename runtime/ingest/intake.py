@@ -218,7 +218,7 @@ def _rejection(
             found.append((_both(f"{name} IS NULL", there), "RQ302"))
         if attribute.domain is not None:
             members = regions.union(
-                attribute.domain_members(), regions.complement(regions.defined(attribute.name))
+                state.domain(attribute), regions.complement(regions.defined(attribute.name))
             )
             declared = lookups.predicate(("domain", source.name, attribute.name), members)
             found.append((f"NOT {declared}", "RQ303"))

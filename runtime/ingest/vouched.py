@@ -65,7 +65,7 @@ def _rejected(source: Source, state: SourceState) -> Tree:
             there = _where(state, attribute.name, PRESENT)
             region = regions.union(region, regions.intersection(undefined, there))
         if attribute.domain is not None:
-            members = regions.union(attribute.domain_members(), undefined)
+            members = regions.union(state.domain(attribute), undefined)
             region = regions.union(region, regions.complement(members))
     for name in state.types:
         absent = _where(state, name, ABSENT)

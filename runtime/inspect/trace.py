@@ -13,7 +13,7 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, read_accent
+from cedilla.compiler.facts.markers import Add, Alter, Drop, read_accent, read_growth
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -124,7 +124,7 @@ def _advanced(
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
     marker = MarkerLine(kind, text, 0)
-    advanced = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number))
+    advanced = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source})
     for stop in advanced.failures:
         raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
     return dict(advanced.states), tuple(_placed(doubt.diagnostic, text, number) for doubt in advanced.doubts)
@@ -146,7 +146,7 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 
 def _is_dead(begun: SourceState, state: SourceState, text: str) -> bool:
     """Whether an accent describes only tuples that never come (P-dead)."""
-    if not _is_accent(text):
+    if not _is_accent(text) or read_growth(text, state.types) is not None:
         return False
     described = begun.canonical(read_accent(text, state.types).description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
@@ -156,7 +156,7 @@ def _steps(
     plan: Plan, state: SourceState, source: str, text: str, found: Safety
 ) -> dict[str, list[tuple[Kind, Step]]]:
     """The steps of an accent by operator; none for a punctuation."""
-    if not _is_accent(text):
+    if not _is_accent(text) or read_growth(text, state.types) is not None:
         return {}
     accent = read_accent(text, state.types)
     match accent.primitive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
@@ -257,6 +257,9 @@ class Executor:
         if advanced.stops and any(part.scan.is_glance for part in whole.values()):
             whole, advanced = self._looked(slices, exactly=True)
         ends = self._ends(whole, advanced.stops)
+        if first := {name for name, end in ends.items() if end == self._progress(name)}:
+            advanced = self._advanced(whole, first)  # a domain that grows there, does so now
+            ends = self._ends(whole, advanced.stops)
         parts = {
             n: part.ending(advanced.stops[n].marker.position) if n in advanced.stops else part
             for n, part in whole.items()
@@ -279,12 +282,16 @@ class Executor:
         """What is left of an epoch's slices, and what their markers do."""
         looked = self.looks.at(slices, exactly=exactly)
         whole = {name: self._undone(name, part) for name, part in looked.items()}
+        return whole, self._advanced(whole)
+
+    def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> Advanced:
+        """What the markers of slices do. `first`: those whose first marker stands before all their tuples."""
         found = {name: part.scan.markers for name, part in whole.items()}
 
         def place(source: str, marker: MarkerLine) -> str:
             return whole[source].files[marker.file].known.path
 
-        return whole, advance(self.plan, self._base.sources, found, place)
+        return advance(self.plan, self._base.sources, found, place, first)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -325,7 +332,7 @@ class Executor:
         started: float,
         cached: ExitStack,
     ) -> Launched:
-        base = self._base
+        base = evolve(self._base, sources=advanced.begun)
         number = base.epoch + 1
         self.state.begin(number)
         states = {**base.sources, **advanced.states}

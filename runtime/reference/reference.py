@@ -100,7 +100,7 @@ class Reference:
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
         """Take the next items, each with its source; the outputs by the emits' names.
 
-        There is one epoch, or several where a marker must begin one (G32). Raises `DiagnosticError` where a
+        There is one epoch, or several where a marker must begin one (G32, N1). Raises `DiagnosticError` where a
         marker ends the query; then nothing of the step counts.
         """
         arrived: dict[str, Rows] = {}
@@ -117,9 +117,11 @@ class Reference:
         for place, (source, item) in enumerate(items):
             if (marker := _marker(item, place)) is not None:
                 at = self.place(item)
-                advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at)
+                first = {source} if place == 0 else set[str]()
+                advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at, first)
                 if source not in advanced.stops:
                     states = dict(advanced.states)
+                    began[source] = advanced.begun[source].closed if place == 0 else began[source]
                     doubts += ((doubt.diagnostic, item) for doubt in advanced.doubts)
                     continue
                 if advanced.failures:
@@ -181,7 +183,7 @@ class Reference:
             if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:
                 return "RQ302"
             bounded = attribute.domain is not None and attribute.name in row
-            if bounded and not inside(attribute.domain_members(), row):
+            if bounded and not inside(state.domain(attribute), row):
                 return "RQ303"
         if any(leaf(name) is ABSENT for name in row):
             return "RQ304"

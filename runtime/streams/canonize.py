@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.source_state import SourceState, leaves, translate
@@ -52,6 +52,8 @@ def canonize(
             item, found = follower.take(line)
             if item is None or any(each.severity == "error" for each in found):
                 raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
+            if isinstance(item, Grow):
+                raise DiagnosticError([line.mark(_grows(item), item.text)])
             doubts += found
             always.see(item)
             gathered.take(item, before, line)
@@ -64,6 +66,18 @@ def canonize(
         said += [("$accent", text) for text in (*markers.alters, *markers.drops)]
         output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in said)
     return (*doubts, *markers.lost)
+
+
+def _grows(growth: Grow) -> Diagnostic:
+    why = f"what was closed before the domain of `{growth.attribute}` grew holds for its new values, too (theory N1)"
+    return Diagnostic(
+        "RQ213",
+        "error",
+        "a stream whose domain grows has no canonical form",
+        growth.span,
+        (why,),
+        "`cedilla canonize` takes the part before it, and the part after it with the wider domain",
+    )
 
 
 _HINT = "only a valid stream has a canonical form; `cedilla validate` shows all that is wrong"

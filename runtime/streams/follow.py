@@ -14,7 +14,15 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Presence
-from cedilla.compiler.facts.markers import Accent, Punctuation, read_accent, read_punctuation
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Grow,
+    Punctuation,
+    read_accent,
+    read_growth,
+    read_punctuation,
+)
+from cedilla.compiler.plan import Attribute
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.doubtful import judge
@@ -44,7 +52,7 @@ class Row:
     canonical: Mapping[str, Value]
 
 
-Read = Accent | Punctuation | Row
+Read = Accent | Grow | Punctuation | Row
 
 
 class Follower:
@@ -52,10 +60,12 @@ class Follower:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._domains = {a.name: a.domain_members() for a in schema.source.attributes if a.domain is not None}
+        self._source = schema.source
+        self._bounded = [a for a in schema.source.attributes if a.domain is not None]
         self._required = [a.name for a in schema.source.attributes if schema.declared and not a.optional]
         self._declared = {a.name for a in schema.source.attributes}
         self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
+        self._domains: dict[str, Tree] = {}
         self._punctuations = 0
         # A drop of anything may come: what reads the stream has no say here.
         self.state = SourceState.start(
@@ -90,7 +100,12 @@ class Follower:
 
     # --- markers ---
 
-    def _accent(self, text: str, line: Line) -> tuple[Accent, tuple[Diagnostic, ...]]:
+    def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
+        if (growth := read_growth(text, self.state.types)) is not None:
+            if self.state.is_new(self._source, growth):
+                self.state = self.state.grown_by(growth)
+                self._domains.clear()
+            return growth, ()
         accent = read_accent(text, self.state.types)
         doubts = judge(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
@@ -147,8 +162,9 @@ class Follower:
             if name not in row.canonical and self._presence(name, row) is PRESENT:
                 hint = f"`{name}?` declares an attribute that may be missing"
                 found.append(_complaint(line, "RQ302", f"`{name}` is required, but missing", hint))
-        for name, members in self._domains.items():
-            if name in row.canonical and not regions.contains(members, row.canonical):
+        for attribute in self._bounded:
+            name = attribute.name
+            if name in row.canonical and not regions.contains(self._domain(attribute), row.canonical):
                 message = f"`{name}` is outside its declared domain"
                 found.append(_complaint(line, "RQ303", message, "domains are in canonical units"))
         for name in row.canonical:
@@ -159,6 +175,11 @@ class Follower:
         if regions.contains(state.closed, row.canonical):
             found.append(_complaint(line, "RQ305", f"the tuple comes after {self._closed_by(row)}", None))
         return found
+
+    def _domain(self, attribute: Attribute) -> Tree:
+        if attribute.name not in self._domains:
+            self._domains[attribute.name] = self.state.domain(attribute)
+        return self._domains[attribute.name]
 
     def _presence(self, name: str, row: Row) -> Presence:
         return regions.contains(self.state.present.get(name, ABSENT), row.canonical)

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from cedilla.compiler.facts.markers import Accent, Punctuation
+from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.streams.follow import Follower, Row
@@ -82,7 +82,7 @@ def validate(
         item, found = follower.take(line)
         verdict.lines += 1
         verdict.tuples += isinstance(item, Row)
-        verdict.accents += isinstance(item, Accent)
+        verdict.accents += isinstance(item, Accent | Grow)
         verdict.punctuations += isinstance(item, Punctuation)
         for each in found:
             (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1

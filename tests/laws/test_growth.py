@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import TABLE, Items, accepted, bag
+from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, run
 from tests.laws.worlds import ALL, World, canonical, stream, world
 from tests.runtime.plan_edits import edited
 from tests.strategies import BRIEF, HEAVY
@@ -93,3 +94,61 @@ def test_most_cases_of_the_law_do_grow() -> None:
     """Otherwise it would say nothing."""
     went = [check(Random(seed), Random(seed).randint(1, 4), 40) for seed in range(40)]
     assert went.count("grown") > 25
+
+
+# --- growth by a marker (N1) ---
+
+
+GROWTHS: Items = [(source, {"$accent": "[[grow(k, {3})]]"}) for source in ("r", "s")]
+
+
+def check_marker(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> str:
+    """One random case in which both streams say at a random place that they have a new member."""
+    made = world(rng, size, kinds)
+    small = compile_query(before(made)).plan
+    items = accepted(made.plan, stream(rng, length))
+    bound = rng.randint(0, len(items))
+    early = accepted(small, without_newcomer(items[:bound]))
+    items = accepted(made.plan, [*early, *items[bound:]])
+    items = [*items[: len(early)], *GROWTHS, *items[len(early) :]]
+    told = f"{made.text}\n" + "\n".join(f"{source} {item}" for source, item in items)
+    try:
+        whole = run(small, [[item] for item in items])
+    except DiagnosticError as error:
+        if [each.code for each in error.diagnostics] != ["RQ222"]:
+            raise
+        return "refused"
+    late = whole.reference.rejected
+    assert all(code == "RQ305" and item["k"] == 3 for _, code, item in late), told
+    rest = list(items)
+    for source, _, item in late:
+        rest.remove((source, dict(item)))
+    (emit,) = made.plan.emits
+    expected = bag(evaluate_plan(made.plan, canonical(rest))[emit.relation])
+    start = small.start[emit.relation]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    for ran in (whole, run(small, cut(rng, items), purge=False), run(small, [items])):
+        assert ran.reference.rejected == late, told
+        assert bag(decode(ran.output)) == expected, told
+        assert list(complaints(ran.output, initial)) == [], told
+    return "grown"
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seed: int) -> None:
+    rng = Random(seed)
+    check_marker(rng, rng.randint(1, 4), 40)
+
+
+@pytest.mark.soak
+@given(seed=st.integers(0, 2**32))
+@HEAVY
+def test_growth_by_markers_in_many_cases(seed: int) -> None:
+    rng = Random(seed)
+    check_marker(rng, rng.randint(1, 6), rng.randint(10, 60))
+
+
+def test_most_cases_with_markers_do_grow() -> None:
+    went = [check_marker(Random(seed), Random(seed).randint(1, 4), 40) for seed in range(40)]
+    assert went.count("grown") > 20
