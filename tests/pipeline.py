@@ -52,7 +52,7 @@ class Run:
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
     ) -> Executor:
         """A fresh executor on the checkpoint, as a new process would have one."""
-        plan, functions = load(compile_query(self.query).program)
+        plan, flow = load(compile_query(self.query).program)
         for source in plan.sources:
             (self.root / "in" / source.name).mkdir(parents=True, exist_ok=True)
         plan = evolve(
@@ -66,7 +66,7 @@ class Run:
         return Executor(
             self.spark,
             plan,
-            functions,
+            flow,
             checkpoint,
             files,
             files_per_epoch,

@@ -1,53 +1,54 @@
-"""Plan to PySpark text: a plain function of an epoch per emit, the plan as constructor calls, `main`."""
+"""Plan to PySpark text: sources and operators as constants, one flow of an epoch over them, `main`."""
 
 from __future__ import annotations
 
 import keyword
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 
 from cedilla.compiler.codegen.layout import lay_out
-from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source
+from cedilla.compiler.plan import DEFAULTS, Attribute, Emit, Heartbeat, Plan, Source
 
 _RESERVED = {
-    *("e", "PLAN", "FUNCTIONS", "main", "Epoch", "DataFrame"),
+    *("epoch", "flow", "main", "PLAN", "Epoch", "DataFrame"),
     *("I", "O", "l"),  # ruff E741: too like 1 and 0
 }
 
 
 _GUARD = """
 if __name__ == "__main__":
-    main(PLAN, FUNCTIONS)
+    main(PLAN, flow)
 """
 
 
 def generate(plan: Plan, path: str) -> str:
     """The program's text. `path` is the query's file, named in its comments."""
     shown = "".join(c if c.isprintable() else "?" for c in path)
-    names = variables([node.name for node in (*plan.sources, *plan.operators)])
-    functions = variables([emit.name for emit in plan.emits])
-    body = [_function(plan, emit, functions[emit.name], names, shown) for emit in plan.emits]
-    table = ", ".join(f"{emit.name!r}: {functions[emit.name]}" for emit in plan.emits)
+    nodes = (*plan.sources, *plan.operators)
+    names = variables(node.name for node in nodes)
+    constants = variables((node.name for node in nodes), str.upper, set(names.values()))
     code = "\n\n\n".join(
         [
-            _plan(plan).rstrip(),
-            *(text.rstrip() for text in body),
-            lay_out("FUNCTIONS = ", f"{{{table}}}") + _GUARD,
+            _constants(plan, constants).rstrip(),
+            _flow(plan, names, constants, shown).rstrip() + "\n\n" + _GUARD,
         ]
     )
     return f"{_docstring(shown)}\n{_imports(plan)}\n{code}"
 
 
-def variables(names: Iterable[str]) -> dict[str, str]:
-    """Names of relations as names of Python variables, all different."""
+def variables(
+    names: Iterable[str], spelling: Callable[[str], str] = str, taken: AbstractSet[str] = frozenset()
+) -> dict[str, str]:
+    """Names of relations as names of Python variables in a spelling, all different, and different from those taken."""
     chosen: dict[str, str] = {}
     for name in names:
         # Python reads identifiers in this form: names that differ only in it would be one variable.
-        plain = unicodedata.normalize("NFKC", name)
+        plain = unicodedata.normalize("NFKC", spelling(name))
         variable = "".join(c if f"_{c}".isidentifier() else "_" for c in plain)
         if not variable.isidentifier() or variable.startswith("__"):
-            variable = f"r{variable}"
-        while keyword.iskeyword(variable) or variable in _RESERVED or variable in chosen.values():
+            variable = spelling(f"r{variable}")
+        while keyword.iskeyword(variable) or variable in {*_RESERVED, *taken, *chosen.values()}:
             variable += "_"
         chosen[name] = variable
     return chosen
@@ -74,32 +75,36 @@ def _imports(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _function(plan: Plan, emit: Emit, name: str, names: dict[str, str], path: str) -> str:
+def _flow(plan: Plan, names: dict[str, str], constants: dict[str, str], path: str) -> str:
+    used = {each for emit in plan.emits for each in (node.name for node in plan.ancestors(emit.relation))}
     body = ""
-    for node in plan.ancestors(emit.relation):
-        prefix = "return " if node.name == emit.relation else f"{names[node.name]} = "
-        if isinstance(node, Source):
-            code = f"e.read({node.name!r})"
-        else:
-            code = node.code(tuple(names[i] for i in node.inputs))
-            if node.name in plan.shared:
-                code = f"e.share({node.name!r}, {code})"
-        body += lay_out(prefix, code, 4, f"{path}:{node.line}")
-    return f"def {name}(e: Epoch) -> DataFrame:\n{body}"
+    for node in (*plan.sources, *plan.operators):
+        if node.name not in used:
+            continue
+        method, inputs = ("read", ()) if isinstance(node, Source) else (node.method, node.inputs)
+        given = ", ".join([constants[node.name], *(names[each] for each in inputs)])
+        body += lay_out(f"{names[node.name]} = ", f"epoch.{method}({given})", 4, f"{path}:{node.line}")
+    table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)
+    return f"def flow(epoch: Epoch) -> dict[str, DataFrame]:\n{body}{lay_out('return ', f'{{{table}}}', 4)}"
 
 
 # --- the plan as constructor calls ---
 
 
-def _plan(plan: Plan) -> str:
+def _constants(plan: Plan, constants: dict[str, str]) -> str:
+    text = ""
+    for node in (*plan.sources, *plan.operators):
+        code = _source(node) if isinstance(node, Source) else node.constructor()
+        text += lay_out(f"{constants[node.name]} = ", code)
+    settings = {name: value for name, value in plan.settings.items() if value != DEFAULTS[name]}
     given = {
         "name": repr(plan.name),
-        "sources": _tuple(_source(source) for source in plan.sources),
-        "operators": _tuple(operator.constructor() for operator in plan.operators),
+        "sources": _tuple(constants[source.name] for source in plan.sources),
+        "operators": _tuple(constants[operator.name] for operator in plan.operators),
         "emits": _tuple(_emit(emit) for emit in plan.emits),
-        "settings": repr(dict(plan.settings)),
+        **({"settings": repr(settings)} if settings else {}),
     }
-    return lay_out("PLAN = ", _call("Plan", given))
+    return f"{text}\n" + lay_out("PLAN = ", _call("Plan", given))
 
 
 def _tuple(items: Iterable[str]) -> str:

@@ -136,14 +136,10 @@ def _emit_json(emit: Emit) -> dict[str, Any]:
 # --- the program -----------------------------------------------------------------------------------------
 
 
-def spark_functions(program: str) -> dict[str, str]:
-    """The DataFrame code of a generated program: the text of each output's function by its name."""
-    lines = program.splitlines()
-    return {
-        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        for node in ast.parse(program).body
-        if isinstance(node, ast.FunctionDef)
-    }
+def spark_flow(program: str) -> str:
+    """The DataFrame code of a generated program: the text of its function `flow`."""
+    (node,) = (node for node in ast.parse(program).body if isinstance(node, ast.FunctionDef))
+    return "\n".join(program.splitlines()[node.lineno - 1 : node.end_lineno])
 
 
 # --- as text ---------------------------------------------------------------------------------------------

@@ -71,8 +71,7 @@ def _other(compiled: CompiledQuery, view: str, as_json: bool, width: int) -> str
 
             return derivation_json(compiled.plan) if as_json else derivation_text(compiled.plan)
         case _:
-            from cedilla.compiler.explain.explanation import spark_functions
+            from cedilla.compiler.explain.explanation import spark_flow
 
-            functions = spark_functions(compiled.program)
-            whole = {"version": 1, "query": compiled.plan.name, "functions": functions}
-            return whole if as_json else "\n\n\n".join(functions.values())
+            flow = spark_flow(compiled.program)
+            return {"version": 2, "query": compiled.plan.name, "flow": flow} if as_json else flow

@@ -126,11 +126,6 @@ class Operator(ABC):
         """What the operator keeps, tuples and waiting accents, and which punctuation releases it (theory 3.4)."""
         return ()
 
-    def code(self, inputs: tuple[str, ...]) -> str:
-        """The DataFrame expression over variables that hold the inputs' DataFrames."""
-        given = [repr(self.name), *inputs, *(f"{name}={text}" for name, text in self.arguments().items())]
-        return f"e.{self.method}({', '.join(given)})"
-
     def constructor(self) -> str:
         """The call that builds this operator in the generated program."""
         given = {

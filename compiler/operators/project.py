@@ -58,6 +58,7 @@ class Project(Operator):
     items: dict[str, Expression] = field(converter=_parsed)
     rest: bool = False
     title: ClassVar[str] = "Project"
+    method: ClassVar[str] = "project"
 
     def chosen(self, known: Iterable[str]) -> dict[str, Expression]:
         """The items over an input with some attributes, those that stay by themselves too."""
@@ -235,10 +236,6 @@ class Project(Operator):
     def arguments(self) -> dict[str, str]:
         rest = {"rest": "True"} if self.rest else {}
         return {"items": repr({name: format_expression(e) for name, e in self.items.items()}), **rest}
-
-    def code(self, inputs: tuple[str, ...]) -> str:
-        items = {name: format_expression(e) for name, e in self.items.items()}
-        return f"e.project({inputs[0]}, {items!r}{', rest=True' if self.rest else ''})"
 
 
 def _written(name: str, expression: Expression) -> str:

@@ -29,6 +29,7 @@ class Rename(Operator):
 
     names: dict[str, str] = field(converter=dict)
     title: ClassVar[str] = "Rename"
+    method: ClassVar[str] = "rename"
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
@@ -94,6 +95,3 @@ class Rename(Operator):
 
     def arguments(self) -> dict[str, str]:
         return {"names": repr(self.names)}
-
-    def code(self, inputs: tuple[str, ...]) -> str:
-        return f"e.rename({inputs[0]}, {self.names!r})"

@@ -29,6 +29,7 @@ class Select(Operator):
 
     predicate: Expression = field(converter=_parsed)
     title: ClassVar[str] = "Select"
+    method: ClassVar[str] = "select"
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
@@ -65,6 +66,3 @@ class Select(Operator):
 
     def arguments(self) -> dict[str, str]:
         return {"predicate": repr(format_expression(self.predicate))}
-
-    def code(self, inputs: tuple[str, ...]) -> str:
-        return f"e.select({inputs[0]}, {format_expression(self.predicate)!r})"

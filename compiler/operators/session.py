@@ -9,6 +9,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
@@ -42,7 +43,7 @@ class Session(Operator):
     State: the tuples of open sessions, in canonical values.
     """
 
-    gap: Fraction = field(converter=Fraction)
+    gap: Fraction = field(converter=axis_length)
     on: str
     per: tuple[str, ...] = field(default=(), converter=tuple)
     alias: str
@@ -183,10 +184,11 @@ class Session(Operator):
         return {"gap": gap, "on": self.on, "per": list(self.per), "as": self.alias}
 
     def arguments(self) -> dict[str, str]:
+        axis = {} if self.on_type == LONG else {"on_type": repr(str(self.on_type))}
         return {
-            "gap": str(self.gap) if self.gap.denominator == 1 else repr(str(self.gap)),
+            "gap": length_code(self.gap, self.on_type),
             "on": repr(self.on),
             "per": repr(self.per),
             "alias": repr(self.alias),
-            "on_type": repr(str(self.on_type)),
+            **axis,
         }

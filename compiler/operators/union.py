@@ -46,6 +46,7 @@ class Union(Coordinated):
     """`left union right`: every tuple of both."""
 
     title: ClassVar[str] = "Union"
+    method: ClassVar[str] = "union"
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs
@@ -78,9 +79,6 @@ class Union(Coordinated):
 
     def arguments(self) -> dict[str, str]:
         return {}
-
-    def code(self, inputs: tuple[str, ...]) -> str:
-        return f"e.union({self.name!r}, {inputs[0]}, {inputs[1]})"
 
 
 def merged(inputs: tuple[Facts, ...]) -> Facts:

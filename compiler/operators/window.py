@@ -7,9 +7,10 @@ from fractions import Fraction
 from math import inf
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
@@ -47,11 +48,12 @@ class Window(Operator):
     (microseconds for timestamps).
     """
 
-    length: Fraction = field(converter=Fraction)
-    step: Fraction = field(converter=Fraction)
+    length: Fraction = field(converter=axis_length)
+    step: Fraction = field(converter=axis_length, default=Factory(lambda self: self.length, takes_self=True))
     on: str
     alias: str | tuple[str, str]
     title: ClassVar[str] = "Window"
+    method: ClassVar[str] = "window"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,17 +220,12 @@ class Window(Operator):
         return {"on": self.on, "as": names, "length": self._axis(self.length), "shape": shape}
 
     def arguments(self) -> dict[str, str]:
-        given = {"length": self.length, "step": self.step}
-        written = {k: str(v) if v.denominator == 1 else repr(str(v)) for k, v in given.items()}
-        return {**written, "on": repr(self.on), "alias": repr(self.alias), "on_type": repr(str(self.on_type))}
+        step = {} if self.step == self.length else {"step": length_code(self.step, self.on_type)}
+        axis = {} if self.on_type == LONG else {"on_type": repr(str(self.on_type))}
+        length = length_code(self.length, self.on_type)
+        return {"length": length, **step, "on": repr(self.on), "alias": repr(self.alias), **axis}
 
     on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
 
     def _axis(self, value: Fraction) -> str:
         return str(value) if self.on_type.name != "timestamp" else f"{value / 1_000_000} seconds"
-
-    def code(self, inputs: tuple[str, ...]) -> str:
-        lengths = [self.length] if self.length == self.step else [self.length, self.step]
-        written = (str(v) if v.denominator == 1 else repr(str(v)) for v in lengths)
-        bounds = f", bounds={str(self.gives)!r}" if self.bounds else ""
-        return f"e.window({inputs[0]}, {self.on!r}, {self.alias!r}, {', '.join(written)}{bounds})"

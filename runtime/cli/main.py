@@ -107,9 +107,9 @@ def run(query: str, options: Options) -> None:
     from cedilla.runtime.pipeline.program import execute
 
     # The program's own text is what runs, so that `run` and `spark-submit` do the same.
-    plan, functions = load(compiled.program, name)
+    plan, flow = load(compiled.program, name)
     with _reported(console, texts):
-        sys.exit(execute(plan, functions, options, console))
+        sys.exit(execute(plan, flow, options, console))
 
 
 @main.command("compile")
@@ -269,9 +269,9 @@ def verify_command(query: str, options: Options) -> None:
     options.check(compiled.plan)
     with _reported(console, texts):
         check_inputs(apply(compiled.plan, options))
-    plan, functions = load(compiled.program, name)
+    plan, flow = load(compiled.program, name)
     with _reported(console, texts):
-        verdicts = verify(plan, functions, options)
+        verdicts = verify(plan, flow, options)
     for verdict in verdicts:
         console.out(verdict.text())
     sys.exit(not all(verdict.holds for verdict in verdicts))

@@ -21,7 +21,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.items.lines import files_of, lines_of
-from cedilla.runtime.pipeline.executor import Function
+from cedilla.runtime.pipeline.executor import Flow
 from cedilla.runtime.pipeline.program import open_session, start
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.naive import Row, control
@@ -57,7 +57,7 @@ class Verdict:
         return "\n".join(lines)
 
 
-def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> list[Verdict]:
+def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
     """Compare both sides for every emit. Nothing is written but to a temporary folder.
 
     Raises `DiagnosticError` where the input ends the query.
@@ -85,7 +85,7 @@ def verify(plan: Plan, functions: Mapping[str, Function], options: Options) -> l
         final = replay(_as_json(spark, plan, f"{folder}/in"), Options(), lambda line, code: None, gather)
         for emit in plan.emits:
             types[emit.name] = final[emit.relation].types
-        start(apply(plan, aside), functions, aside, lambda report: None, spark)
+        start(apply(plan, aside), flow, aside, lambda report: None, spark)
         outputs = _as_json(spark, apply(plan, aside), f"{folder}/again").emits
         return [
             _verdict(emit.name, decoded(emit.path, types[emit.name]), expected[emit.name], types[emit.name])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from fractions import Fraction
 
 from attrs import define, evolve, field
 from pyspark.sql import Column, DataFrame
@@ -14,14 +13,12 @@ from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
-from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.window import bounds_of
-from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.operators import Operator, Project, Rename, Select, Union, Window
+from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators import DATAFLOWS, Kept
 from cedilla.runtime.state.segments import StateStore
@@ -37,8 +34,8 @@ _MUCH = 4 << 20
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
-    Stateful operators write their new state while their output is being planned, once per epoch however many
-    emits use them. `length`: bytes of input, as JSON would have them.
+    Stateful operators write their new state while their output is being planned, once per epoch.
+    `length`: bytes of input, as JSON would have them.
     """
 
     plan: Plan
@@ -51,70 +48,73 @@ class Epoch:
     cached: ExitStack
     length: int = 0
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
-    _done: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
-    _shared: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
     _passing: dict[str, Tree] = field(factory=dict[str, Tree])
 
     # --- called by generated code ---
 
-    def read(self, source: str) -> DataFrame:
+    def read(self, source: Source) -> DataFrame:
         """This epoch's tuples of a source, canonical and valid."""
-        return self.frames[source]
+        return self.frames[source.name]
 
-    def select(self, frame: DataFrame, predicate: str) -> DataFrame:
-        """The rows for which a predicate, in the query's language, is true."""
-        return frame.where(expressions.sql(parse_expression(predicate), types_of(frame)))
+    def select(self, operator: Select, frame: DataFrame) -> DataFrame:
+        """The rows for which the predicate is true. Its SQL depends on the types that accents have widened."""
+        return self._result(operator, frame.where(expressions.sql(operator.predicate, types_of(frame))))
 
-    def project(self, frame: DataFrame, items: Mapping[str, str], rest: bool = False) -> DataFrame:
-        """The named expressions, in the query's language; those over attributes that do not exist are left out.
-        `rest`: all that is there comes first."""
+    def project(self, operator: Project, frame: DataFrame) -> DataFrame:
+        """The named expressions; those over attributes that do not exist are left out."""
         types = types_of(frame)
-        chosen = {name: parse_expression(text) for name, text in items.items()}
-        return frame.selectExpr(
+        chosen = frame.selectExpr(
             *(
                 _named(expressions.sql(expression, types), name)
-                for name, expression in chosen.items()
+                for name, expression in operator.items.items()
                 if expressions.attributes(expression) <= types.keys()
             ),
-            *(column(name) for name in frame.columns if rest or name == ORDER),
+            *(column(name) for name in frame.columns if operator.rest or name == ORDER),
         )
+        return self._result(operator, chosen)
 
-    def window(
-        self,
-        frame: DataFrame,
-        on: str,
-        alias: str | tuple[str, str],
-        length: int | str,
-        step: int | str | None = None,
-        bounds: str | None = None,
-    ) -> DataFrame:
-        """The rows, a copy for each window that they lie in, with the window's number, null where it has none; with
-        its bounds, where two names and their type are given."""
-        if not isinstance(alias, str):
-            numbered = self.window(frame, on, alias[0], length, step)
-            named = bounds_of(alias, Fraction(length), Fraction(length if step is None else step))
-            number, type_ = column(alias[0]), Type.parse(bounds or "long")
-            return numbered.withColumns({n: F.expr(bound_sql(number, type_, b)) for n, b in named.items()})
-        type_ = types_of(frame)[on]
-        axis = f"unix_micros({column(on)})" if type_.name == "timestamp" else column(on)
-        if step is None:
-            return frame.withColumn(
-                alias, F.expr(rounded_sql("floor", axis, type_, Affine(1 / Fraction(length), 0)))
-            )
-        windows = window_numbers_sql(axis, type_, Fraction(length), Fraction(step))
-        return frame.withColumn(alias, F.explode_outer(F.expr(windows)))
+    def window(self, operator: Window, frame: DataFrame) -> DataFrame:
+        """The rows, a copy for each window that they lie in, with the window's number, null where it has none; or
+        with its bounds, where they have names."""
+        type_ = types_of(frame)[operator.on]
+        axis = f"unix_micros({column(operator.on)})" if type_.name == "timestamp" else column(operator.on)
+        name = operator.names[0]
+        if operator.step == operator.length:
+            number = F.expr(rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0)))
+        else:
+            number = F.explode_outer(F.expr(window_numbers_sql(axis, type_, operator.length, operator.step)))
+        numbered = frame.withColumn(name, number)
+        bounds = {n: F.expr(bound_sql(column(name), operator.gives, b)) for n, b in operator.bounds.items()}
+        return self._result(operator, numbered.withColumns(bounds) if bounds else numbered)
 
-    def rename(self, frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
+    def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
         """The same rows with other names for some attributes."""
+        names = operator.names
         kept = [n for n in frame.columns if n in names or n not in names.values()]
-        return frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept))
+        return self._result(operator, frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept)))
 
-    def union(self, name: str, left: DataFrame, right: DataFrame) -> DataFrame:
+    def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
         """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
         with rounding; what an Alter has made doubles on one side only is refused where it cannot be kept (RQ310)."""
-        declared = {n for n, type_ in self.plan.start[name].types.items() if type_ == DOUBLE}
-        return stacked(left, right, declared)
+        types = self.plan.start[operator.name].types
+        declared = {name for name, type_ in types.items() if type_ == DOUBLE}
+        return self._result(operator, stacked(left, right, declared))
+
+    def stateful(self, operator: Operator, *frames: DataFrame) -> DataFrame:
+        """The output of a stateful operator over its inputs' tuples of this epoch."""
+        needed = (
+            frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
+            for side, frame in enumerate(frames)
+        )
+        return self._result(operator, DATAFLOWS[type(operator)].run(self, operator, *needed))  # type: ignore[arg-type]
+
+    aggregate = distinct = intersect = minus = sort = top = limit = stateful
+    join = left_join = semi_join = anti_join = session = count_window = user = stateful
+
+    def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
+        """An operator's rows; those that are used more than once are computed once per epoch."""
+        return self.reused(frame) if operator.name in self.plan.shared else frame
 
     def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
         """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""
@@ -122,23 +122,6 @@ class Epoch:
             return frame
         self.cached.callback(frame.unpersist)
         return frame.persist()
-
-    def share(self, name: str, frame: DataFrame) -> DataFrame:
-        """A relation that is used more than once: computed once per epoch."""
-        if name not in self._shared:
-            self._shared[name] = self.reused(frame)
-        return self._shared[name]
-
-    def stateful(self, name: str, *frames: DataFrame, **given: object) -> DataFrame:
-        """The output of a stateful operator over its inputs' tuples of this epoch; `given`: its parameters."""
-        if name not in self._done:
-            operator = evolve(self.plan.operator_of[name], **given)
-            needed = (
-                frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
-                for side, frame in enumerate(frames)
-            )
-            self._done[name] = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
-        return self._done[name]
 
     def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
         """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""

@@ -53,7 +53,7 @@ from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
 
-Function = Callable[[Epoch], DataFrame]
+Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 Listed = Mapping[str, Sequence[InputFile]]
 """The files of a micro-batch in stream order, by source."""
 
@@ -91,7 +91,7 @@ class Executor:
 
     spark: SparkSession
     plan: Plan
-    functions: Mapping[str, Function]
+    flow: Flow
     checkpoint: Checkpoint
     files: Files
     files_per_epoch: int | None = None
@@ -364,8 +364,9 @@ class Executor:
         )
         begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
         written: dict[str, Future[int | None]] = {}
+        frames = self.flow(epoch)
         for emit in self.plan.emits:
-            output = self._output(emit, epoch, during, begun[emit.name][0])
+            output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
             written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
         held, after = waiting_drops(epoch, during)
         announced = {
@@ -474,9 +475,8 @@ class Executor:
     # --- output ---
 
     def _output(
-        self, emit: Emit, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
+        self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
     ) -> DataFrame | None:
-        frame = self.functions[emit.name](epoch)
         if not epoch.is_busy(emit.relation):
             return None
         facts = epoch.after[emit.relation]

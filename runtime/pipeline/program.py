@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -29,7 +29,7 @@ from cedilla.runtime.formats.callback import OnEpoch
 from cedilla.runtime.formats.source import InputFile, in_order, with_markers
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.operators.user import check_functions
-from cedilla.runtime.pipeline.executor import Executor, Function
+from cedilla.runtime.pipeline.executor import Executor, Flow
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
@@ -52,20 +52,20 @@ def run(
     `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
     """
     compiled, name = compiled_query(query)
-    plan, functions = load(compiled.program, name)
+    plan, flow = load(compiled.program, name)
     if on_epoch is not None and len(plan.emits) != 1:
         hint = "a query for each emit, or sinks"
         raise _failed("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint)
     options = options or Options()
     if on_epoch is None:
         check_places(apply(compiled.plan, options), options.checkpoint)
-    start(plan, functions, options, on_report or (lambda report: None), spark, on_epoch)
+    start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch)
 
 
-def execute(plan: Plan, functions: Mapping[str, Function], options: Options, console: Console) -> int:
+def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     try:
-        start(plan, functions, options, console.epoch, consent=console.consent, on_step=console.note)
+        start(plan, flow, options, console.epoch, consent=console.consent, on_step=console.note)
     except KeyboardInterrupt:
         silence()
         console.note("stopped; the next run continues after the last committed epoch")
@@ -73,7 +73,7 @@ def execute(plan: Plan, functions: Mapping[str, Function], options: Options, con
     return 0
 
 
-def main(plan: Plan, functions: Mapping[str, Function]) -> None:
+def main(plan: Plan, flow: Flow) -> None:
     """The command line of a generated program: the options of `cedilla run`."""
     import click
 
@@ -84,7 +84,7 @@ def main(plan: Plan, functions: Mapping[str, Function]) -> None:
         options.check(plan)
         console.diagnostics(warnings(plan), {})
         try:
-            sys.exit(execute(plan, functions, options, console))
+            sys.exit(execute(plan, flow, options, console))
         except DiagnosticError as error:
             console.diagnostics(error.diagnostics, {})
             sys.exit(1)
@@ -94,7 +94,7 @@ def main(plan: Plan, functions: Mapping[str, Function]) -> None:
 
 def start(
     plan: Plan,
-    functions: Mapping[str, Function],
+    flow: Flow,
     options: Options,
     on_report: Callable[[EpochReport], None],
     spark: SparkSession | None = None,
@@ -121,7 +121,7 @@ def start(
         executor = Executor(
             session,
             plan,
-            functions,
+            flow,
             checkpoint,
             files,
             options.files_per_epoch,

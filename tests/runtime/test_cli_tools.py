@@ -142,10 +142,10 @@ def test_evolution_as_json(call: Call) -> None:
 
 def test_spark_shows_the_code_of_the_program(call: Call) -> None:
     shown = call("explain", SENSORS, "--spark").stdout
-    assert shown.startswith("def average(e: Epoch) -> DataFrame:\n")
+    assert shown.startswith("def flow(epoch: Epoch) -> dict[str, DataFrame]:\n")
     assert shown.rstrip("\n") in call("compile", SENSORS).stdout
     whole = json.loads(call("explain", SENSORS, "--spark", "--format", "json").stdout)
-    assert whole["functions"] == {"average": shown.rstrip("\n")}
+    assert whole == {"version": 2, "query": "sensors", "flow": shown.rstrip("\n")}
 
 
 def test_trace_of_the_plan_as_json(call: Call) -> None:

@@ -466,8 +466,8 @@ def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path
     emit means to parquet "{tmp_path}/out";
     emit r to json "{tmp_path}/out2";
     """
-    plan, functions = load(compile_query(query).program)
-    verdicts = verify(plan, functions, Options())
+    plan, flow = load(compile_query(query).program)
+    verdicts = verify(plan, flow, Options())
     assert [(v.emit, v.tuples, v.holds) for v in verdicts] == [("means", 3, True), ("r", 6, True)]
     assert not (tmp_path / "out").exists()
     file = tmp_path / "q.rq"

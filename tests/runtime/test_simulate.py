@@ -290,11 +290,11 @@ def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
 def test_verify_compares_spark_with_the_reference(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, functions = load(compile_query(QUERY).program)
+    plan, flow = load(compile_query(QUERY).program)
     real = verifying.start
     monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
-    (verdict,) = verifying.verify(plan, functions, here)
+    (verdict,) = verifying.verify(plan, flow, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
     assert not (folder / "flow").exists()
 
