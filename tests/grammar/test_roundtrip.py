@@ -71,9 +71,10 @@ VALUES = st.integers(0, 99).map(Fraction) | st.decimals(0, 10, places=3).map(Fra
 MEASURES = make(syntax.Measure, VALUES, optional(st.sampled_from(syntax.UNITS)))
 PAIRS = make(syntax.JoinPair, ATTRIBUTES, ATTRIBUTES)
 SAME = NAMES.map(lambda name: syntax.JoinPair(*[syntax.Attribute(name, span=HERE)] * 2, span=HERE))
+CALLED = NAMES.map(str.lower)  # the case of a function's name does not matter: it is read as lower case
 CALLS = make(
-    syntax.AggregateCall, NAMES, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS)
-) | make(syntax.AggregateCall, NAMES, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
+    syntax.AggregateCall, CALLED, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS)
+) | make(syntax.AggregateCall, CALLED, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
 KEYS = several(make(syntax.SortKey, NAMES, st.booleans()))
 COUNTS = st.integers(1, 99)
 FUNCTION_FORM = (NAMES, st.just(()), st.just(()) | SCHEMES, st.just(()) | SCHEMES)
@@ -153,6 +154,7 @@ PRIMITIVES = (
     make(syntax.AddAttribute, NAMES, TYPES)
     | make(syntax.DropAttribute, NAMES)
     | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
+    | make(syntax.GrowDomain, NAMES, SETS)
 )
 
 
@@ -166,6 +168,12 @@ def check(query: syntax.Query) -> None:
 @given(QUERIES)
 def test_queries(query: syntax.Query) -> None:
     check(query)
+
+
+def test_the_case_of_a_functions_name_does_not_matter() -> None:
+    upper, lower = (f'emit aggregate[{name}(t) as m by s](r) to json "out";' for name in ("AVG", "avg"))
+    assert parse_query(upper) == parse_query(lower)
+    assert format_query(parse_query(upper)) == format_query(parse_query(lower))
 
 
 @given(QUERIES)
