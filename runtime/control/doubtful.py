@@ -42,9 +42,7 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
             known, near = _domain(state, name), _nearest(state, name, members)
             why = f"no tuple has such a value of `{name}`" + (f": `{known}` is declared" if known else "")
             help = "" if near is None else f"did you mean `{name} = {near}`? "
-            help += (
-                "A new value first goes into the declared domain, then its accents are sent" if known else ""
-            )
+            help += _widening(state, name, members) if known else ""
             return Diagnostic("RQ216", "error", message, accent.places.get(name), (why,), help or None)
     span = next(iter(accent.places.values())) if len(accent.places) == 1 else None
     help = "a list is written `s in {1, 2}`; `s in (1, 2)` is the range between the two"
@@ -55,6 +53,17 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
 def _values(state: SourceState, name: str, where: Tree) -> Tree:
     """The values of one attribute in a region."""
     return regions.exists(where, regions.attributes(where) - {name}, state.universe)
+
+
+def _widening(state: SourceState, name: str, members: Tree) -> str:
+    """How described values come into the declared domain: by a marker, where it is a list (theory N1)."""
+    domain, how = state.universe[name].members, ""
+    is_list = isinstance(domain, Steps) and any(inside for inside in domain.points.values())
+    if is_list and isinstance(members, Steps) and name not in state.original:
+        listed = [state.types[name].wire(value) for value, inside in members.points.items() if inside]
+        if 0 < len(listed) <= _NAMED:
+            how = f" by `[[grow({name}, {{{', '.join(listed)}}})]]` or in the query's text"
+    return f"A new value first goes into the declared domain{how}, then its accents are sent"
 
 
 def _domain(state: SourceState, name: str) -> str | None:

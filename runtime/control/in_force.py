@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
@@ -36,10 +37,21 @@ def in_force(
 
 
 def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
-    """What is known of a source, and the accents in force there."""
+    """What is known of a source, and the accents in force there; what its domains have grown by is one, too."""
     facts = state.facts()
     scale = {n: regions.map_leaves(tree, lambda history: history[-1]) for n, tree in state.units.items()}
-    return facts, in_force(facts, source.facts(frozenset()).present, facts.present, scale)
+    accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
+    return facts, chain(_grown(source, state), accents)
+
+
+def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """The values that markers have added to declared domains (theory N1)."""
+    for attribute in source.attributes:
+        grown = state.grown.get(attribute.name, False)
+        new = grown is not False and regions.difference(grown, attribute.domain_members())
+        if isinstance(new, Steps):
+            listed = [attribute.type.wire(value) for value, inside in new.points.items() if inside]
+            yield f"grow({attribute.name}, {{{', '.join(sorted(listed))}}})", True
 
 
 def count(source: Source, state: SourceState) -> int:

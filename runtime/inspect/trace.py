@@ -91,6 +91,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
             here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
             if dead and name == source:
                 here = evolve(here, does=("concerns only tuples that are closed",))
+            if begun.grown != states[source].grown and name == source:
+                here = evolve(here, does=("its domain grows",))
             if isinstance(node, Operator):
                 here = _at(here, node, steps.get(name, []), found, before, after)
             relations.append(here)

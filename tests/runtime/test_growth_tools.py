@@ -1,0 +1,141 @@
+"""What the tools without Spark say of a domain that grows by a line of the stream (theory N1)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.facts.markers import read_growth
+from cedilla.compiler.plan import derive
+from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.announce import SinkState, announce
+from cedilla.runtime.control.source_state import SourceState
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
+minutes := window[60 on ts as minute](pumps);
+flow := aggregate[avg by minute except ts, pump](minutes);
+emit flow to json "flow";
+"""
+JOIN = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in";
+stream places(pump: int in {1, 2, 3}, place: string) from json "places";
+emit pumps join places on pump to json "out";
+"""
+GROWS = "[[grow(pump, {3})]]"
+TUPLE = {"ts": 0, "pump": 3, "litres": 140.0}
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "q.rq"
+    path.write_text(QUERY)
+    return path
+
+
+def write(query: Path, items: list[dict[str, object]]) -> Path:
+    folder = query.parent / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    return folder
+
+
+WRONG = {
+    "RQ220": (
+        ["[[grow(ts, {3})]]"],
+        "the domain of `ts` cannot grow: it is not declared as a list",
+        "`ts: long in {...}` declares a list",
+    ),
+    "RQ221": (
+        ["[[alter(pump, y -> y * 2)]]", GROWS],
+        "the domain of `pump` cannot grow: an accent has altered `pump`",
+        "it can be widened in the query's text (`cedilla plan`)",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+@pytest.mark.parametrize("code", WRONG)
+def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: str, code: str) -> None:
+    markers, message, hint = WRONG[code]
+    folder = write(query, [{"$accent": text} for text in markers])
+    match command:
+        case "simulate":
+            done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "flow=-")
+        case "validate":
+            done = call("validate", str(folder), "--query", str(query))
+        case _:
+            done = call("trace", str(query), "--on", "pumps", *markers)
+    assert done.exit_code == 1
+    assert f"error[{code}]: {message}" in done.output
+    place = f"<marker {len(markers)}>:1:3" if command == "trace" else f"{folder}/a.jsonl:{len(markers)}:3"
+    assert f"--> {place}\n" in done.output
+    assert f"| {markers[-1]}\n  |   {'^' * (len(markers[-1]) - 4)}\n" in done.output
+    assert hint in done.output
+
+
+def test_a_join_that_kept_nothing_for_the_new_values_ends_the_query_there(query: Path) -> None:
+    query.write_text(JOIN)
+    done = call("trace", str(query), "--on", "pumps", GROWS)
+    assert done.exit_code == 1
+    assert (
+        "error[RQ222]: the domain of `pump` cannot grow: Join `join` cannot go on: "
+        "it has kept nothing of `places` for the new values\n --> <marker 1>:1:3\n" in done.output
+    )
+    assert "= help: `cedilla plan` tells what a wider domain in the query's text would do" in done.output
+    assert call("trace", str(query), "--on", "pumps", "[[grow(pump, {2})]]").exit_code == 0
+
+
+def test_trace_says_where_a_domain_grows_and_what_waits_for_the_new_value(query: Path) -> None:
+    alter = "[[pump in {1, 2}, alter(litres, y -> y / 1000)]]"
+    done = call("trace", str(query), "--on", "pumps", GROWS, GROWS, alter)
+    assert done.exit_code == 0
+    grows, again, altered = done.output.split("\n\n")
+    assert "  pumps            nothing   its domain grows\n" in grows
+    assert "grows" not in again
+    assert "waits for minutes in [pump = 3]" in altered
+
+
+def test_validate_takes_a_new_value_from_the_growth_on(query: Path) -> None:
+    folder = write(query, [TUPLE, {"$accent": GROWS}, TUPLE, {**TUPLE, "pump": 4}])
+    done = call("validate", str(folder), "--query", str(query), "--format", "json")
+    answer = json.loads(done.output)
+    assert answer["counts"] == {"RQ303": 2}
+    assert answer["accents"] == 1
+    assert [each["notes"][-1].split(": ")[0] for each in answer["findings"]] == [
+        f"{folder}/a.jsonl:1",
+        f"{folder}/a.jsonl:4",
+    ]
+
+
+def test_status_says_what_a_domain_has_grown_by(tmp_path: Path) -> None:
+    """It also shows that a commit record keeps it."""
+    plan = compile_query(QUERY).plan
+    state = SourceState.start(plan.source_of["pumps"], plan.droppable["pumps"])
+    growth = read_growth("[[grow(pump, {2, 3, 4})]]", state.types)
+    assert growth is not None
+    state = state.grown_by(growth).next_epoch()
+    facts = derive(plan, {"pumps": state.facts()})["flow"]
+    sink, _ = announce(SinkState.start(plan.start["flow"]), facts, facts)
+    commit = Commit(epoch=0, batch=0, sources={"pumps": state}, sinks={"flow": sink})
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "plan": plan.describe()}))
+    (tmp_path / "commits" / f"{0:012d}.json").write_text(json.dumps(dump_commit(commit)))
+    done = call("status", str(tmp_path))
+    assert done.exit_code == 0
+    assert "source pumps\n  grow(pump, {3, 4}) everywhere\n" in done.output
+
+
+def test_a_value_that_no_tuple_has_yet_has_a_hint_how_to_add_it(query: Path) -> None:
+    done = call("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
+    assert "error[RQ216]" in done.output
+    assert "by `[[grow(pump, {22})]]` or in the query's text, then its accents are sent" in done.output
