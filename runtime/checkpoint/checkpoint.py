@@ -56,7 +56,8 @@ class Checkpoint:
         """
         commit = self._opened(plan, on_edited)
         streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
-        self._files.write(f"{self.path}/paths.json", json.dumps({"streams": streams}))
+        markers = {s.name: self._files.absolute(s.markers) for s in plan.sources if s.markers is not None}
+        self._files.write(f"{self.path}/paths.json", json.dumps({"streams": streams, "markers": markers}))
         return commit
 
     def _opened(self, plan: Plan, on_edited: OnEdited) -> Commit:

@@ -68,22 +68,25 @@ def failure(root: Path) -> Failure | None:
 
 
 def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
-    """Stream -> files that no committed epoch has read; a stream whose folder cannot be seen from here is left out.
+    """Stream -> files that no committed epoch has read, those of its folder of markers too; a stream whose folder
+    cannot be seen from here is left out.
 
     Spark's log names the files that some batch has taken, `batch.json` those of the last one.
     """
-    paths = root / "paths.json"
-    if not paths.exists():
+    record = root / "paths.json"
+    if not record.exists():
         return {}
     batch = _last_batch(root)
     taken = _taken(root) | {file for files in batch.files.values() for file in files}
     left = _left(batch, commit)
     waiting: dict[str, int] = {}
-    for name, path in json.loads(paths.read_text("utf-8"))["streams"].items():
-        folder = local_path(path)
-        if folder is not None and folder.exists():
-            new = sum(file.resolve() not in taken for file in files_of(str(folder)))
-            waiting[name] = new + left.get(name, 0)
+    known = json.loads(record.read_text("utf-8"))
+    for name, path in known["streams"].items():
+        paths = [path, known["markers"][name]] if name in known.get("markers", {}) else [path]
+        folders = [folder for each in paths if (folder := local_path(each)) is not None and folder.exists()]
+        if len(folders) == len(paths):
+            files = {file.resolve() for folder in folders for file in files_of(str(folder))}
+            waiting[name] = len(files - taken) + left.get(name, 0)
     return waiting
 
 

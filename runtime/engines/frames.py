@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Inte
 
 from cedilla.compiler.expressions.types import LARGEST, Type, array_of, column, quote
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.items.lines import damaged, is_compressed
 from cedilla.runtime.items.rejections import beyond
 
 ORDER = "$order"
@@ -110,6 +113,15 @@ def as_double(name: str, value: str, kind: DataType, wanted: DataType) -> str | 
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """RQ310, where it is because of `as_double` that a Spark job has failed."""
-    found = re.search(rf"{re.escape(BEYOND)}([^\s']+)", str(problem))
-    return None if found is None else beyond(found[1])
+    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file; `None`: for another reason."""
+    text = str(problem)
+    if found := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
+        return beyond(found[1])
+    found = _NOT_READ.search(text)
+    path = Path(unquote(found[1])) if found else None
+    return damaged(str(path)) if path and is_compressed(path) else None
+
+
+_NOT_READ = re.compile(
+    r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
+)

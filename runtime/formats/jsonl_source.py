@@ -6,14 +6,14 @@ A row's place in its file is the block (14 bits) and the row of the task that re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.glance import glance
 from cedilla.runtime.formats.objects import MARK, STRICT, copied, misread_files
@@ -28,9 +28,9 @@ from cedilla.runtime.formats.source import (
     Types,
     placed,
 )
+from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import CANDIDATE, near_key
 from cedilla.runtime.items.rejections import MALFORMED
-from cedilla.runtime.items.values import parse_line
 
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 # A line that `rows` has no row for is blank.
@@ -68,7 +68,7 @@ class JsonLines(Format):
             .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
             .json([file.path for file in files])
         )
-        return placed(spark, frame, files, ["*"], _INSIDE, name=_NAME)
+        return placed(spark, frame, files, [*_needed(types)], _INSIDE, name=_NAME)
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
         """One pass over the lines as text: only those that look like markers are parsed."""
@@ -136,6 +136,14 @@ class JsonLines(Format):
         )
         marks = {"", "$accent", "$punctuation", CORRUPT, POSITION, FILE}
         return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
+
+
+def _needed(types: Types) -> Iterator[str]:
+    """The columns of `rows`. Whoever asks whether a row is corrupt needs all attributes: Spark parses the values of no
+    others, so the jobs of an epoch would not agree on what is rejected."""
+    yield from ("`$accent`", "`$punctuation`", *map(column, types))
+    nulls = " + ".join(f"IF({each} IS NULL, 1, 0)" for each in map(column, (CORRUPT, *types)))
+    yield f"IF({nulls} < 0, '', {column(CORRUPT)}) AS {column(CORRUPT)}" if types else column(CORRUPT)
 
 
 def _lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

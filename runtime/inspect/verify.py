@@ -17,9 +17,10 @@ from typing import Any
 from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.executor import Flow
 from cedilla.runtime.pipeline.program import open_session, start
@@ -131,7 +132,7 @@ def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
         type_ = types.get(attribute)
         if type_ is not None and type_.name in ("timestamp", "date") and isinstance(value, str):
             return control(read_value(type_, value))
-        return value
+        return control(odd) if type_ == DOUBLE and (odd := word(value)) is not None else value
 
     decoder = Decoder(read)
     rows: list[Row] = []
@@ -164,6 +165,8 @@ def _plain(type_: Type | None, value: Any) -> Any:
         return tuple(_plain(type_, each) for each in value)
     if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
         return control(read_value(type_, value))
+    if type_ == DOUBLE and (odd := word(value)) is not None:
+        return str(odd)
     plain = control(value)
     return plain if isinstance(plain, str | bool) else round(float(plain), _DIGITS) + 0.0
 

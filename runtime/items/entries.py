@@ -15,13 +15,11 @@ from attrs import frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.items import xmltext
+from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.lines import lines_of
 
 _DIGITS = 17
 """A double that is written with fewer is read as what is written."""
-
-NOT_FINITE = ("NaN", "Infinity", "-Infinity")
-"""Doubles that JSON has no numbers for, as outputs write them."""
 
 TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
 

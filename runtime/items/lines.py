@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import sys
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
-from cedilla.grammar.diagnostics import Diagnostic, in_stream
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
 
 T = TypeVar("T")
 
@@ -101,23 +102,57 @@ def local_path(path: str) -> Path | None:
 
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
+_BY_SPARK = {".deflate", ".gzip", ".lz4", ".snappy", ".zst", ".zstd"}
+"""Files that only Spark reads as compressed."""
 
 
 def is_compressed(file: Path) -> bool:
-    """Whether a file is read as compressed, by its name, as Spark does."""
-    return file.suffix in _COMPRESSED
+    """Whether Spark reads a file as compressed, by its name."""
+    return file.suffix.lower() in {*_COMPRESSED, *_BY_SPARK}
+
+
+def damaged(file: str) -> DiagnosticError:
+    """RQ308: a compressed file that is cut off, or whose bytes are not what its name says."""
+    message = f"the compressed file {file} is cut off or damaged"
+    hint = (
+        "the whole file in its place, renamed into place when it is complete; `gzip -t` and `bzip2 -t` tell"
+    )
+    return DiagnosticError([Diagnostic("RQ308", "error", message, help=hint)])
+
+
+def _only_by_spark(file: Path) -> DiagnosticError:
+    message = f"{file} is compressed in a way that only `run` reads"
+    hint = "the file uncompressed, or compressed by gzip (.gz) or bzip2 (.bz2)"
+    return DiagnosticError([Diagnostic("RQ309", "error", message, help=hint)])
 
 
 def lines_of(file: Path) -> Generator[Line]:
-    """The lines of a file that are not blank, one after the other; `-` is standard input."""
+    """The lines of a file that are not blank, one after the other; `-` is standard input.
+
+    Raises `DiagnosticError`: RQ308 where a compressed file is damaged, RQ309 where only Spark can read it.
+    """
     if str(file) == "-":
         text = _as_text(sys.stdin.buffer)
         yield from _lines(text, "<stdin>")
         text.detach()
         return
-    opened: Any = _COMPRESSED.get(file.suffix, open)
+    suffix = file.suffix.lower()
+    if suffix in _BY_SPARK:
+        raise _only_by_spark(file)
+    opened: Any = _COMPRESSED.get(suffix, open)
     with closing(_as_text(opened(file, "rb"))) as text:
-        yield from _lines(text, str(file))
+        lines = _lines(text, str(file))
+        while (line := _next(lines, file)) is not None:
+            yield line
+
+
+def _next(lines: Iterator[Line], file: Path) -> Line | None:
+    try:
+        return next(lines, None)
+    except (EOFError, OSError, zlib.error):
+        if not is_compressed(file):
+            raise
+        raise damaged(str(file)) from None
 
 
 def _as_text(stream: Any) -> io.TextIOWrapper:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from cedilla.compiler.expressions.types import quote
-from cedilla.runtime.items.values import parse_line
+from cedilla.runtime.items.json_objects import parse_line
 
 _EDITS = {"accent": 1, "punctuation": 2}
 _PATTERN = r'[ \t]*\{[ \t]*"(\$|[^"\\]{4,14}"[ \t]*:[ \t]*"\[[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t]*\}[ \t\r]*$)'

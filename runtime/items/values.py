@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
-from typing import Any, NoReturn
+from typing import Any
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax import Literal
+from cedilla.runtime.items.json_objects import json_text, word
 
 _NOWHERE = Span("", 0, 0, 1, 1, 1, 1)
 _DIGITS = 60
 """A decimal of a greater exponent is none that any column holds."""
 _SMALLEST = 1_000_000
 """The engine takes a number of a smaller exponent for none."""
-
-
-def parse_line(text: str) -> dict[str, Any]:
-    """The object of a line, its numbers with a point as `Decimal`. `ValueError` where it is no JSON object."""
-    try:
-        item: Any = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
-    except RecursionError:
-        raise ValueError("the line is nested too deeply") from None
-    if not isinstance(item, dict):
-        raise ValueError("the line is no JSON object")
-    return item  # type: ignore[reportUnknownVariableType]
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def value_of_json(type_: Type, value: Any) -> Value:
@@ -48,17 +36,21 @@ def value_of_json(type_: Type, value: Any) -> Value:
             bits = 31 if type_.name == "int" else 63
             if -(2**bits) <= value < 2**bits:
                 return value
+        case "double" if (odd := word(value)) is not None:
+            return -FARTHEST if odd < 0 else FARTHEST
+        case "double" if number and isinstance(value, int):
+            return max(-FARTHEST, min(value, FARTHEST)) if abs(value) > sys.float_info.max else value
         case "double" if number:
-            if isinstance(value, int):
-                return value
-            if math.isfinite(float(value)):
-                return exact(Fraction(repr(float(value))))
-        case "decimal" if number and (decimal := rounded_decimal(type_, value)) is not None:
+            nearest = float(value)
+            if math.isfinite(nearest):
+                return exact(Fraction(repr(nearest)))
+            return -FARTHEST if nearest < 0 else FARTHEST
+        case "decimal" if (decimal := decimal_of_json(type_, value)) is not None:
             return exact(decimal)
         case "boolean" if isinstance(value, bool):
             return value
         case "string":
-            return value if isinstance(value, str) else json.dumps(value, default=str)
+            return value if isinstance(value, str) else json_text(value)
         case "array" if isinstance(value, list) and type_.element is not None:
             return tuple(value_of_json(type_.element, each) for each in value)  # type: ignore[return-value]
         case "timestamp" | "date" if isinstance(value, str):
@@ -67,6 +59,17 @@ def value_of_json(type_: Type, value: Any) -> Value:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)
     raise ValueError(f"{shown} is no {type_}")
+
+
+_QUOTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def decimal_of_json(type_: Type, value: Any) -> Fraction | None:
+    """A number, also as a string, where commas do not count, as a decimal of a type; `None` where it is none."""
+    if isinstance(value, str) and _QUOTED.fullmatch(plain := value.replace(",", "")):
+        value = Decimal(plain)
+    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return rounded_decimal(type_, value) if is_number else None
 
 
 def rounded_decimal(type_: Type, value: Any) -> Fraction | None:
@@ -80,27 +83,20 @@ def rounded_decimal(type_: Type, value: Any) -> Fraction | None:
     return Fraction(whole, 10**scale) if abs(whole) < 10**precision else None
 
 
-def json_text(value: Any) -> str:
-    """A JSON value as text, decimals with all their digits."""
-    match value:
-        case Decimal():
-            return f"{value:f}"
-        case dict():
-            fields = value.items()  # type: ignore[reportUnknownVariableType]
-            return f"{{{', '.join(f'{json_text(str(n))}: {json_text(v)}' for n, v in fields)}}}"  # type: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-        case list():
-            return f"[{', '.join(map(json_text, value))}]"  # type: ignore[reportUnknownArgumentType]
-        case _:
-            return json.dumps(value, ensure_ascii=False)
-
-
 def applied(function: Affine, value: Value) -> Value:
-    """A function of a number, or of each element of an array."""
+    """A function of a number, or of each element of an array; NaN and infinities stay what they are."""
     if isinstance(value, tuple):
         return tuple(applied(function, each) for each in value)  # type: ignore[return-value]
+    if abs(value) >= FARTHEST:  # type: ignore[arg-type,operator]
+        return value
     return function(value)  # type: ignore[arg-type]
 
 
 def number_to_json(value: Value) -> Any:
-    """A double, or an array of them, for a JSON line."""
-    return [number_to_json(each) for each in value] if isinstance(value, tuple) else float(value)
+    """A double, or an array of them, for a JSON line; `Infinity` where it is too large for a double."""
+    if isinstance(value, tuple):
+        return [number_to_json(each) for each in value]
+    try:
+        return float(value)
+    except OverflowError:
+        return "Infinity" if value > 0 else "-Infinity"  # type: ignore[operator]

@@ -27,7 +27,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.items.entries import NOT_FINITE
+from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json
 from cedilla.runtime.streams.follow import canonical_maps
 

@@ -82,14 +82,18 @@ def evaluate(body: Any, parameter: str, value: Any) -> Any:
 
 
 def function_of(alter: syntax.AlterAttribute) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """α and β, from two points of the affine function; on a list they work on each element."""
+    """α and β, from two points of the affine function; on a list they work on each element, and they leave NaN and
+    infinities, which are words, as they are."""
     shift = evaluate(alter.body, alter.parameter, Fraction(0))
     slope = evaluate(alter.body, alter.parameter, Fraction(1)) - shift
     return _each(lambda y: y * slope + shift), _each(lambda y: (y - shift) / slope)
 
 
 def _each(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
-    return lambda y: [function(Fraction(v)) for v in y] if isinstance(y, list) else function(Fraction(y))
+    def one(y: Any) -> Any:
+        return y if isinstance(y, str) else function(Fraction(y))
+
+    return lambda y: list(map(one, y)) if isinstance(y, list) else one(y)
 
 
 def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[syntax.AlterAttribute]:

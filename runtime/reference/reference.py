@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -26,9 +26,10 @@ from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held import waiting_drops
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.json_objects import json_text, read_strings, word
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import beyond, is_ignored
-from cedilla.runtime.items.values import json_text, rounded_decimal
+from cedilla.runtime.items.values import decimal_of_json
 from cedilla.runtime.reference.naive import (
     ORDER,
     Node,
@@ -152,7 +153,7 @@ class Reference:
         try:
             raw = {
                 n: read_value(state.types[n], v)
-                for n, v in item.items()
+                for n, v in read_strings(item, state.types).items()
                 if n in state.types and v is not None
             }
         except ValueError:
@@ -300,7 +301,7 @@ def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
 
 
 def _applied(function: Affine, value: Any) -> Any:
-    if function.is_identity:
+    if function.is_identity or is_odd(value):
         return value
     if isinstance(value, list):
         return [_applied(function, each) for each in value]
@@ -320,9 +321,11 @@ def read_value(type_: Type, value: Any) -> Any:
                 return value
         case "double" if number:
             return double(value)
-        case "decimal" if number or isinstance(value, str):
-            decimal = rounded_decimal(type_, Decimal(str(value)) if _is_number(value) else Decimal("NaN"))
-            if decimal is not None:
+        case "double" if (odd := word(value)) is not None:
+            return odd
+        case "decimal":
+            plain = Decimal(repr(value)) if isinstance(value, float) else value
+            if (decimal := decimal_of_json(type_, plain)) is not None:
                 return decimal
         case "boolean" if isinstance(value, bool):
             return value
@@ -336,14 +339,6 @@ def read_value(type_: Type, value: Any) -> Any:
         case _:
             pass
     raise ValueError(f"{value!r} is no {type_}")
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        Decimal(str(value))
-    except InvalidOperation:
-        return False
-    return True
 
 
 def write_value(type_: Type, value: Any) -> Any:

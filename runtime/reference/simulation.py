@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.items.near_markers import is_near
 from cedilla.runtime.items.rejections import MALFORMED, REASONS, is_fatal, refusal
@@ -157,13 +156,13 @@ def _of_markers(line: Input) -> Input:
 
 def _parsed(source: Source, line: Line) -> Input:
     try:
-        item: Any = json.loads(line.text, parse_float=Decimal)
+        item: Any = parse_line(line.text)
     except ValueError:
         item = None
     declared = {attribute.name for attribute in source.attributes}
-    if isinstance(item, dict) and is_near(line.text, declared):
+    if item is not None and is_near(line.text, declared):
         item = {"$spoilt": line.text}
-    elif not isinstance(item, dict) or not line.is_utf8:
+    elif item is None or not line.is_utf8:
         spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
         item = {"$spoilt" if spoilt else "$corrupt": line.text}
     return Input(source.name, item, line)

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.items.values import json_text
+from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_outputs

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from attrs import define, evolve, field
 
@@ -21,6 +21,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punct
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.source_state import SourceState, leaves, translate
+from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import number_to_json
 from cedilla.runtime.streams import replacements
@@ -259,6 +260,4 @@ def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:
     changed = {name: value for name, value in values.items() if value != row.raw[name]}
     if not changed:
         return f"{line.text}\n"
-    item: dict[str, Any] = json.loads(line.text)
-    item.update({name: number_to_json(value) for name, value in changed.items()})
-    return f"{json.dumps(item, ensure_ascii=False)}\n"
+    return f"{json_text({**row.item, **{name: number_to_json(value) for name, value in changed.items()}})}\n"

@@ -28,11 +28,12 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.doubtful import judge
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items import near_markers
+from cedilla.runtime.items.json_objects import parse_line, read_strings
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import near_key
 from cedilla.runtime.items.rejections import BEYOND_HINT
-from cedilla.runtime.items.values import applied, parse_line, value_of_json
+from cedilla.runtime.items.values import applied, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.streams.schema import Schema
 
@@ -45,7 +46,7 @@ _COALESCE_EVERY = 256
 
 @frozen
 class Row:
-    """A tuple: its attributes as they are written, as the control plane has them, and canonical."""
+    """A tuple: its attributes as they are read of JSON, as the control plane has them, and canonical."""
 
     item: Mapping[str, Any]
     raw: Mapping[str, Value]
@@ -128,6 +129,7 @@ class Follower:
         state = self.state
         raw: dict[str, Value] = {}
         found: list[Diagnostic] = []
+        item = read_strings(item, state.types)
         for name, value in item.items():
             if value is None:
                 continue

@@ -14,9 +14,9 @@ from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.diagnostics import DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.items.json_objects import parse_line, word
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import near_key
-from cedilla.runtime.items.values import parse_line
 
 SAMPLE = 1000
 """How many lines tell the schema where none is given."""
@@ -70,7 +70,8 @@ def _within(span: Span | None, text: str) -> Span | None:
 def inferred_schema(lines: Iterable[Line]) -> Schema:
     """The attributes that tuples have before any Add of them; none is required.
 
-    Numbers are doubles, true and false booleans, and all else, or a mixture, strings.
+    Numbers are doubles, NaN and infinities beside numbers too; true and false are booleans, and all else, or a mixture,
+    strings.
     """
     kinds: dict[str, set[str]] = {}
     added: set[str] = set()
@@ -85,9 +86,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
             for name, value in item.items():
                 if value is not None and name not in added:
                     kinds.setdefault(name, set()).add(_kind(value))
-    attributes = [
-        Attribute(name, Type(found.pop() if len(found) == 1 else "string")) for name, found in kinds.items()
-    ]
+    attributes = [Attribute(name, Type(_type(found))) for name, found in kinds.items()]
     return Schema(Source(name="stream", attributes=attributes, format="json", path=""), False)
 
 
@@ -103,4 +102,15 @@ def _added(text: str) -> set[str]:
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
-    return "double" if isinstance(value, int | Decimal) else "string"
+    if isinstance(value, str):
+        return "string" if word(value) is None else _WORD
+    return "double" if isinstance(value, int | float | Decimal) else "string"
+
+
+_WORD = "word"
+"""The kind of a string that means NaN or an infinity where it stands for a double."""
+
+
+def _type(kinds: set[str]) -> str:
+    kinds = kinds - {_WORD} if "double" in kinds else kinds
+    return kinds.pop() if len(kinds) == 1 and _WORD not in kinds else "string"

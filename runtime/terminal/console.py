@@ -66,9 +66,12 @@ class Console:
         return click.confirm("go on with the edited query?", err=True)
 
     def epoch(self, report: EpochReport) -> None:
-        """One line about an epoch, and what is doubtful about its accents, on standard error."""
+        """One line about an epoch, and what is doubtful about its accents, on standard error; of RQ218 ten at most."""
         self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
-        self.diagnostics(report.warnings, {})
+        shown, left = _without_many(report.warnings)
+        self.diagnostics(shown, {})
+        if left:
+            self.note(f"and {_count(left, 'warning')} RQ218 more")
 
     def _styled(self, text: str, style: str) -> None:
         if not _colors(sys.stderr):
@@ -79,6 +82,20 @@ class Console:
         Rich(file=sys.stderr).print(
             text, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True
         )
+
+
+_MOST = 10
+
+
+def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], int]:
+    """Warnings but for the RQ218 after the tenth, and how many these are."""
+    shown: list[Diagnostic] = []
+    seen = 0
+    for warning in warnings:
+        seen += warning.code == "RQ218"
+        if warning.code != "RQ218" or seen <= _MOST:
+            shown.append(warning)
+    return shown, max(0, seen - _MOST)
 
 
 def epoch_line(report: EpochReport) -> str:

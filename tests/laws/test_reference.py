@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.json_objects import json_text, parse_line
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.values import json_text, parse_line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate

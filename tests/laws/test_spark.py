@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.items.values import json_text
+from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.laws.edges import read

@@ -13,8 +13,8 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.announce import SinkState, announce
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.values import json_text
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.validate import validate

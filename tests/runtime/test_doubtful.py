@@ -22,7 +22,8 @@ from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
-from cedilla.runtime.terminal.console import epoch_line
+from cedilla.runtime.terminal.console import Console, epoch_line
+from cedilla.runtime.terminal.report import EpochReport
 from tests.pipeline import Run
 from tests.runtime.test_sensors import random_stream
 from tests.stream import Item, is_tuple
@@ -242,3 +243,13 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
     assert (Path(error.span.source).name, error.span.line) == (path.name, 2)
     assert error.excerpt == "[[pump = 22, alter(litres, y -> y / 2)]]"
     assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
+
+
+def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str]) -> None:
+    doubts = [Diagnostic("RQ218", "warning", f"doubt {n}") for n in range(13)]
+    doubts.insert(12, Diagnostic("RQ217", "warning", "another"))
+    Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=doubts))
+    said = capsys.readouterr().err
+    assert said.count("RQ218]") == 10
+    assert "another" in said
+    assert said.endswith("and 3 warnings RQ218 more\n")

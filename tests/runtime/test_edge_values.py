@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime import simulate
-from cedilla.runtime.items.values import json_text
+from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 
+import pytest
 from attrs import define
 from pyspark.sql import SparkSession
 
+from cedilla import read
 from cedilla.compiler import compile_query
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.formats.source import listed_files
+from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import stream_lines, validate
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
 from tests.stream import Item, is_tuple, read_output
@@ -127,3 +137,130 @@ def test_a_query_does_not_read_what_it_writes(tmp_path: Path) -> None:
     assert code(r, r / "out", checkpoint) == code(r, r, checkpoint) == "RQ116"
     assert code(r, out, r / "checkpoint") == "RQ411"
     assert code(r, r / "_out", r / ".checkpoint") is None
+
+
+BLANKS = ["", "", "", " ", "  ", "\t"]
+STRINGS = ['"a"', '""', '"\\u00e4\\n \u00e4"', '"\\ud83d\\ude00"', '"\\ud83d"', '"x\\ude00\\ud83d"', '"-INF"']
+STRINGS += ['"\\"+INF{"']
+WORDS = ["NaN", "Infinity", "-Infinity", "+Infinity", "INF", "-INF", "+INF", "nan", "-NaN", "+1", "-INFx"]
+NUMBERS = ["0", "-0", "1.50", "1e5", "-1E-7", "1.79e400", "-1e400", "1" + "0" * 400, "12345678901234567890.5"]
+
+
+def json_value(chance: Random, depth: int = 3) -> str:
+    """The text of a JSON value, oddly written; now and then of none."""
+    match chance.randrange(7 if depth else 4):
+        case 0:
+            return chance.choice([*NUMBERS, "true", "false", "null"])
+        case 1:
+            return chance.choice(WORDS)
+        case 2:
+            return chance.choice(STRINGS)
+        case 3:
+            return f'"{chance.choice([*NUMBERS, *WORDS])}"'
+        case 4:
+            fields = [
+                f"{chance.choice(STRINGS)}{chance.choice(BLANKS)}:{json_value(chance, depth - 1)}"
+                for _ in range(chance.randrange(3))
+            ]
+            return f"{{{chance.choice(BLANKS)}{', '.join(fields)}}}"
+        case 5:
+            values = [json_value(chance, depth - 1) for _ in range(chance.randrange(4))]
+            return f"[{chance.choice(BLANKS).join(['', ','.join(values), ''])}]"
+        case _:
+            return f"{chance.choice(BLANKS)}{json_value(chance, depth - 1)}{chance.choice(BLANKS)}"
+
+
+def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path) -> None:
+    """Random JSON values, for a string, which gets their text, and for a double: by `run`, `simulate` and `validate`;
+    and what `run` has written is read back by each."""
+    query = 'stream r(ts: long, s?: string, x?: double) from json "r"; emit r to json "out";'
+    chance = Random(12)
+    lines = [
+        f'{{"ts": {ts},{chance.choice(BLANKS)}"{chance.choice("sx")}":{json_value(chance)}}}\n'
+        for ts in range(2000)
+    ]
+    source = write(tmp_path / "r", {"1.jsonl": "".join(lines).encode()})
+    found = by_spark(spark, source, tmp_path, query)
+    expected = by_reference(source, tmp_path, query)
+    assert [item for item in found.tuples if item not in expected.tuples] == []
+    assert found == expected
+    assert len(found.tuples) > 500
+    assert len(found.rejected) > 200
+    schema = declared_schema("ts: long, s?: string, x?: double")
+    refused: list[Diagnostic] = []
+    validate(stream_lines(str(source)), schema, refused.append)
+    places = {(each.code, each.notes[-1].partition(": ")[0].rpartition("/")[2]) for each in refused}
+    assert places == set(found.rejected)
+    again = by_reference(tmp_path / "run", tmp_path / "again", query)
+    assert again == Answer(found.tuples, [])
+    assert validate(stream_lines(str(tmp_path / "run")), schema).valid
+    assert len({str(item.get("x")) for item in found.tuples} & {"NaN", "Infinity", "-Infinity"}) == 3
+    rows = sorted(read(str(tmp_path / "run")).rows(), key=lambda row: row["ts"])
+    assert [str(row["ts"]) for row in rows] == [str(item["ts"]) for item in found.tuples]
+
+
+PLAIN = b"".join(line(ts, s=f"{ts * 7919 % 10007}") for ts in range(20_000))
+DAMAGED = {
+    "cut.jsonl.gz": gzip.compress(PLAIN)[:-1000],
+    "text.jsonl.gz": PLAIN,
+    "bytes.jsonl.GZ": gzip.compress(PLAIN)[:5000] + bytes(5000),
+    "cut.jsonl.bz2": bz2.compress(PLAIN)[:-1000],
+    "text.jsonl.bz2": PLAIN,
+}
+
+
+def ending(run_it: Callable[[], object]) -> str | None:
+    try:
+        run_it()
+    except DiagnosticError as error:
+        (found,) = error.diagnostics
+        assert found.help
+        return f"{found.code} {found.message}"
+    return None
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
+    """Python ends with an EOFError, an OSError or a zlib.error."""
+    source = write(tmp_path / "r", {name: DAMAGED[name]})
+    said = f"RQ308 the compressed file {source / name} is cut off or damaged"
+    assert ending(lambda: by_reference(source, tmp_path)) == said
+    schema = declared_schema("ts: long, s?: string")
+    assert ending(lambda: validate(stream_lines(str(source)), schema)) == said
+
+
+def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
+    """What Spark has read before it stays."""
+    source = write(tmp_path / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
+    said = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
+    assert (
+        ending(lambda: by_spark(spark, source, tmp_path))
+        == said
+        == ending(lambda: by_reference(source, tmp_path))
+    )
+    (source / "a b.jsonl.gz").write_bytes(gzip.compress(line(2)))
+    assert [item["ts"] for item in by_spark(spark, source, tmp_path).tuples] == [1, 2]
+
+
+@pytest.mark.parametrize("end", ["zst", "lz4", "snappy", "deflate", "ZST"])
+def test_what_only_spark_can_uncompress_is_refused_elsewhere(tmp_path: Path, end: str) -> None:
+    source = write(tmp_path / "r", {f"1.jsonl.{end}": line(1)})
+    said = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that only `run` reads"
+    assert ending(lambda: by_reference(source, tmp_path)) == said
+    assert ending(lambda: validate(stream_lines(str(source)), declared_schema("ts: long"))) == said
+
+
+def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:
+    """An Alter leaves them as they are; NaN comes after all numbers, so a description of greater ones has it."""
+    lines = [
+        {"x": 5.0},
+        {"$accent": "[[x > 1, alter(x, y -> 2 * y)]]"},
+        {"x": "NaN"},
+        {"x": "-Infinity"},
+        {"x": 8.0},
+    ]
+    write(tmp_path, {"1.jsonl": "".join(f"{json.dumps(each)}\n" for each in lines).encode()})
+    found = decoded(str(tmp_path), {"x": DOUBLE})
+    assert found == [{"x": 5.0}, {"x": "NaN"}, {"x": "-Infinity"}, {"x": 4}]
+    expected: list[Item] = [{"x": math.nan}, {"x": -math.inf}, {"x": 4.0}, {"x": 5.0}]
+    assert _verdict("out", found, expected, {"x": DOUBLE}).holds

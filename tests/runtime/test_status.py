@@ -154,7 +154,8 @@ state
 
 
 def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
-    """Of six files one was read, one waits in the batch that a marker ended, and three are new; `_` is hidden."""
+    """Of seven files one was read, one waits in the batch that a marker ended, and three are new, and one of markers;
+    `_` is hidden."""
     folder = tmp_path / "in put"
     folder.mkdir()
     for name in ("1", "2", "3", "4", "5", "_6"):
@@ -163,9 +164,11 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     path = write(
         tmp_path / "ck", compile_query(QUERY).plan, {}, batch=2, progress={"sensors": Progress(1, 3)}
     )
-    (path / "paths.json").write_text(
-        json.dumps({"streams": {"sensors": folder.as_uri(), "far": "s3a://x/y"}})
-    )
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "1").write_text("{}")
+    streams = {"sensors": folder.as_uri(), "far": "s3a://x/y"}
+    markers = {"sensors": (tmp_path / "ops").as_uri()}
+    (path / "paths.json").write_text(json.dumps({"streams": streams, "markers": markers}))
     batch = {"batch": 2, "files": {"sensors": [[uri, uri, 2] for uri in uris]}}
     (path / "batch.json").write_text(json.dumps(batch))
     (path / "spark" / "sources" / "0").mkdir(parents=True)
@@ -181,12 +184,12 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
         "  error[RQ203]: the function does not increase",
         "   = note: 2:4: [[alter(...)]]",
         "to be read",
-        "  sensors: 4 files",
+        "  sensors: 5 files",
     ]
     (path / "error.json").write_text(json.dumps({**error, "epoch": 5}))
     assert call(str(path)).stdout.splitlines()[1] == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
     answer = json.loads(call(str(path), "--format", "json").stdout)
-    assert answer["backlog"] == {"sensors": 4}
+    assert answer["backlog"] == {"sensors": 5}
     assert answer["error"]["diagnostics"] == [to_json(found)]
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.values import parse_line, value_of_json
+from cedilla.runtime.items.values import value_of_json
 from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
 from cedilla.runtime.streams.validate import stream_lines, validate
 from tests.runtime.test_sensors import random_stream, wild_stream
@@ -47,7 +48,9 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ("undefined as null", [{**ROW, "p": None}], []),
     ("no JSON", ["{"], ["RQ301"]),
     ("no object", ["[1]", "5"], ["RQ301", "RQ301"]),
-    ("not a number", ['{"ts": 1, "s": 1, "t": NaN}'], ["RQ301"]),
+    ("not a number", ['{"ts": 1, "s": 1, "t": nan}'], ["RQ301"]),
+    ("a word in quotes", ['{"ts": 1, "s": 1, "t": "nan"}'], ["RQ301"]),
+    ("words for doubles", ['{"ts": 1, "s": 1, "t": -INF}', '{"ts": 1, "s": 1, "t": "NaN"}'], []),
     ("a spoilt marker", ['{"$accent": "[[l = "a", -(t)]]"}'], ["RQ212"]),
     ("wrong types", [{"ts": 1.5, "s": 1, "t": 2}, {"ts": 1, "s": "1", "t": "x"}], ["RQ301"] * 3),
     ("missing", [{"ts": 9, "t": 20.0}], ["RQ302"]),
@@ -187,13 +190,21 @@ def test_a_wrong_schema_is_shown_where_it_is_wrong(text: str, code: str, column:
         ("long", "9223372036854775808", None),
         ("double", "0.1", Fraction(1, 10)),
         ("double", "5", 5),
-        ("double", "1e400", None),
+        ("double", "1e400", FARTHEST),
+        ("double", "1" + "0" * 400, FARTHEST),
+        ("double", "-INF", -FARTHEST),
+        ("double", "+Infinity", FARTHEST),
+        ("double", '"NaN"', FARTHEST),
+        ("double", '"INF"', None),
         ("double", "1e-999999999", 0),
         ("double", '"5"', None),
         ("decimal(4,2)", "12.345", Fraction(1235, 100)),
         ("decimal(4,2)", "99.995", None),
         ("decimal(4,2)", "1e-70", 0),
         ("decimal(4,2)", "123", None),
+        ("decimal(7,2)", '"1,0e3"', 10000),
+        ("decimal(7,2)", '" 1"', None),
+        ("decimal(7,2)", "NaN", None),
         ("decimal(4,2)", "1e-999999999", None),
         ("string", "5", "5"),
         ("string", '"a"', "a"),

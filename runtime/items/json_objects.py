@@ -1,0 +1,130 @@
+"""JSON objects of lines, as Spark's JSON reader takes them: words for doubles that JSON has no numbers for, and the
+text of each value, which is what an attribute of type `string` gets where the value is no string.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from cedilla.compiler.expressions.types import STRING, Type
+
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+"""Doubles that JSON has no numbers for, as outputs write them."""
+
+_WORDS = {word: float(word) for word in (*NOT_FINITE, "+Infinity", "+INF", "-INF")}
+_MORE_WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[+-]INF\b|\+Infinity\b')
+"""Those that Python's reader does not know; strings are matched so that nothing inside them is."""
+_MANY_DIGITS = 400
+"""A number of a greater exponent is written with it."""
+_BLANK = re.compile(r"[ \t\n\r]*")
+
+
+class JsonObject(dict[str, Any]):
+    """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text."""
+
+    line: str = ""
+
+    def texts(self) -> dict[str, str]:
+        """Attribute -> the text of its value, sign by sign as it is written."""
+        line = self.line
+        plain = _replaced(line, lambda word: "-1".ljust(len(word), "0"))  # no text is moved
+        decoder = json.JSONDecoder()
+        found: dict[str, str] = {}
+        at = _after_blanks(plain, 0) + 1
+        while plain[at := _after_blanks(plain, at)] != "}":
+            name, at = decoder.raw_decode(plain, at)
+            begin = _after_blanks(plain, _after_blanks(plain, at) + 1)
+            _, at = decoder.raw_decode(plain, begin)
+            found[name] = line[begin:at]
+            at = _after_blanks(plain, at)
+            at += plain[at] == ","
+        return found
+
+
+def parse_line(text: str) -> JsonObject:
+    """The object of a line. `ValueError` where it is no JSON object."""
+    try:
+        item: Any = _parsed(text)
+    except RecursionError:
+        raise ValueError("the line is nested too deeply") from None
+    if not isinstance(item, dict):
+        raise ValueError("the line is no JSON object")
+    parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
+    parsed.line = text
+    return parsed
+
+
+def _parsed(text: str) -> Any:
+    hook = _with_whole_names if _SURROGATE.search(text) else None
+    try:
+        return json.loads(text, parse_float=Decimal, object_pairs_hook=hook)
+    except ValueError:
+        again = _replaced(text, lambda word: word.removeprefix("+").replace("INF", "Infinity"))
+        if again == text:
+            raise
+        return json.loads(again, parse_float=Decimal, object_pairs_hook=hook)
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _with_whole_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    for name, _ in pairs:
+        if _whole(name) != name:
+            raise ValueError("a name has half a pair of surrogates")
+    return dict(pairs)
+
+
+def _replaced(text: str, new: Callable[[str], str]) -> str:
+    """The text with other words in place of `+INF`, `-INF` and `+Infinity`."""
+    return _MORE_WORDS.sub(lambda found: found[0] if found[0][0] == '"' else new(found[0]), text)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
+    """A tuple with the text of each value in place of what is no string in an attribute of type `string`, and `?` for
+    half a pair of surrogates, which UTF-8 has no bytes for."""
+    strings = {n: v for n, v in item.items() if v is not None and types.get(n) == STRING}
+    others = [name for name, value in strings.items() if not isinstance(value, str)]
+    if others:
+        texts = item.texts() if isinstance(item, JsonObject) else {n: json_text(item[n]) for n in others}
+        strings |= {name: texts[name] for name in others}
+    changed = {n: text for n, v in strings.items() if (text := _whole(v)) != item[n]}
+    return {**item, **changed} if changed else item
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def word(value: Any) -> float | None:
+    """The NaN or infinity that a JSON value, a word or a string, means as a double; `None` where it means none."""
+    if isinstance(value, str):
+        return _WORDS.get(value)
+    return value if isinstance(value, float) and not math.isfinite(value) else None
+
+
+def json_text(value: Any) -> str:
+    """A JSON value as text, decimals with all their digits, NaN and infinities as strings, as Spark writes them."""
+    match value:
+        case Decimal():
+            return f"{value:f}" if abs(value.adjusted()) < _MANY_DIGITS else str(value)
+        case float() if not math.isfinite(value):
+            return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
+        case dict():
+            fields = value.items()  # type: ignore[reportUnknownVariableType]
+            return f"{{{', '.join(f'{json_text(str(n))}: {json_text(v)}' for n, v in fields)}}}"  # type: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+        case list():
+            return f"[{', '.join(map(json_text, value))}]"  # type: ignore[reportUnknownArgumentType]
+        case _:
+            return json.dumps(value, ensure_ascii=False)
