@@ -24,7 +24,7 @@ demo: .venv/demo.stamp
 # Two processes, each with one Spark session; a file stays with one of them.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile
+	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile --durations 30
 
 # The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
@@ -38,9 +38,12 @@ bench-full: .venv/dev.stamp
 	$(BIN)/python tests/benchmarks/regions.py --most 1000000
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
+# New seeds each time; SEED=N runs those of an earlier time again.
+soak: SEED := $(or $(SEED),$(shell date +%s))
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(WITH_JAVA) $(BIN)/pytest -m soak
+	@echo "SEED=$(SEED)"
+	$(WITH_JAVA) SEED=$(SEED) $(BIN)/pytest -m soak --hypothesis-seed $(SEED)
 
 # Small wrong changes of invariants and accent rules, one after the other: a law must notice each.
 mutants: .venv/dev.stamp

@@ -23,6 +23,7 @@ from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
 from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
 from tests.pipeline import Run
+from tests.seeds import soak_seeds
 from tests.stream import Item, complaints
 
 SPOILT = (
@@ -122,12 +123,12 @@ def test_run_and_simulate_agree_on_random_plans_and_bad_lines(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", soak_seeds(60))
 def test_more_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed, 1 + seed % 6, 50, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", soak_seeds(30))
 def test_run_and_simulate_agree_on_more_random_plans(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     same(spark, tmp_path, seed, 1 + seed % 5, 50, (ALL, ORDERED)[seed % 2])

@@ -15,6 +15,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.checkpoint.checkpoint import dump_tree, load_tree
 from cedilla.runtime.control.source_state import SourceState
 from tests.runtime.test_sensors import QUERY, wild_stream
+from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item
 
 
@@ -67,7 +68,7 @@ def test_every_tuple_is_decoded_and_judged_as_its_place_demands(seed: int) -> No
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1000, 3000))
+@pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_every_tuple_is_decoded_and_judged_on_longer_streams(seed: int) -> None:
     check(seed, 150)
 

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline import Run
+from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item, complaints, decode
 
 QUERY = """
@@ -154,7 +155,7 @@ def test_decoded_output_is_the_plain_average_however_the_input_is_cut(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", soak_seeds(60))
 def test_decoded_output_is_the_plain_average_on_longer_streams(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
@@ -167,7 +168,7 @@ def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, se
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", soak_seeds(60))
 def test_any_described_subset_may_change_on_longer_streams(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
