@@ -1,0 +1,121 @@
+"""Commands that run a query, or say how it stands: run, simulate, verify, status, plan."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from cedilla.runtime.cli.inputs import compiled_query, json_text, reported
+from cedilla.runtime.cli.options import format_option, query_argument
+from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.options import (
+    Options,
+    apply,
+    path_options,
+    run_options,
+)
+from cedilla.runtime.terminal.places import check_inputs, check_places
+
+
+@click.command("run")
+@query_argument
+@run_options
+def run_command(query: str, options: Options) -> None:
+    """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
+    from cedilla.compiler.analysis.safety import warnings as unbounded
+
+    console = Console()
+    name, texts, compiled = compiled_query(query, console)
+    options.check(compiled.plan)
+    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
+    with reported(console, texts):
+        check_places(apply(compiled.plan, options), options.checkpoint)
+
+    from cedilla.runtime.pipeline.load import load
+    from cedilla.runtime.pipeline.program import execute
+
+    # The program's own text is what runs, so that `run` and `spark-submit` do the same.
+    plan, flow = load(compiled.program, name)
+    with reported(console, texts):
+        sys.exit(execute(plan, flow, options, console))
+
+
+@click.command("simulate")
+@query_argument
+@run_options
+def simulate_command(query: str, options: Options) -> None:
+    """Run a query without Spark: the reference, for small streams.
+
+    Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
+    into a folder. `--source NAME=-` reads standard input.
+    """
+    from cedilla.compiler.analysis.safety import warnings as unbounded
+    from cedilla.runtime.reference.simulation import Input, simulate
+
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    options.check(compiled.plan)
+    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
+
+    def rejected(line: Input, code: str) -> None:
+        console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")
+
+    with reported(console, texts):
+        simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], {}))
+
+
+@click.command("verify")
+@query_argument
+@run_options
+def verify_command(query: str, options: Options) -> None:
+    """Run a query on Spark and by the reference, and compare (Figure 3 of the paper). Exit status 1: they differ."""
+    from cedilla.runtime.inspect.verify import verify
+    from cedilla.runtime.pipeline.load import load
+
+    console = Console()
+    name, texts, compiled = compiled_query(query, console)
+    options.check(compiled.plan)
+    with reported(console, texts):
+        check_inputs(apply(compiled.plan, options))
+    plan, flow = load(compiled.program, name)
+    with reported(console, texts):
+        verdicts = verify(plan, flow, options)
+    for verdict in verdicts:
+        console.out(verdict.text())
+    sys.exit(not all(verdict.holds for verdict in verdicts))
+
+
+@click.command("status")
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@format_option
+def status_command(checkpoint: str, form: str) -> None:
+    """Show where a query stands: accents in force, what waits, what is closed, state. Starts no Spark."""
+    from cedilla.runtime.inspect.status import read_status, status_json, status_text
+
+    console = Console()
+    with reported(console, {}):
+        status = read_status(checkpoint)
+    console.out(json_text(status_json(status)) if form == "json" else status_text(status))
+
+
+@click.command("plan")
+@query_argument
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@path_options
+@format_option
+def plan_command(query: str, checkpoint: str, options: Options, form: str) -> None:
+    """Show what an edited query does to a checkpoint, change by change. Starts no Spark.
+
+    Exit status 0: `run` goes on. 1: it asks first (--yes), or a new checkpoint is needed.
+    """
+    from cedilla.runtime.checkpoint.checkpoint_folder import changes_of
+    from cedilla.runtime.checkpoint.plan_changes import changes_json, changes_text
+
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    options.check(compiled.plan)
+    with reported(console, texts):
+        changes = changes_of(checkpoint, apply(compiled.plan, options))
+    console.out(json_text(changes_json(changes)) if form == "json" else changes_text(changes))
+    sys.exit(not changes.goes_on_at_once)

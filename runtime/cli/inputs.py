@@ -1,0 +1,85 @@
+"""What commands are given: queries and schemas are read, diagnostics end the command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.cli.options import Stream
+from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.options import params_of
+
+if TYPE_CHECKING:
+    from cedilla.compiler.compile import CompiledQuery
+    from cedilla.runtime.streams.schema import Schema
+
+USAGE = ("RQ135", "RQ136")
+"""Errors of the command line, not of the query."""
+
+
+def schema_of(stream: Stream, console: Console) -> Schema | None:
+    """The schema that the options of a stream tool give, `None` where it is to be inferred."""
+    from cedilla.runtime.streams.schema import Schema, declared_schema
+
+    schema, query, source = stream.schema, stream.query, stream.source
+    if schema is not None and query is not None:
+        raise click.UsageError("one of --schema and --query, please")
+    if query is None:
+        if source is not None:
+            raise click.UsageError("--source requires --query")
+        if schema is None:
+            return None
+        with reported(console, {"<schema>": schema}):
+            return declared_schema(schema)
+    _, _, compiled = compiled_query(query, console)
+    known = compiled.plan.source_of
+    if source is None and len(known) == 1:
+        (source,) = known
+    if source not in known:
+        raise click.UsageError(f"--source NAME requires one of {', '.join(known)}")
+    return Schema(known[source], True)
+
+
+def read_query(query: str) -> tuple[str, str]:
+    """The name and the text of a query. Raises `DiagnosticError` RQ400 where it cannot be read."""
+    name = "<stdin>" if query == "-" else query
+    try:
+        data = sys.stdin.buffer.read() if query == "-" else Path(query).read_bytes()
+        return name, data.decode("utf-8-sig")
+    except OSError as error:
+        reason, hint = (error.strerror or str(error)).lower(), None
+    except UnicodeDecodeError as error:
+        reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
+    raise DiagnosticError([Diagnostic("RQ400", "error", f"{name} cannot be read: {reason}", help=hint)])
+
+
+def compiled_query(query: str, console: Console) -> tuple[str, Mapping[str, str], CompiledQuery]:
+    """The name of a query, its text by that name, and what it is compiled to; exits with its diagnostics."""
+    from cedilla.compiler.compile import compile_query
+
+    texts: dict[str, str] = {}
+    with reported(console, texts):
+        name, text = read_query(query)
+        texts[name] = text
+        return name, texts, compile_query(text, name, params_of(click.get_current_context()))
+
+
+@contextmanager
+def reported(console: Console, texts: Mapping[str, str]) -> Iterator[None]:
+    """Diagnostics that end the work are written; the exit status is 1, 2 where an option is wrong."""
+    try:
+        yield
+    except DiagnosticError as error:
+        console.diagnostics(error.diagnostics, texts)
+        sys.exit(2 if all(each.code in USAGE for each in error.diagnostics) else 1)
+
+
+def json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,55 @@
+"""The arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+from attrs import fields, frozen
+
+from cedilla.runtime.terminal.options import param_option
+
+
+def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the query that a command is about, and the values that its constants take."""
+    return click.argument("query", metavar="QUERY")(param_option(command))
+
+
+format_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+
+schema_option = click.option(
+    "--schema",
+    metavar="ATTRIBUTES",
+    help='The attributes, as a stream declares them: "ts: long, p?: double".',
+)
+_MARKERS = click.option(
+    "--markers", metavar="FOLDER", help="A folder of markers beside that of the tuples, as in a query."
+)
+_QUERY = click.option("--query", metavar="QUERY", help="Take the attributes from a source of this query.")
+_SOURCE = click.option("--source", metavar="NAME", help="Which source of the query; its only one otherwise.")
+
+
+@frozen
+class Stream:
+    """What a command on one stream is told of it: where it is, where markers stand beside it, and where its attributes
+    are declared, if they are."""
+
+    path: str
+    markers: str | None
+    schema: str | None
+    query: str | None
+    source: str | None
+
+
+def stream_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the stream that a command is about, which gets it as one `stream: Stream`."""
+
+    @wraps(command)
+    def with_stream(*args: Any, **given: Any) -> Any:
+        stream = Stream(**{each.name: given.pop(each.name) for each in fields(Stream)})
+        return command(*args, stream=stream, **given)
+
+    argument = click.argument("path", metavar="STREAM")
+    return argument(_MARKERS(schema_option(_QUERY(_SOURCE(with_stream)))))

@@ -1,0 +1,158 @@
+"""Commands about the text of a query, none of which starts Spark: check, compile, explain, fmt, trace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
+from cedilla.runtime.cli.inputs import USAGE, compiled_query, json_text, read_query, reported
+from cedilla.runtime.cli.options import format_option, query_argument
+from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.options import params_of
+
+_STRICT = ("RQ106", "RQ125", "RQ126", "RQ130")
+"""Warnings that `check --strict` fails on."""
+
+_output = click.option(
+    "-o", "output", metavar="FILE.py", type=click.File("w", encoding="utf-8", lazy=True), default="-"
+)
+
+
+@click.command("compile")
+@query_argument
+@_output
+def compile_command(query: str, output: TextIO) -> None:
+    """Write the PySpark program of a query; `spark-submit` of it does what `run` does."""
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    console.diagnostics(compiled.warnings, texts)
+    output.write(compiled.program)
+
+
+@click.command("explain")
+@query_argument
+@click.option("--format", "form", type=click.Choice(["text", "json", "dot", "mermaid"]), default="text")
+@click.option("--full", is_flag=True, help="With signatures, invariants, and the rule of each reaction.")
+@click.option(
+    "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
+)
+@click.option(
+    "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
+)
+@click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
+def explain_command(query: str, form: str, **views: bool) -> None:
+    """Show the plan in words: what each operator keeps and until when, and what it does with accents.
+
+    Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Starts no Spark.
+    """
+    from cedilla.compiler.explain.views import show
+
+    chosen = [name for name, given in views.items() if given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"one of --{' and --'.join(chosen)}, please")
+    if chosen and form in ("dot", "mermaid"):
+        raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width))
+
+
+@click.command("check")
+@query_argument
+@format_option
+@click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
+def check_command(query: str, form: str, strict: bool) -> None:
+    """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
+    console = Console()
+    texts, found = _diagnose(query)
+    if form == "json":
+        console.out(json_text({"version": 1, "diagnostics": [to_json(each) for each in found]}))
+    else:
+        console.out(render(found, texts) or f"{query}: nothing to complain about")
+    if any(each.code in USAGE for each in found):
+        sys.exit(2)
+    sys.exit(any(each.severity == "error" or (strict and each.code in _STRICT) for each in found))
+
+
+@click.command("trace")
+@query_argument
+@click.argument("more", metavar="[MARKER]...", nargs=-1)
+@click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source.")
+@format_option
+def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str], ...], form: str) -> None:
+    """Show what every operator would do with accents and punctuations, one after the other, without running.
+
+    MARKERs without --on go to the same source, without any --on to the query's only stream. Exit status 1 where
+    the query could not go on. Starts no Spark.
+    """
+    from cedilla.runtime.inspect.trace import marker_name, trace, trace_json, trace_text
+
+    if more and len({source for source, _ in given}) > 1:
+        raise click.UsageError("with several sources every marker requires an --on")
+    if not more and not given:
+        raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    only = [given[0][0]] if given else [s.name for s in compiled.plan.sources if not s.table]
+    if len(only) != 1:
+        raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
+    markers = [*given, *((only[0], text) for text in more)]
+    for source, _ in markers:
+        if source not in compiled.plan.source_of:
+            known = ", ".join(compiled.plan.source_of)
+            raise click.UsageError(f"the query has no source `{source}`; it has {known}")
+    texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
+    with reported(console, texts):
+        if form == "json":
+            console.out(json_text(trace_json(trace(compiled.plan, markers))))
+            return
+        for number, traced in enumerate(trace(compiled.plan, markers)):
+            console.out(("\n" if number else "") + trace_text(traced))
+
+
+@click.command("fmt")
+@click.argument("queries", metavar="QUERY...", nargs=-1, required=True)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; exit status 1 if a text would change."
+)
+def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
+    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no Spark."""
+    from cedilla.grammar.formatter import format_query
+    from cedilla.grammar.parser import parse_query
+
+    console = Console()
+    changed = False
+    for query in queries:
+        texts: dict[str, str] = {}
+        with reported(console, texts):
+            name, text = read_query(query)
+            texts[name] = text
+            laid_out = format_query(parse_query(text, name, keep_names=True), text)
+        changed = changed or laid_out != text
+        if only_check and laid_out != text:
+            console.out(f"{name}: would be laid out differently")
+        elif not only_check and query == "-":
+            sys.stdout.write(laid_out)
+        elif not only_check and laid_out != text:
+            Path(query).write_text(laid_out, encoding="utf-8")
+    sys.exit(only_check and changed)
+
+
+def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
+    """The text of a query by its name, and all there is to say of it."""
+    from cedilla.compiler.analysis.safety import findings
+    from cedilla.compiler.compile import compile_query
+
+    texts: dict[str, str] = {}
+    try:
+        name, text = read_query(query)
+        texts[name] = text
+        compiled = compile_query(text, name, params_of(click.get_current_context()))
+        return texts, (*compiled.warnings, *findings(compiled.plan))
+    except DiagnosticError as error:
+        return texts, error.diagnostics

@@ -1,0 +1,166 @@
+"""Commands about one stream, none of which starts Spark: validate, canonize, suspect, read."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.runtime.cli.inputs import compiled_query, json_text, reported, schema_of
+from cedilla.runtime.cli.options import Stream, format_option, schema_option, stream_options
+from cedilla.runtime.terminal.console import Console
+
+if TYPE_CHECKING:
+    from cedilla.runtime.reading.reading import InUnits
+
+
+@click.command("validate")
+@stream_options
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Show N findings.",
+)
+@format_option
+def validate_command(
+    stream: Stream,
+    limit: int,
+    form: str,
+) -> None:
+    """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    """
+    from cedilla.runtime.streams.validate import (
+        stream_lines,
+        validate,
+        verdict_json,
+        verdict_text,
+        with_schema,
+    )
+
+    console = Console()
+    with reported(console, {}):
+        lines = stream_lines(stream.path, stream.markers)
+    known, lines = with_schema(lines, schema_of(stream, console))
+    shown: list[Diagnostic] = []
+
+    def show(found: Diagnostic) -> None:
+        if len(shown) < limit:
+            shown.append(found)
+            if form == "text":
+                console.out(render([found], {}) + "\n")
+
+    verdict = validate(lines, known, show)
+    console.out(
+        json_text(verdict_json(verdict, shown))
+        if form == "json"
+        else verdict_text(verdict, stream.path, len(shown))
+    )
+    sys.exit(not verdict.valid)
+
+
+@click.command("suspect")
+@stream_options
+@click.option(
+    "--by", metavar="NAME", multiple=True, help="An attribute that tells groups apart; may be repeated."
+)
+@format_option
+def suspect_command(
+    stream: Stream,
+    by: tuple[str, ...],
+    form: str,
+) -> None:
+    """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`. Starts no Spark.
+    It requires `pip install 'cedilla[suspect]'`.
+    """
+    from cedilla.runtime.streams.suspect import Suspects, described_by, diagnostic, suspect_json, time_axis
+    from cedilla.runtime.streams.validate import stream_lines, with_schema
+
+    console = Console()
+    with reported(console, {}):
+        lines = stream_lines(stream.path, stream.markers)
+    known, lines = with_schema(lines, schema_of(stream, console))
+    if unknown := set(by) - {a.name for a in known.source.attributes}:
+        raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
+    suspects = Suspects(known, by or described_by(known), time_axis(known))
+    found: list[dict[str, object]] = []
+    with reported(console, {}):
+        for each in suspects.of(lines):
+            found.append(suspect_json(each))
+            if form == "text":
+                console.out(render([diagnostic(each)], {}) + "\n")
+    if form == "json":
+        console.out(json_text({"version": 1, "tuples": suspects.tuples, "suspects": found}))
+    else:
+        console.out(suspects.text(stream.path, len(found)))
+    sys.exit(bool(found))
+
+
+@click.command("canonize")
+@stream_options
+@click.option("--rules", is_flag=True, help="Replace pair by pair, in memory, and count the cases used.")
+def canonize_command(stream: Stream, rules: bool) -> None:
+    """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
+
+    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    """
+    from collections import Counter
+
+    from cedilla.runtime.streams.canonize import canonize
+    from cedilla.runtime.streams.validate import stream_lines, with_schema
+
+    console = Console()
+    used: Counter[str] | None = Counter() if rules else None
+    with reported(console, {}):
+        lines = stream_lines(stream.path, stream.markers)
+        known, lines = with_schema(lines, schema_of(stream, console))
+        console.diagnostics(canonize(lines, known, sys.stdout, used), {})
+    for name, count in sorted((used or {}).items()):
+        console.note(f"{name.replace('_', ' ')}: {count:,}")
+
+
+@click.command("read")
+@click.argument("folder", metavar="FOLDER")
+@click.option(
+    "--units",
+    type=click.Choice(["canonical", "original", "latest"]),
+    default="canonical",
+    show_default=True,
+    help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
+)
+@click.option("--follow", is_flag=True, help="Wait for new epochs, until Ctrl-C.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True)
+@schema_option
+@click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
+def read_command(
+    folder: str, units: InUnits, follow: bool, form: str, schema: str | None, query: str | None
+) -> None:
+    """Print the tuples of an output, each attribute in one unit, for whoever knows no accents. Starts no Spark.
+
+    FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet (with pyarrow).
+    """
+    from cedilla.runtime.reading.reading import read
+    from cedilla.runtime.terminal.rowtext import json_line, tables
+
+    console = Console()
+    texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
+    with reported(console, texts):
+        reading = read(
+            folder, units, query=None if query is None else compiled_query(query, console)[2], schema=schema
+        )
+        rows = reading.follow() if follow else reading.rows()
+        try:
+            for text in (
+                tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
+            ):
+                console.out(text)
+        except KeyboardInterrupt:
+            sys.exit(130)
