@@ -25,7 +25,7 @@ from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.executor import Flow
 from cedilla.runtime.pipeline.program import open_session, start
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
-from cedilla.runtime.reference.naive import Row, control
+from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output, read_value
 from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.terminal.options import Options, apply

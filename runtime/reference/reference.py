@@ -30,17 +30,10 @@ from cedilla.runtime.items.json_objects import json_text, read_strings, word
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import beyond, is_ignored
 from cedilla.runtime.items.values import decimal_of_json
-from cedilla.runtime.reference.naive import (
-    ORDER,
-    Node,
-    Row,
-    Rows,
-    Union,
-    control,
-    inside,
-    node_of,
-    without_places,
-)
+from cedilla.runtime.reference.naive import node_of
+from cedilla.runtime.reference.naive_aggregates import ORDER
+from cedilla.runtime.reference.naive_tuples import Union
+from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
 
 Item = Mapping[str, Any]

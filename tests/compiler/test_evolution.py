@@ -27,7 +27,7 @@ from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.naive import control
+from cedilla.runtime.reference.node import control
 from tests.strategies import (
     HEAVY,
     LIGHT,

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.naive import inside
+from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import bag

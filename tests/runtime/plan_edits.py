@@ -14,7 +14,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.plan_matching import match
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
-from cedilla.runtime.reference.naive import Node
+from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.state.segments import Segment
 

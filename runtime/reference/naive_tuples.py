@@ -1,0 +1,56 @@
+"""Operators that look at one tuple at a time, in plain Python: select, project, rename, union."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.facts.facts import Facts
+from cedilla.runtime.items.rejections import beyond
+from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.naive_aggregates import ORDER
+from cedilla.runtime.reference.node import Node, Rows, only_defined
+from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
+
+
+class Select(Node):
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        return [row for row in new[0] if evaluate(self.operator.predicate, row) is True]
+
+
+class Project(Node):
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        items = {
+            n: e
+            for n, e in self.operator.chosen(inputs[0].types).items()
+            if expressions.attributes(e) <= inputs[0].types.keys()
+        }
+        return [
+            only_defined({**{n: evaluate(e, row) for n, e in items.items()}, ORDER: row.get(ORDER)})
+            for row in new[0]
+        ]
+
+
+class Rename(Node):
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        names = self.operator.names
+        return [{names.get(n, n): value for n, value in row.items()} for row in new[0]]
+
+
+class Union(Node):
+    rounded: Collection[str] = ()
+    """The attributes that the query itself makes doubles, whatever they lose."""
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        left, right = (facts.types for facts in inputs)
+        widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
+        return [
+            {n: self._double(n, v) if n in widened and isinstance(v, int) else v for n, v in row.items()}
+            for row in (*new[0], *new[1])
+        ]
+
+    def _double(self, name: str, value: int) -> float:
+        if name not in self.rounded and is_beyond(value):
+            raise beyond(name)
+        return double(value)

@@ -1,0 +1,152 @@
+"""Windows over time and count in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from fractions import Fraction
+from math import floor, isfinite
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.session import DONE
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.reference.node import (
+    START,
+    Node,
+    Row,
+    Rows,
+    arrived,
+    control,
+    exactly,
+    inside,
+    key_of,
+    only_defined,
+)
+from cedilla.runtime.reference.scalars.arithmetic import affine, in_range
+from cedilla.runtime.reference.scalars.order import rank
+
+
+class Window(Node):
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        o = self.operator
+        return [
+            only_defined({**row, **_named(o, window)})
+            for row in new[0]
+            for window in _window_numbers(row[o.on], o.length, o.step)
+        ]
+
+
+def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
+    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none. Of a double,
+    as computed in doubles."""
+    if not isinstance(value, float):
+        value = control(value)
+        first, last = floor((value - length) / step) + 1, floor(value / step)
+    elif not isfinite(value):
+        return [None]
+    elif length == step:
+        first = last = floor(affine(Affine(1 / step, Fraction(0)), value))
+    else:
+        first, last = floor((value - float(length)) / float(step)) + 1, floor(value / float(step))
+    return range(max(first, -(2**63)), min(last, 2**63 - 1) + 1) or [None]
+
+
+def _named(o: Any, window: int | None) -> Row:
+    """The number of a window by its name, or its bounds by theirs."""
+    return {name: _bound(o.gives.name, bound, window) for name, bound in o.bounds.items()} or {
+        o.alias: window
+    }
+
+
+def _bound(type_: str, bound: Affine, window: int | None) -> Any:
+    if window is None:
+        return None
+    match type_:
+        case "double":
+            return affine(bound, float(window))
+        case "timestamp":
+            try:
+                return START + timedelta(microseconds=int(bound(window)))
+            except OverflowError:
+                return None  # before the year 1 or after 9999
+        case _:
+            return in_range(bound(window))
+
+
+class Session(Node):
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.done: Tree = False
+        self.rows: dict[tuple[Any, ...], Rows] = {}
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        o = self.operator
+        for row in new[0]:
+            self.rows.setdefault(key_of(row, o.per), []).append(row)
+        closed = fold_closed(inputs[0], frozenset(inputs[0].types) - {o.on, *o.per})
+        passed: Rows = []
+        for key, rows in list(self.rows.items()):
+            open_rows: Rows = []
+            for session in self._sessions(rows):
+                first, last = control(session[0][o.on]), control(session[-1][o.on])
+                reach = regions.interval(o.on, (first - o.gap, 1), (last + o.gap, 0))
+                conditions = {
+                    o.on: reach,
+                    **{name: exactly(name, v) for name, v in zip(o.per, key, strict=True)},
+                }
+                rest = regions.difference(regions.box(conditions), closed)
+                if regions.is_empty(rest, inputs[0].universe):
+                    passed += [{**row, o.alias: session[0][o.on]} for row in session]
+                else:
+                    open_rows += session
+            self.rows[key] = open_rows
+        self.rows = {key: rows for key, rows in self.rows.items() if rows}
+        least = min((control(row[o.on]) for row in self.stored()), default=None)
+        self.done = regions.union(self.done, o.done(inputs[0], least))
+        return passed
+
+    def _sessions(self, rows: Rows) -> Iterator[Rows]:
+        o = self.operator
+        session: Rows = []
+        for row in sorted(rows, key=lambda row: rank(row[o.on])):
+            if session and _is_pause(session[-1][o.on], row[o.on], o.gap):
+                yield session
+                session = []
+            session.append(row)
+        if session:
+            yield session
+
+    def stored(self) -> Iterable[Row]:
+        return (row for rows in self.rows.values() for row in rows)
+
+    def knows(self) -> dict[str, Tree]:
+        return {} if self.done is False else {DONE: self.done}
+
+
+def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:
+    """Whether the gap lies between two times; between doubles as doubles are added."""
+    if isinstance(before, float):
+        return rank(after) >= rank(before + float(gap))
+    return control(after) - control(before) >= gap
+
+
+class CountWindow(Node):
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.counts: dict[tuple[Any, ...], tuple[int, Row]] = {}
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        o = self.operator
+        out: Rows = []
+        for row in arrived(new[0]):
+            key = key_of(row, o.per)
+            count = self.counts[key][0] if key in self.counts else 0
+            out.append({**row, o.alias: count // o.size})
+            self.counts[key] = count + 1, row
+        if self.purge:
+            closed = fold_closed(inputs[0], frozenset(inputs[0].types) - frozenset(o.per))
+            self.counts = {k: (n, row) for k, (n, row) in self.counts.items() if not inside(closed, row)}
+        return out

@@ -1,0 +1,113 @@
+"""Rows, and the operator over them with its state: a node (theory 1.3).
+
+Rows are dictionaries of canonical values without what is undefined; `$order` is a row's place, where an operator
+looks at it. A node gets new rows and the closed regions of its inputs, and gives the rows that pass now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import finite
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import exact
+from cedilla.runtime.reference.naive_aggregates import ORDER
+from cedilla.runtime.reference.scalars.order import comparable, rank
+
+Row = dict[str, Any]
+Rows = list[Row]
+START = datetime(1970, 1, 1, tzinfo=UTC)
+"""Timestamps and dates are counted from here."""
+
+
+def control(value: Any) -> Any:
+    """A value as the control plane has it (`compiler/expressions/types.py`); ⊥ where it is undefined."""
+    match value:
+        case None:
+            return regions.UNDEFINED
+        case datetime():
+            return (value - START) // timedelta(microseconds=1)
+        case date():
+            return (value - START.date()).days
+        case Decimal():
+            return Fraction(value)
+        case list():
+            return tuple(value)
+        case float() if isfinite(value):
+            return exact(Fraction(repr(value)))  # as a constant is written: 0.1 is a tenth
+        case float():
+            return finite(value)
+        case _:
+            return value
+
+
+def inside(region: Tree, row: Mapping[str, Any]) -> bool:
+    """Whether a row lies in a region."""
+    needed = regions.attributes(region)
+    return bool(regions.contains(region, {name: control(row.get(name)) for name in needed}))
+
+
+def key_of(row: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+    """The values of some attributes as one comparable value, `None` where undefined."""
+    return tuple(comparable(row.get(name)) for name in names)
+
+
+def whole(row: Row) -> frozenset[tuple[str, Any]]:
+    """A row as one comparable value: equal iff defined on the same attributes with equal values (G36)."""
+    return frozenset((name, comparable(value)) for name, value in row.items() if name != ORDER)
+
+
+def without_places(rows: Rows) -> Rows:
+    """The rows without their places."""
+    return [{n: v for n, v in row.items() if n != ORDER} for row in rows]
+
+
+def arrived(rows: Rows) -> Rows:
+    """Rows in the order of their places; those of one place by their values, attribute by attribute, ⊥ first."""
+    names = sorted(frozenset[str]().union(*(row.keys() for row in rows)) - {ORDER})
+    return sorted(rows, key=lambda row: (row.get(ORDER, 0), [rank(row.get(name)) for name in names]))
+
+
+class Node:
+    """One operator with its state. `purge` off keeps all that ever came: the output must not change (O4)."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        self.operator = operator
+        self.purge = purge
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        """The rows that pass once `new` has come on each input and the inputs stand as their facts say."""
+        raise NotImplementedError
+
+    def stored(self) -> Iterable[Row]:
+        """Rows that may still pass, in whole or in part (G13)."""
+        return ()
+
+    def holds(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        """Whether rows of a region that may still pass are defined on an attribute of the output."""
+        known = frozenset[str]().union(*(facts.types for facts in inputs))
+        told = regions.exists(region, regions.attributes(region) - known, {})
+        return any(row.get(attribute) is not None and inside(told, row) for row in self.stored())
+
+    def knows(self) -> dict[str, Tree]:
+        """What the state says of tuples that may still pass, for the operator's facts."""
+        return {}
+
+
+def only_defined(row: Row) -> Row:
+    """The row without the attributes that are undefined."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def exactly(name: str, value: Any) -> Tree:
+    """The region of the tuples with one value of an attribute; `None` is ⊥."""
+    if value is None:
+        return regions.complement(regions.defined(name))
+    return regions.values(name, [control(value)])
