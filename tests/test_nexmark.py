@@ -16,7 +16,7 @@ from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.safety import findings
+from cedilla.compiler.analysis.findings import findings
 from cedilla.runtime import run
 from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle

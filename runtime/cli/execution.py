@@ -9,12 +9,7 @@ import click
 from cedilla.runtime.cli.inputs import compiled_query, json_text, reported
 from cedilla.runtime.cli.options import format_option, query_argument
 from cedilla.runtime.terminal.console import Console
-from cedilla.runtime.terminal.options import (
-    Options,
-    apply,
-    path_options,
-    run_options,
-)
+from cedilla.runtime.terminal.options import Options, apply, path_options, run_options
 from cedilla.runtime.terminal.places import check_inputs, check_places
 
 
@@ -23,7 +18,7 @@ from cedilla.runtime.terminal.places import check_inputs, check_places
 @run_options
 def run_command(query: str, options: Options) -> None:
     """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
-    from cedilla.compiler.analysis.safety import warnings as unbounded
+    from cedilla.compiler.analysis.findings import warnings as unbounded
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)
@@ -50,7 +45,7 @@ def simulate_command(query: str, options: Options) -> None:
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
     into a folder. `--source NAME=-` reads standard input.
     """
-    from cedilla.compiler.analysis.safety import warnings as unbounded
+    from cedilla.compiler.analysis.findings import warnings as unbounded
     from cedilla.runtime.reference.simulation import Input, simulate
 
     console = Console()

@@ -145,7 +145,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it."""
-    from cedilla.compiler.analysis.safety import findings
+    from cedilla.compiler.analysis.findings import findings
     from cedilla.compiler.compile import compile_query
 
     texts: dict[str, str] = {}

@@ -14,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cedilla.compiler.analysis.safety import warnings
+from cedilla.compiler.analysis.findings import warnings
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.plan import Plan, Source, check_paths, folders

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.compiler.analysis.safety import findings
+from cedilla.compiler.analysis.findings import findings
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.summary import summary_text

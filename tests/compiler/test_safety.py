@@ -9,7 +9,8 @@ import pytest
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.analysis.safety import findings, promised, safety
+from cedilla.compiler.analysis.findings import findings
+from cedilla.compiler.analysis.safety import promised, safety
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Scheme, known

@@ -1,0 +1,88 @@
+"""What is not bounded, or never written, as diagnostics (theory 3.4; design, section 8)."""
+
+from __future__ import annotations
+
+from cedilla.compiler.analysis.remedies import remedy
+from cedilla.compiler.analysis.safety import Bound, Safety, missing, promised, safety
+from cedilla.compiler.facts.schemes import Schemes, names, within
+from cedilla.compiler.plan import Plan, Source
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
+    """Of the findings those that a run is told: RQ130 and RQ131."""
+    return tuple(each for each in findings(plan) if each.severity == "warning")
+
+
+def findings(plan: Plan) -> tuple[Diagnostic, ...]:
+    """What is not bounded, or never written, with the clause that would change it (design, section 8).
+
+    Waiting accents are spoken of only where there is nothing worse.
+    """
+    found = safety(plan)
+    worse = [_unbounded(plan, found, b) for b in found.bounds if b.verdict == "unbounded"]
+    worse += [_unwritten(plan, found, b) for b in found.bounds if b.waits]
+    return tuple(
+        worse or [_waiting(plan, found, b) for b in found.bounds if b.verdict == "bounded if accents stop"]
+    )
+
+
+def _unbounded(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
+    operator, memory = bound.operator, bound.memory
+    return Diagnostic(
+        "RQ130",
+        "warning",
+        f"{operator.title} `{operator.name}` keeps {memory.what} without bound: {bound.because}",
+        operator.span,
+        _notes(plan, found, bound),
+        remedy(plan, bound),
+    )
+
+
+def _waiting(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
+    operator, memory = bound.operator, bound.memory
+    return Diagnostic(
+        "RQ132",
+        "note",
+        f"{operator.title} `{operator.name}` keeps {memory.what}, bounded only if accents stop: {bound.because}",
+        operator.span,
+        _notes(plan, found, bound),
+        remedy(plan, bound),
+    )
+
+
+def _unwritten(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
+    operator = bound.operator
+    lacking = missing(operator, bound.memory, tuple(plan.start[name] for name in operator.inputs))
+    return Diagnostic(
+        "RQ131",
+        "warning",
+        f"rows of {operator.title} `{operator.name}` may wait for ever: {lacking}",
+        operator.span,
+        _notes(plan, found, bound),
+        remedy(plan, bound),
+    )
+
+
+def _notes(plan: Plan, found: Safety, bound: Bound) -> tuple[str, ...]:
+    """What is promised instead, by the input and by the sources that it is computed from."""
+    closer = bound.operator.inputs[bound.memory.side]
+    sources = [node for node in plan.ancestors(closer) if isinstance(node, Source)]
+    said = [f"`{source.name}` promises {schemes_text(promised(source))}" for source in sources]
+    derived = (
+        [] if closer in plan.source_of else [f"`{closer}` promises {schemes_text(found.schemes[closer])}"]
+    )
+    optional = sorted(
+        name
+        for scheme in within(found.schemes[closer], bound.memory.within)
+        for name in scheme
+        if bound.memory.undefined and plan.start[closer].may_be_undefined(name)
+    )
+    lacking = [f"`{name}` is optional: nothing closes the tuples that lack it" for name in optional]
+    return (*said, *derived, *lacking)
+
+
+def schemes_text(schemes: Schemes) -> str:
+    """`ts; k, s`: schemes for people."""
+    written = sorted((names(scheme) or "its end") for scheme in schemes)
+    return "; ".join(written) or "no punctuation"

@@ -1,0 +1,126 @@
+"""The clause of a source that would bound what an operator keeps: candidates are tried out (theory 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.analysis.safety import Bound, analysed, promised
+from cedilla.compiler.facts.schemes import is_finite, known
+from cedilla.compiler.operators import Aggregate, Session, Sort, Window
+from cedilla.compiler.plan import Attribute, Plan, Source
+
+_SAMPLES = {"string": '""', "timestamp": '"2000-01-01"', "date": '"2000-01-01"'}
+_TRIED = 500
+
+
+@frozen
+class _Change:
+    """A clause that a source could have, the source with it, and the clause as it is advised."""
+
+    source: Source
+    changed: Source
+    advice: str
+
+
+def remedy(plan: Plan, bound: Bound) -> str | None:
+    """A change to the sources after which the finding is gone: it is tried out."""
+    for changes in islice(_changes(plan, bound), _TRIED):
+        changed = {each.source.name: each.changed for each in changes}
+        if _is_mended(plan, [changed.get(source.name, source) for source in plan.sources], bound):
+            effect = "let them pass" if bound.waits else "bound it"
+            advice = f"{' and '.join(each.advice for each in changes)} would {effect}"
+            return "".join([advice, *_of_promises(plan, changes)])
+    return "a group by a window of a punctuated attribute" if isinstance(bound.operator, Aggregate) else None
+
+
+def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
+    """What has to be known of promised punctuation: the clause sends none, a heartbeat does."""
+    promising = [each for each in changes if each.changed.punctuated != each.source.punctuated]
+    if promising:
+        names = " and ".join(f"`{each.source.name}`" for each in promising)
+        yield f" if {names} sends such punctuations: the clause only promises them"
+    for each in promising:
+        scheme = each.changed.punctuated[-1]
+        if len(scheme) == 1 and each.source.heartbeat is None and _is_time(plan, each.source, scheme[0]):
+            type_ = plan.start[each.source.name].types[scheme[0]]
+            delay = "10 seconds" if type_.name == "timestamp" else "10"
+            heartbeat = f"`heartbeat {scheme[0]} delay {delay}` of `{each.source.name}`"
+            yield f"; {heartbeat} has Cedilla punctuate by itself, that long behind the greatest {scheme[0]}"
+
+
+def _is_time(plan: Plan, source: Source, name: str) -> bool:
+    """Whether an attribute grows as time does, as far as the query tells."""
+    if plan.start[source.name].types[name].name == "timestamp":
+        return True
+    axes = [o.on for o in plan.operators if isinstance(o, Window | Session)]
+    axes += [o.keys[0][0] for o in plan.operators if isinstance(o, Sort)]
+    return name in axes and plan.start[source.name].types[name].is_numeric
+
+
+def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:
+    alike = all(a.attributes == b.attributes for a, b in zip(plan.sources, sources, strict=True))
+    facts = plan.start if alike else evolve(plan, sources=sources).start
+    found = analysed(plan, {source.name: promised(source) for source in sources}, facts)
+    now = next(b for b in found.of(bound.operator.name) if b.memory.what == bound.memory.what)
+    return now.verdict == "bounded" and not now.waits
+
+
+def _changes(plan: Plan, bound: Bound) -> Iterator[Sequence[_Change]]:
+    """What may help, the more natural first: each is a list of changes to different sources."""
+    needed, sides = bound.memory.within, (bound.memory.side, bound.memory.ends)
+    above = [plan.ancestors(bound.operator.inputs[side]) for side in sides if side is not None]
+    nodes = {node.name: node for nodes in above for node in nodes}.values()
+    streams = [node for node in nodes if isinstance(node, Source) and not node.table]
+    open_ended = [
+        (source, attribute)
+        for source in streams
+        for attribute in source.attributes
+        if attribute.optional or not is_finite(attribute.name, plan.start[source.name])
+    ]
+    for source in streams:
+        there = {a.name for s, a in open_ended if s is source and not a.optional}
+        if len(needed) > 1 and needed <= there and len(needed) < len(source.attributes):
+            yield (_punctuated(source, sorted(needed)),)
+    single = [_punctuated(source, [a.name]) for source, a in open_ended if not a.optional]
+    yield from ((change,) for change in single)
+    yield from ((_required(source, a),) for source, a in open_ended if a.optional)
+    for source, attribute in open_ended:
+        if frozenset({attribute.name}) not in known(promised(source), plan.start[source.name]):
+            yield (_with_domain(source, attribute),)
+    yield from (two for two in combinations(single, 2) if two[0].source is not two[1].source)
+    for source in streams:
+        yield from ((_punctuated(source, [a.name]),) for a in source.attributes if a.name in needed)
+    if not isinstance(bound.operator, Aggregate):  # there, other groups are the better advice
+        ended = [_ended(source) for source in streams]
+        yield from ((change,) for change in ended)
+        yield ended
+
+
+def _punctuated(source: Source, scheme: list[str]) -> _Change:
+    changed = evolve(source, punctuated=(*source.punctuated, tuple(scheme)))
+    return _Change(source, changed, f"`punctuated on {', '.join(scheme)}` of `{source.name}`")
+
+
+def _required(source: Source, attribute: Attribute) -> _Change:
+    changed = evolve(attribute, optional=False)
+    advice = f"`{changed}` without `?`, and `punctuated on {attribute.name}`, of `{source.name}`"
+    return _Change(source, _with(_punctuated(source, [attribute.name]).changed, changed), advice)
+
+
+def _with_domain(source: Source, attribute: Attribute) -> _Change:
+    changed = evolve(attribute, optional=False, domain="{" + _SAMPLES.get(attribute.type.name, "0") + "}")
+    advice = f"a domain `{attribute.name}: {attribute.type} in {{...}}` of `{source.name}`"
+    return _Change(source, _with(source, changed), advice)
+
+
+def _ended(source: Source) -> _Change:
+    advice = f"`table {source.name}`, if the relation does not grow,"
+    return _Change(source, evolve(source, table=True), advice)
+
+
+def _with(source: Source, attribute: Attribute) -> Source:
+    attributes = (attribute if a.name == attribute.name else a for a in source.attributes)
+    return evolve(source, attributes=tuple(attributes))
