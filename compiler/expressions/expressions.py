@@ -1,5 +1,4 @@
-"""Expressions over the attributes of one tuple: types, SQL, where they are defined, affine form, regions of
-predicates."""
+"""Expressions over the attributes of one tuple: parts, types, where they are defined, affine form."""
 
 from __future__ import annotations
 
@@ -9,33 +8,17 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns, scalar_functions
-from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, column, quote
-from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import (
-    Attribute,
-    Binary,
-    Case,
-    Comparison,
-    Expression,
-    InRange,
-    InSet,
-    Literal,
-    Scalar,
-    SetPattern,
-    Unary,
-)
+from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]
-_COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
-_ROUNDED = ("floor", "ceil", "ceiling")
+COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison that says the same with its sides exchanged."""
 _Part = TypeVar("_Part")
 
 
@@ -120,9 +103,6 @@ def defined(
             return every(map(inside, parts(expression)))
 
 
-# --- types -----------------------------------------------------------------------------------------------
-
-
 def type_of(expression: Expression, types: Types) -> Type:
     """The type of an expression.
 
@@ -146,9 +126,9 @@ def type_of(expression: Expression, types: Types) -> Type:
                 raise unknown_attribute(name, types, expression.span)
             return types[name]
         case Literal(value):
-            return _type_of_literal(value)
+            return type_of_literal(value)
         case Unary("-", Literal(int(value))) if not isinstance(value, bool):
-            return _type_of_literal(-value)
+            return type_of_literal(-value)
         case Unary("-", operand):
             return DOUBLE if _numeric(operand, types) == DOUBLE else LONG
         case Unary(_, operand):
@@ -162,7 +142,7 @@ def type_of(expression: Expression, types: Types) -> Type:
         case Binary("and" | "or", left, right):
             _boolean(left, types)
             return _boolean(right, types)
-        case Binary(operator, left, right) if operator in _COMPARISONS:
+        case Binary(operator, left, right) if operator in COMPARISONS:
             _check_comparison(left, right, types, expression.span)
             return BOOLEAN
         case Binary("-", left, right) if TIMESTAMP in (
@@ -186,7 +166,8 @@ def type_of(expression: Expression, types: Types) -> Type:
             )
 
 
-def _type_of_literal(value: int | Fraction | str | bool) -> Type:
+def type_of_literal(value: int | Fraction | str | bool) -> Type:
+    """The narrowest type that a constant has."""
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, str):
@@ -256,133 +237,6 @@ def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticE
     return DiagnosticError([Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=help)])
 
 
-# --- SQL -------------------------------------------------------------------------------------------------
-
-
-def sql(expression: Expression, types: Types) -> str:
-    """The expression as Spark SQL; a part that may be undefined makes it undefined.
-
-    No value ends the query: division by zero and whole numbers that grow too large are undefined.
-    """
-    return column(expression.name) if isinstance(expression, Attribute) else _sql(expression, types)
-
-
-def _sql(expression: Expression, types: Types) -> str:
-    match expression:
-        case Attribute(name):
-            plain = column(name)
-            return f"CAST({plain} AS DOUBLE)" if types[name].name == "decimal" else plain
-        case Literal(value):
-            return quote(value) if isinstance(value, str) else _type_of_literal(value).sql(value)
-        case Unary("-", operand):
-            if type_of(operand, types).is_integral and not isinstance(operand, Literal):
-                return f"try_subtract(0L, {_sql(operand, types)})"
-            return f"-{_operand(operand, types)}"
-        case Unary(_, operand):
-            return f"NOT {_operand(operand, types)}"
-        case InSet(operand, values, negated):
-            of = type_of(operand, types)
-            listed = ", ".join(of.sql(of.value(v)) for v in values)
-            return f"{_compared_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
-        case InRange(operand, pattern, negated):
-            of, tested = type_of(operand, types), _compared_operand(operand, types)
-            bounds: list[str] = []
-            if pattern.low is not None:
-                bounds.append(
-                    f"{tested} {'>=' if pattern.low_closed else '>'} {of.sql(of.value(pattern.low))}"
-                )
-            if pattern.high is not None:
-                bounds.append(
-                    f"{tested} {'<=' if pattern.high_closed else '<'} {of.sql(of.value(pattern.high))}"
-                )
-            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
-            return f"NOT ({inside})" if negated else inside
-        case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
-            return f"({_micros(left, types)} - {_micros(right, types)}) / 1000000D"
-        case Binary(operator, left, right):
-            if operator in _COMPARISONS:
-                return _comparison_sql(operator, left, right, types)
-            if operator in _WITHOUT_OVERFLOW and type_of(expression, types) == LONG:
-                return _whole_sql(operator, left, right, types)
-            written = operator.upper() if operator in ("and", "or") else operator
-            divisor = _operand(right, types)
-            if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
-                divisor = f"nullif({divisor}, 0)"
-            return f"{_operand(left, types)} {written} {divisor}"
-        case Scalar(name, (argument,)) if name in _ROUNDED:
-            return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
-        case Scalar(_, arguments):
-            given = [type_of(argument, types) for argument in arguments]
-            return scalar_functions.sql(expression, given, [_sql(argument, types) for argument in arguments])
-        case Case(branches, otherwise):
-            cases = [
-                f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"
-                for branch in branches
-            ]
-            rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
-            return " ".join(["CASE", *cases, *rest, "END"])
-
-
-def _micros(moment: Expression, types: Types) -> str:
-    """A timestamp as microseconds, in SQL."""
-    if isinstance(moment, Literal):
-        return f"{patterns.value_of(TIMESTAMP, moment)}L"
-    return f"unix_micros({_sql(moment, types)})"
-
-
-def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
-    """Sum, difference or product of whole numbers; those of 32 bits are widened first."""
-    first, second = _sql(left, types), _sql(right, types)
-    if LONG not in (type_of(left, types), type_of(right, types)):
-        if isinstance(right, Literal):
-            second = f"{second}L"
-        else:
-            first = f"CAST({first} AS BIGINT)"
-    return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
-
-
-def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
-    """`floor` or `ceil`. What is affine is computed in one expression that is exact where it reaches a whole number."""
-    of = type_of(argument, types)
-    if of.is_integral:
-        text = _sql(argument, types)
-        return text if of == LONG else f"CAST({text} AS BIGINT)"
-    part, function = single(argument) or (argument, IDENTITY)
-    match part:
-        case Attribute(name=attribute):  # decimals are not read as doubles here
-            return rounded_sql(name, column(attribute), types[attribute], function)
-        case Binary("/", left, right) if function.is_identity and _are_whole((left, right), types):
-            return quotient_sql(name, _operand(left, types), _operand(right, types))
-        case _:
-            return rounded_sql(name, _operand(part, types), type_of(part, types), function)
-
-
-def _are_whole(expressions: Iterable[Expression], types: Types) -> bool:
-    return all(type_of(each, types).is_integral for each in expressions)
-
-
-def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
-    if isinstance(left, Literal) and not isinstance(right, Literal):
-        operator, left, right = _MIRRORED[operator], right, left
-    of = type_of(left, types)
-    bare = _compared_operand(left, types)
-    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _compared_operand(right, types)
-    return f"{bare} {operator} {constant}"
-
-
-def _compared_operand(expression: Expression, types: Types) -> str:
-    """A side of a comparison: decimals are compared with all their digits."""
-    return column(expression.name) if isinstance(expression, Attribute) else _operand(expression, types)
-
-
-def _operand(expression: Expression, types: Types) -> str:
-    text = _sql(expression, types)
-    return text if isinstance(expression, Attribute | Literal | Scalar) else f"({text})"
-
-
-# --- affine form -----------------------------------------------------------------------------------------
-
-
 def affine(expression: Expression) -> tuple[str, Affine] | None:
     """The one attribute and the function, where an expression is affine in exactly one (theory G20)."""
     form = single(expression)
@@ -438,50 +292,3 @@ def _scaled(form: _Form, factor: Fraction) -> _Form:
     return {
         p: slope * factor for p, slope in form[0].items() if factor or not isinstance(p, Attribute)
     }, form[1] * factor
-
-
-# --- regions of predicates -------------------------------------------------------------------------------
-
-
-def possible(predicate: Expression, types: Types) -> Tree:
-    """A region outside which the predicate is never true; `True` where nothing is known (theory 1.3, Select)."""
-    return _bounds(predicate, types)[0]
-
-
-def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
-    """Regions outside which the predicate is never true, and never false."""
-    match predicate:
-        case Unary("not", operand):
-            true, false = _bounds(operand, types)
-            return false, true
-        case Binary("and", left, right):
-            a, b = _bounds(left, types), _bounds(right, types)
-            return regions.intersection(a[0], b[0]), regions.union(a[1], b[1])
-        case Binary("or", left, right):
-            a, b = _bounds(left, types), _bounds(right, types)
-            return regions.union(a[0], b[0]), regions.intersection(a[1], b[1])
-        case Binary(operator, Attribute(name), Literal() as value) if operator in _COMPARISONS:
-            return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
-        case Binary(operator, Literal() as value, Attribute(name)) if operator in _COMPARISONS:
-            return _of_set(name, patterns.value_set(name, types[name], _compared(_MIRRORED[operator], value)))
-        case InSet(Attribute(name), values, negated):
-            pattern = SetPattern(values, span=predicate.span)
-            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
-            return (outside, inside) if negated else (inside, outside)
-        case InRange(Attribute(name), pattern, negated):
-            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
-            return (outside, inside) if negated else (inside, outside)
-        case Scalar("isnull" | "isnotnull" as test, (Attribute(name),)):
-            there = regions.defined(name)
-            nowhere = regions.complement(there)
-            return (nowhere, there) if test == "isnull" else (there, nowhere)
-        case _:
-            return True, True
-
-
-def _compared(operator: str, value: Literal) -> Comparison:
-    return Comparison(operator, value, span=value.span)  # type: ignore[arg-type]
-
-
-def _of_set(name: str, members: Tree) -> tuple[Tree, Tree]:
-    return members, regions.difference(regions.defined(name), members)

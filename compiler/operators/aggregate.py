@@ -9,7 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -385,7 +385,7 @@ def _type_of(call: Call, source: Facts) -> Type:
 
 def _excluded(call: Call, source: Facts) -> Tree:
     """The tuples for which the call's condition is never true."""
-    return False if call.where is None else regions.complement(expressions.possible(call.where, source.types))
+    return False if call.where is None else regions.complement(predicates.possible(call.where, source.types))
 
 
 def _presence_of(call: Call, source: Facts) -> Tree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, patterns
+from cedilla.compiler.expressions import expressions, patterns, predicates
 from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
@@ -41,7 +41,7 @@ def doubts(expression: Expression, facts: Facts) -> list[Diagnostic]:
             pass
     if found or not isinstance(expression, Binary | InRange):
         return found
-    possible = expressions.possible(expression, facts.types)
+    possible = predicates.possible(expression, facts.types)
     return [_never(expression)] if regions.is_empty(possible, _with_undefined(facts)) else []
 
 

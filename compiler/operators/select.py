@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.types import BOOLEAN
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
@@ -40,7 +40,7 @@ class Select(Operator):
 
     def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
         (source,) = inputs
-        never = regions.complement(expressions.possible(self.predicate, source.types))
+        never = regions.complement(predicates.possible(self.predicate, source.types))
         return evolve(source, closed=regions.union(source.closed, never))
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

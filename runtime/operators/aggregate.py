@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expression_sql
 from cedilla.compiler.expressions.aggregate_functions import Function
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import Facts
@@ -113,8 +113,8 @@ def _partials(operator: Aggregate, results: Mapping[str, _Computed], frame: Data
 
 def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
     """What the templates of a call's function name: arguments are null where a tuple does not count."""
-    written = [f"({expressions.sql(argument, types)})" for argument in call.columns] or ["1"]
-    conditions = [] if call.where is None else [f"({expressions.sql(call.where, types)})"]
+    written = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
+    conditions = [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
     if len(written) > 1:  # of two, both have to be there
         conditions += [f"{each} IS NOT NULL" for each in written]
     if conditions:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts
@@ -59,14 +59,14 @@ class Epoch:
 
     def select(self, operator: Select, frame: DataFrame) -> DataFrame:
         """The rows for which the predicate is true. Its SQL depends on the types that accents have widened."""
-        return self._result(operator, frame.where(expressions.sql(operator.predicate, types_of(frame))))
+        return self._result(operator, frame.where(expression_sql.sql(operator.predicate, types_of(frame))))
 
     def project(self, operator: Project, frame: DataFrame) -> DataFrame:
         """The named expressions; those over attributes that do not exist are left out."""
         types = types_of(frame)
         chosen = frame.selectExpr(
             *(
-                _named(expressions.sql(expression, types), name)
+                _named(expression_sql.sql(expression, types), name)
                 for name, expression in operator.items.items()
                 if expressions.attributes(expression) <= types.keys()
             ),

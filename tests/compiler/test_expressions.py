@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.predicates import possible
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
@@ -135,7 +136,7 @@ def test_clashes_are_shown_where_they_are(text: str, code: str, place: str) -> N
     ],
 )
 def test_sql(text: str, expected: str) -> None:
-    assert expressions.sql(parse_expression(text), TYPES) == expected
+    assert expression_sql.sql(parse_expression(text), TYPES) == expected
 
 
 # --- affine form ---
@@ -212,7 +213,7 @@ SPACE = list(rows({"a": DENSE, "c": DENSE}))
 
 def check_possible(text: str, *, exact: bool) -> None:
     predicate = parse_expression(text)
-    region = expressions.possible(predicate, FLOATS)
+    region = possible(predicate, FLOATS)
     for row in SPACE:
         holds = evaluate(predicate, row) is True
         inside = regions.contains(region, row)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
@@ -340,7 +340,7 @@ def test_spark_agrees_with_types_and_values(spark: SparkSession) -> None:
     types = types_of(frame)
     parsed = [parse_expression(text) for text in EXPRESSIONS]
     result = frame.selectExpr(
-        "b", "n", *(f"{expressions.sql(e, types)} AS x{i}" for i, e in enumerate(parsed))
+        "b", "n", *(f"{expression_sql.sql(e, types)} AS x{i}" for i, e in enumerate(parsed))
     )
     found = list(types_of(result).values())[2:]
     wrong = [
@@ -380,7 +380,7 @@ def test_an_alter_that_makes_a_double_of_a_whole_number_changes_nothing(spark: S
     broken = whole.withColumn("n", whole.n.cast("double"))
     first, second = (
         frame.selectExpr(
-            *(expressions.sql(parse_expression(text), types_of(frame)) for text in texts)
+            *(expression_sql.sql(parse_expression(text), types_of(frame)) for text in texts)
         ).collect()
         for frame in (whole, broken)
     )

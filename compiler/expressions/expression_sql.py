@@ -1,0 +1,143 @@
+"""Expressions as Spark SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cedilla.compiler.expressions import patterns, scalar_functions
+from cedilla.compiler.expressions.expressions import (
+    COMPARISONS,
+    MIRRORED,
+    Types,
+    single,
+    type_of,
+    type_of_literal,
+)
+from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
+from cedilla.compiler.expressions.types import LONG, TIMESTAMP, column, quote
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
+
+_WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+_ROUNDED = ("floor", "ceil", "ceiling")
+
+
+def sql(expression: Expression, types: Types) -> str:
+    """The expression as Spark SQL; a part that may be undefined makes it undefined.
+
+    No value ends the query: division by zero and whole numbers that grow too large are undefined.
+    """
+    return column(expression.name) if isinstance(expression, Attribute) else _sql(expression, types)
+
+
+def _sql(expression: Expression, types: Types) -> str:
+    match expression:
+        case Attribute(name):
+            plain = column(name)
+            return f"CAST({plain} AS DOUBLE)" if types[name].name == "decimal" else plain
+        case Literal(value):
+            return quote(value) if isinstance(value, str) else type_of_literal(value).sql(value)
+        case Unary("-", operand):
+            if type_of(operand, types).is_integral and not isinstance(operand, Literal):
+                return f"try_subtract(0L, {_sql(operand, types)})"
+            return f"-{_operand(operand, types)}"
+        case Unary(_, operand):
+            return f"NOT {_operand(operand, types)}"
+        case InSet(operand, values, negated):
+            of = type_of(operand, types)
+            listed = ", ".join(of.sql(of.value(v)) for v in values)
+            return f"{_compared_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
+        case InRange(operand, pattern, negated):
+            of, tested = type_of(operand, types), _compared_operand(operand, types)
+            bounds: list[str] = []
+            if pattern.low is not None:
+                bounds.append(
+                    f"{tested} {'>=' if pattern.low_closed else '>'} {of.sql(of.value(pattern.low))}"
+                )
+            if pattern.high is not None:
+                bounds.append(
+                    f"{tested} {'<=' if pattern.high_closed else '<'} {of.sql(of.value(pattern.high))}"
+                )
+            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
+            return f"NOT ({inside})" if negated else inside
+        case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
+            return f"({_micros(left, types)} - {_micros(right, types)}) / 1000000D"
+        case Binary(operator, left, right):
+            if operator in COMPARISONS:
+                return _comparison_sql(operator, left, right, types)
+            if operator in _WITHOUT_OVERFLOW and type_of(expression, types) == LONG:
+                return _whole_sql(operator, left, right, types)
+            written = operator.upper() if operator in ("and", "or") else operator
+            divisor = _operand(right, types)
+            if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
+                divisor = f"nullif({divisor}, 0)"
+            return f"{_operand(left, types)} {written} {divisor}"
+        case Scalar(name, (argument,)) if name in _ROUNDED:
+            return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
+        case Scalar(_, arguments):
+            given = [type_of(argument, types) for argument in arguments]
+            return scalar_functions.sql(expression, given, [_sql(argument, types) for argument in arguments])
+        case Case(branches, otherwise):
+            cases = [
+                f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"
+                for branch in branches
+            ]
+            rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
+            return " ".join(["CASE", *cases, *rest, "END"])
+
+
+def _micros(moment: Expression, types: Types) -> str:
+    """A timestamp as microseconds, in SQL."""
+    if isinstance(moment, Literal):
+        return f"{patterns.value_of(TIMESTAMP, moment)}L"
+    return f"unix_micros({_sql(moment, types)})"
+
+
+def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    """Sum, difference or product of whole numbers; those of 32 bits are widened first."""
+    first, second = _sql(left, types), _sql(right, types)
+    if LONG not in (type_of(left, types), type_of(right, types)):
+        if isinstance(right, Literal):
+            second = f"{second}L"
+        else:
+            first = f"CAST({first} AS BIGINT)"
+    return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
+
+
+def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
+    """`floor` or `ceil`. What is affine is computed in one expression that is exact where it reaches a whole number."""
+    of = type_of(argument, types)
+    if of.is_integral:
+        text = _sql(argument, types)
+        return text if of == LONG else f"CAST({text} AS BIGINT)"
+    part, function = single(argument) or (argument, IDENTITY)
+    match part:
+        case Attribute(name=attribute):  # decimals are not read as doubles here
+            return rounded_sql(name, column(attribute), types[attribute], function)
+        case Binary("/", left, right) if function.is_identity and _are_whole((left, right), types):
+            return quotient_sql(name, _operand(left, types), _operand(right, types))
+        case _:
+            return rounded_sql(name, _operand(part, types), type_of(part, types), function)
+
+
+def _are_whole(expressions: Iterable[Expression], types: Types) -> bool:
+    return all(type_of(each, types).is_integral for each in expressions)
+
+
+def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    if isinstance(left, Literal) and not isinstance(right, Literal):
+        operator, left, right = MIRRORED[operator], right, left
+    of = type_of(left, types)
+    bare = _compared_operand(left, types)
+    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _compared_operand(right, types)
+    return f"{bare} {operator} {constant}"
+
+
+def _compared_operand(expression: Expression, types: Types) -> str:
+    """A side of a comparison: decimals are compared with all their digits."""
+    return column(expression.name) if isinstance(expression, Attribute) else _operand(expression, types)
+
+
+def _operand(expression: Expression, types: Types) -> str:
+    text = _sql(expression, types)
+    return text if isinstance(expression, Attribute | Literal | Scalar) else f"({text})"

@@ -1,0 +1,64 @@
+"""Regions of predicates: outside of which one is never true (theory 1.3, Select)."""
+
+from __future__ import annotations
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.expressions import COMPARISONS, MIRRORED, Types
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.syntax import (
+    Attribute,
+    Binary,
+    Comparison,
+    Expression,
+    InRange,
+    InSet,
+    Literal,
+    Scalar,
+    SetPattern,
+    Unary,
+)
+
+
+def possible(predicate: Expression, types: Types) -> Tree:
+    """A region outside which the predicate is never true; `True` where nothing is known (theory 1.3, Select)."""
+    return _bounds(predicate, types)[0]
+
+
+def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
+    """Regions outside which the predicate is never true, and never false."""
+    match predicate:
+        case Unary("not", operand):
+            true, false = _bounds(operand, types)
+            return false, true
+        case Binary("and", left, right):
+            a, b = _bounds(left, types), _bounds(right, types)
+            return regions.intersection(a[0], b[0]), regions.union(a[1], b[1])
+        case Binary("or", left, right):
+            a, b = _bounds(left, types), _bounds(right, types)
+            return regions.union(a[0], b[0]), regions.intersection(a[1], b[1])
+        case Binary(operator, Attribute(name), Literal() as value) if operator in COMPARISONS:
+            return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
+        case Binary(operator, Literal() as value, Attribute(name)) if operator in COMPARISONS:
+            return _of_set(name, patterns.value_set(name, types[name], _compared(MIRRORED[operator], value)))
+        case InSet(Attribute(name), values, negated):
+            pattern = SetPattern(values, span=predicate.span)
+            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
+            return (outside, inside) if negated else (inside, outside)
+        case InRange(Attribute(name), pattern, negated):
+            inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
+            return (outside, inside) if negated else (inside, outside)
+        case Scalar("isnull" | "isnotnull" as test, (Attribute(name),)):
+            there = regions.defined(name)
+            nowhere = regions.complement(there)
+            return (nowhere, there) if test == "isnull" else (there, nowhere)
+        case _:
+            return True, True
+
+
+def _compared(operator: str, value: Literal) -> Comparison:
+    return Comparison(operator, value, span=value.span)  # type: ignore[arg-type]
+
+
+def _of_set(name: str, members: Tree) -> tuple[Tree, Tree]:
+    return members, regions.difference(regions.defined(name), members)
