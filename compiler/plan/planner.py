@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from attrs import field, frozen, mutable
 
-from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import (
-    Aggregate,
     AntiJoin,
-    Call,
     CountWindow,
     Distinct,
     Intersect,
@@ -38,16 +34,22 @@ from cedilla.compiler.operators import (
 from cedilla.compiler.operators.base import fail
 from cedilla.compiler.operators.conditions import doubts_of_domain
 from cedilla.compiler.operators.join import Matching
-from cedilla.compiler.plan import Attribute, Emit, Heartbeat, Plan, Source, check_paths
+from cedilla.compiler.plan import Emit, Plan, Source, check_paths
+from cedilla.compiler.plan.clauses import (
+    aggregate_of,
+    attribute_of,
+    check_format,
+    check_once,
+    heartbeat_of,
+    items_of,
+    measured,
+    new_names,
+    sort_keys,
+)
 from cedilla.compiler.plan.computed import computes, separated
-from cedilla.grammar import foreign, syntax
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
-from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
-
-FORMATS = ("json", "parquet", "xml")
-"""Formats that sources and sinks can have."""
 
 
 @frozen
@@ -93,8 +95,8 @@ class _Planner:
                 if self.declared.setdefault(statement.name, statement) is not statement:
                     raise fail("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
                 returned = tuple(attribute.name for attribute in statement.returns or ())
-                _once(returned, "returns", statement.span)
-                _once(statement.inputs, f"{statement.name}(...)", statement.span)
+                check_once(returned, "returns", statement.span)
+                check_once(statement.inputs, f"{statement.name}(...)", statement.span)
             case syntax.Setting(name, value):
                 if self.settings.setdefault(name, value) != value:
                     raise fail("RQ104", f"`{name}` is set twice", statement.span)
@@ -138,13 +140,13 @@ class _Planner:
     def _source(self, node: syntax.StreamDeclaration) -> None:
         self._declare(node.name, node.span)
         self.broken.add(node.name)
-        _check_format(node.format, node.format_span or node.span)
+        check_format(node.format, node.format_span or node.span)
         seen: set[str] = set()
         for attribute in node.attributes:
             if attribute.name in seen:
                 raise fail("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
             seen.add(attribute.name)
-        attributes = tuple(_attribute(a) for a in node.attributes)
+        attributes = tuple(attribute_of(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
             if declared.domain is not None:
@@ -164,7 +166,7 @@ class _Planner:
             path=node.path,
             table=node.kind == "table",
             punctuated=node.punctuated,
-            heartbeat=_heartbeat(node.heartbeat, types),
+            heartbeat=heartbeat_of(node.heartbeat, types),
             markers=node.markers,
             line=node.span.line,
             span=node.span,
@@ -182,7 +184,7 @@ class _Planner:
         self.broken.discard(name)
 
     def _emit(self, node: syntax.Emit) -> None:
-        _check_format(node.format, node.format_span or node.span)
+        check_format(node.format, node.format_span or node.span)
         relation = self._relation(node.relation, None)
         name, number = relation, 1
         while name in {emit.name for emit in self.emits}:
@@ -240,35 +242,35 @@ class _Planner:
             case syntax.Select(predicate):
                 return lambda n, i: Select(**n, inputs=i, predicate=predicate)
             case syntax.Project(items, rest=rest):
-                chosen = _items(items)
+                chosen = items_of(items)
                 return lambda n, i: Project(**n, inputs=i, items=chosen, rest=rest)
             case syntax.Rename(items):
-                names = _renamed(items)
+                names = new_names(items)
                 return lambda n, i: Rename(**n, inputs=i, names=names)
             case syntax.Distinct(on):
-                _once(on, "distinct", node.span)
+                check_once(on, "distinct", node.span)
                 return lambda n, i: Distinct(**n, inputs=i, on=on)
             case syntax.Sort(keys):
-                ordered = _keys(keys, node.span)
+                ordered = sort_keys(keys, node.span)
                 return lambda n, i: Sort(
                     **n, inputs=i, keys=ordered, settled=self.arrivals[i[0]].order is not Order.ARRIVAL
                 )
             case syntax.Top(count, keys, per):
-                _once(per, "per", node.span)
-                ordered = _keys(keys, node.span)
+                check_once(per, "per", node.span)
+                ordered = sort_keys(keys, node.span)
                 return lambda n, i: Top(**n, inputs=i, count=count, keys=ordered, per=per)
             case syntax.Limit(count):
                 return lambda n, i: Limit(**n, inputs=i, count=count)
             case syntax.Window():
                 return lambda n, i: self._window(node, n, i)
             case syntax.CountWindow(size, per, alias):
-                _once(per, "per", node.span)
+                check_once(per, "per", node.span)
                 return lambda n, i: CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
             case syntax.Session():
-                _once(node.per, "per", node.span)
+                check_once(node.per, "per", node.span)
                 return lambda n, i: self._session(node, n, i)
             case syntax.Aggregate():
-                return lambda n, i: _aggregate(node, n, i, self.operators)
+                return lambda n, i: aggregate_of(node, n, i, self.operators)
 
     def _applied(
         self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
@@ -368,7 +370,7 @@ class _Planner:
 
     def _session(self, node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]) -> Session:
         type_ = self.facts[inputs[0]].types.get(node.on, Type("long"))
-        gap = _measured(type_, node.gap)
+        gap = measured(type_, node.gap)
         return Session(
             **given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
         )
@@ -376,8 +378,8 @@ class _Planner:
     def _window(self, node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]) -> Window:
         types = self.facts[inputs[0]].types
         type_ = types.get(node.on, Type("long"))
-        length = _measured(type_, node.length)
-        step = length if node.every is None else _measured(type_, node.every)
+        length = measured(type_, node.length)
+        step = length if node.every is None else measured(type_, node.every)
         return Window(
             **given,
             inputs=inputs,
@@ -392,112 +394,3 @@ class _Planner:
 _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
 _Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
 _JOINS: dict[str, type[Matching]] = {"inner": Join, "left": LeftJoin, "semi": SemiJoin, "anti": AntiJoin}
-
-
-def _once(names: tuple[str, ...], where: str, span: Span) -> None:
-    if len(set(names)) < len(names):
-        raise fail("RQ104", f"an attribute is named twice in `{where}`", span)
-
-
-def _keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
-    _once(tuple(key.name for key in keys), "by", span)
-    return tuple((key.name, key.descending) for key in keys)
-
-
-def _renamed(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for item in items:
-        if item.name in names or item.alias in names.values():
-            raise fail("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
-        names[item.name] = item.alias
-    return names
-
-
-def _check_format(name: str, span: Span) -> None:
-    if name not in FORMATS:
-        near = foreign.FORMATS.get(name.lower())
-        help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
-        if name.lower() in ("csv", "tsv"):  # which have no place for markers
-            help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
-        raise fail("RQ113", f"unknown format `{name}`", span, help)
-
-
-def _attribute(node: syntax.AttributeDeclaration) -> Attribute:
-    type_ = Type.of(node.type)
-    return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
-
-
-def _domain_text(domain: SetPattern | RangePattern | None, type_: Type) -> str | None:
-    match domain:
-        case None:
-            return None
-        case SetPattern(values):
-            return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
-        case RangePattern(low, high, low_closed, high_closed):
-            lowest = "" if low is None else type_.wire(value_of(type_, low))
-            highest = "" if high is None else type_.wire(value_of(type_, high))
-            return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
-
-
-def _heartbeat(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbeat | None:
-    if node is None:
-        return None
-    if node.attribute not in types:
-        known = meant(node.attribute, types, "attributes")
-        raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
-    type_ = types[node.attribute]
-    if not type_.is_numeric and type_.name != "timestamp":
-        raise fail("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
-    return Heartbeat(node.attribute, Fraction(_measured(type_, node.delay)))
-
-
-def _measured(type_: Type, measure: Measure) -> int | Fraction:
-    try:
-        return type_.measure(measure)
-    except ValueError as problem:
-        help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
-        raise fail("RQ103", str(problem), measure.span, help) from None
-
-
-def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
-    chosen: dict[str, syntax.Expression] = {}
-    for item in items:
-        name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
-        if name is None:
-            raise fail("RQ114", "a computed attribute requires a name", item.span, _named(item.expression))
-        if name in chosen:
-            raise fail("RQ104", f"`{name}` is projected twice", item.span)
-        chosen[name] = item.expression
-    return chosen
-
-
-def _named(expression: syntax.Expression) -> str:
-    """An expression with a name, as in `x = a * 2`, where the name was written in front."""
-    match expression:
-        case syntax.Binary("=", syntax.Attribute(name), value):
-            return f"`{format_expression(value)} as {name}`"
-        case _:
-            return f"`{format_expression(expression)} as name`"
-
-
-def _aggregate(
-    node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...], planned: list[Operator]
-) -> Aggregate:
-    _once(node.by, "by", node.span)
-    calls: dict[str, Call] = {}
-    for call in node.calls:
-        assert isinstance(call, syntax.AggregateCall)
-        if call.alias in calls or call.alias in node.by:
-            raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
-        calls[call.alias] = Call.of(call)
-    windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
-    sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
-    return Aggregate(
-        **given,
-        inputs=inputs,
-        by=node.by,
-        function=node.function,
-        excepts=node.excepts or (),
-        calls=calls,
-        complete=next(iter(sizes), None),
-    )

@@ -6,4 +6,4 @@ from cedilla.runtime.formats.sink import FolderSink
 from cedilla.runtime.formats.xml_sink import XmlSink
 
 SINKS: dict[str, type[FolderSink]] = {"json": JsonLinesSink, "parquet": ParquetSink, "xml": XmlSink}
-"""The same names as `cedilla.compiler.plan.planner.FORMATS`."""
+"""The same names as `cedilla.compiler.plan.clauses.FORMATS`."""

@@ -8,7 +8,7 @@ from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml_source import Xml
 
 FORMATS: dict[str, Format] = {"json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
-"""The same names as `cedilla.compiler.plan.planner.FORMATS`."""
+"""The same names as `cedilla.compiler.plan.clauses.FORMATS`."""
 
 _MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
 

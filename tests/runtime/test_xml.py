@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import read_punctuation
-from cedilla.compiler.plan.planner import FORMATS
+from cedilla.compiler.plan.clauses import FORMATS
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.formats import source_formats

@@ -1,0 +1,139 @@
+"""Single clauses of statements, checked and as the plan has them; no names of relations are looked up here."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from cedilla.compiler.expressions.patterns import value_of
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator
+from cedilla.compiler.operators.base import fail
+from cedilla.compiler.plan import Attribute, Heartbeat
+from cedilla.grammar import foreign, syntax
+from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
+
+FORMATS = ("json", "parquet", "xml")
+"""Formats that sources and sinks can have."""
+
+
+def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
+    """Raise RQ104 where a list of names has one twice."""
+    if len(set(names)) < len(names):
+        raise fail("RQ104", f"an attribute is named twice in `{where}`", span)
+
+
+def sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
+    """The attributes that are sorted by, each descending or not. Raises RQ104 where one comes twice."""
+    check_once(tuple(key.name for key in keys), "by", span)
+    return tuple((key.name, key.descending) for key in keys)
+
+
+def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
+    """Old name -> new name. Raises RQ104 where either comes twice."""
+    names: dict[str, str] = {}
+    for item in items:
+        if item.name in names or item.alias in names.values():
+            raise fail("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
+        names[item.name] = item.alias
+    return names
+
+
+def check_format(name: str, span: Span) -> None:
+    """Raise RQ113 where there is no such format."""
+    if name not in FORMATS:
+        near = foreign.FORMATS.get(name.lower())
+        help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
+        if name.lower() in ("csv", "tsv"):  # which have no place for markers
+            help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
+        raise fail("RQ113", f"unknown format `{name}`", span, help)
+
+
+def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
+    """A declared attribute, its domain as markers write it."""
+    type_ = Type.of(node.type)
+    return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
+
+
+def _domain_text(domain: SetPattern | RangePattern | None, type_: Type) -> str | None:
+    match domain:
+        case None:
+            return None
+        case SetPattern(values):
+            return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
+        case RangePattern(low, high, low_closed, high_closed):
+            lowest = "" if low is None else type_.wire(value_of(type_, low))
+            highest = "" if high is None else type_.wire(value_of(type_, high))
+            return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
+
+
+def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbeat | None:
+    """A heartbeat over attributes of these types. Raises RQ102 for one that is unknown, RQ103 for another type."""
+    if node is None:
+        return None
+    if node.attribute not in types:
+        known = meant(node.attribute, types, "attributes")
+        raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
+    type_ = types[node.attribute]
+    if not type_.is_numeric and type_.name != "timestamp":
+        raise fail("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
+    return Heartbeat(node.attribute, Fraction(measured(type_, node.delay)))
+
+
+def measured(type_: Type, measure: Measure) -> int | Fraction:
+    """A length on an attribute of a type. Raises RQ103 where it is not measured that way."""
+    try:
+        return type_.measure(measure)
+    except ValueError as problem:
+        help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
+        raise fail("RQ103", str(problem), measure.span, help) from None
+
+
+def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
+    """Name -> expression of what is projected. Raises RQ104 where a name comes twice, RQ114 where it is missing."""
+    chosen: dict[str, syntax.Expression] = {}
+    for item in items:
+        name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
+        if name is None:
+            raise fail("RQ114", "a computed attribute requires a name", item.span, _named(item.expression))
+        if name in chosen:
+            raise fail("RQ104", f"`{name}` is projected twice", item.span)
+        chosen[name] = item.expression
+    return chosen
+
+
+def _named(expression: syntax.Expression) -> str:
+    """An expression with a name, as in `x = a * 2`, where the name was written in front."""
+    match expression:
+        case syntax.Binary("=", syntax.Attribute(name), value):
+            return f"`{format_expression(value)} as {name}`"
+        case _:
+            return f"`{format_expression(expression)} as name`"
+
+
+def aggregate_of(
+    node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...], planned: list[Operator]
+) -> Aggregate:
+    """An aggregate over inputs that are planned already: groups over a count window are complete by count. Raises RQ104
+    where a name comes twice."""
+    check_once(node.by, "by", node.span)
+    calls: dict[str, Call] = {}
+    for call in node.calls:
+        assert isinstance(call, syntax.AggregateCall)
+        if call.alias in calls or call.alias in node.by:
+            raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
+        calls[call.alias] = Call.of(call)
+    windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
+    sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
+    return Aggregate(
+        **given,
+        inputs=inputs,
+        by=node.by,
+        function=node.function,
+        excepts=node.excepts or (),
+        calls=calls,
+        complete=next(iter(sizes), None),
+    )
