@@ -139,8 +139,8 @@ def epochs_of(folder: Path, count: int) -> Iterator[list[Item]]:
 
 
 SAME = """
-stream l(k?: long, s: int in {0, 1}, v: double, p?: long) from json "in" punctuated on k, s;
-stream r(k?: int, u: int in {0, 1}, w: long, q?: long) from json "in" punctuated on k, u;
+stream l(k?: double, s: int in {0, 1}, v: double, p?: long) from json "in" punctuated on k, s;
+stream r(k?: double, u: int in {0, 1}, w: double, q?: long) from json "in" punctuated on k, u;
 inner := l join r on k;
 semi := l semi join r on k;
 anti := l anti join r on k;
@@ -148,8 +148,8 @@ outer := l left join r on k;
 emit inner to json "1"; emit semi to json "2"; emit anti to json "3"; emit outer to json "4";
 """
 DIFFERENT = """
-stream l(order?: long, s: int in {0, 1}, v: long, p?: long) from json "in" punctuated on order, s;
-stream r(key?: long, u: int in {0, 1}, w: double, q?: long) from json "in" punctuated on key, u;
+stream l(order?: double, s: int in {0, 1}, v: double, p?: long) from json "in" punctuated on order, s;
+stream r(key?: double, u: int in {0, 1}, w: double, q?: long) from json "in" punctuated on key, u;
 semi := l ⋉ r on order = key;
 anti := l ▷ r on r.key = l.order;
 outer := l ⟕ r on order = key;
