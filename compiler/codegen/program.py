@@ -28,13 +28,8 @@ def generate(plan: Plan, path: str) -> str:
     nodes = (*plan.sources, *plan.operators)
     names = variables(node.name for node in nodes)
     constants = variables((node.name for node in nodes), str.upper, set(names.values()))
-    code = "\n\n\n".join(
-        [
-            _constants(plan, constants).rstrip(),
-            _flow(plan, names, constants, shown).rstrip() + "\n\n" + _GUARD,
-        ]
-    )
-    return f"{_docstring(shown)}\n{_imports(plan)}\n{code}"
+    flow = _flow(plan, names, constants, shown)
+    return f"{_docstring(shown)}\n{_imports(plan)}\n{_constants(plan, constants)}\n\n{flow}\n{_GUARD}"
 
 
 def variables(

@@ -48,16 +48,15 @@ class Attribute:
         if self.domain is None:
             boolean = self.type.name == "boolean"
             return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
-        condition = parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0]
-        return patterns.value_set(self.name, self.type, condition.pattern)
+        return patterns.value_set(self.name, self.type, self._pattern())
 
     @property
     def has_list(self) -> bool:
         """Whether the declared domain is a list of values, which alone may grow by a marker."""
-        if self.domain is None:
-            return False
-        condition = parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0]
-        return isinstance(condition.pattern, SetPattern)
+        return self.domain is not None and isinstance(self._pattern(), SetPattern)
+
+    def _pattern(self) -> patterns.Pattern:
+        return parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0].pattern
 
     def __str__(self) -> str:
         domain = f" in {self.domain}" if self.domain else ""
