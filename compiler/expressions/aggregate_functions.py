@@ -29,7 +29,7 @@ class Function:
 
     `usage`: a call of it. `partials`: suffix -> SQL, computed per group over new tuples; `merge`: suffix -> SQL
     over the partial columns ``{p}$suffix`` of several partial results of a group, in any grouping of them;
-    `finish`: SQL over merged partial columns; `holds`: SQL over partial columns, null where no value came.
+    `finish`: SQL over merged partial columns; `has_value`: SQL over partial columns, null where no value came.
     `carry`: what becomes of an argument's Alter on the result; `None` absorbs it. `type`: result type by the
     first argument's. `ordered`: whether the result depends on the order of arrival.
     """
@@ -38,7 +38,7 @@ class Function:
     partials: Mapping[str, str]
     merge: Mapping[str, str]
     finish: str
-    holds: str
+    has_value: str
     carry: Carry
     type: Callable[[Type], Type]
     takes: tuple[Takes, ...] = ("number",)
@@ -198,7 +198,7 @@ def _special_sum(argument: Type) -> Function | None:
         partials={"sum": f"named_struct('high', sum({{x}} div {unit}), 'low', sum({{x}} % {unit}))"},
         merge={"sum": f"named_struct('high', sum(`{{p}}$sum`.high), 'low', sum({low}))"},
         finish=_whole_of(scale, "`{p}$sum`.high", low),
-        holds=low,
+        has_value=low,
     )
 
 
@@ -274,7 +274,7 @@ def _distinct(function: Function, finish: str) -> Function:
         partials={"set": "collect_set({x})"},
         merge={"set": f"array_distinct({_all('set')})"},
         finish=finish,
-        holds=_some("`{p}$set`"),
+        has_value=_some("`{p}$set`"),
     )
 
 

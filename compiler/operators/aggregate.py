@@ -26,7 +26,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -35,7 +35,7 @@ from cedilla.compiler.operators.base import (
     fail,
     require,
 )
-from cedilla.compiler.operators.conditions import doubts
+from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -177,7 +177,12 @@ class Aggregate(Operator):
             self._check_call(call, source)
         return [
             *(warning for call in self.calls.values() for warning in self._doubtful(call, source)),
-            *(each for call in self.calls.values() for part in call.parts for each in doubts(part, source)),
+            *(
+                each
+                for call in self.calls.values()
+                for part in call.parts
+                for each in condition_warnings(part, source)
+            ),
             *(
                 Diagnostic(
                     "RQ110",
@@ -251,7 +256,7 @@ class Aggregate(Operator):
             if name not in skipped
         }
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         over = frozenset(source.types) - frozenset(self.by)
         # A union before may have lost the attribute with one of its inputs, while groups of it wait (G13).

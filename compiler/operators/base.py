@@ -17,7 +17,7 @@ from cedilla.grammar.slips import meant
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
-Held = Mapping[str, Tree]
+HeldDrops = Mapping[str, Tree]
 """Output attribute -> region in which its Drop is held back by state (G13)."""
 
 
@@ -90,7 +90,7 @@ class Operator(ABC):
         """Complaints about the operator over inputs as they are when the query starts; errors are raised."""
 
     @abstractmethod
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         """The output's facts from the inputs' (D1)."""
 
     @abstractmethod

@@ -27,9 +27,9 @@ _LISTED = ("int", "long", "decimal", "string", "date")
 """Types whose values are listed rather than measured: two of them in parentheses read like a list."""
 
 
-def doubts(expression: Expression, facts: Facts) -> list[Diagnostic]:
+def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]:
     """Warnings about an expression that has its types: RQ125 (reads like SQL's list), RQ126 (is never true)."""
-    found = [each for part in expressions.parts(expression) for each in doubts(part, facts)]
+    found = [each for part in expressions.parts(expression) for each in condition_warnings(part, facts)]
     match expression:
         case InRange(operand, pattern, negated):
             found += _of_range(operand, pattern, negated, facts, expression.span)
@@ -45,7 +45,7 @@ def doubts(expression: Expression, facts: Facts) -> list[Diagnostic]:
     return [_never(expression)] if regions.is_empty(possible, _with_undefined(facts)) else []
 
 
-def doubts_of_domain(name: str, type_: Type, domain: SetPattern | RangePattern) -> list[Diagnostic]:
+def domain_warnings(name: str, type_: Type, domain: SetPattern | RangePattern) -> list[Diagnostic]:
     """The same about a declared domain."""
     if not isinstance(domain, RangePattern):
         return []

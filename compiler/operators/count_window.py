@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import PRESENT, Facts, fold_closed
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -51,7 +51,7 @@ class CountWindow(Operator):
             raise fail("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         """Each output cell has one feeder, the input cell without the window's name (D1)."""
         (source,) = inputs
         return evolve(

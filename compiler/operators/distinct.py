@@ -9,7 +9,7 @@ from attrs import field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -57,7 +57,7 @@ class Distinct(Operator):
             require(name, source, self.span, "distinct")
         return floating(self.keys(source), source.types, self.span)
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         return source
 

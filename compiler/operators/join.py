@@ -20,7 +20,7 @@ from cedilla.compiler.facts.facts import (
     hold,
 )
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -199,7 +199,7 @@ class Join(Matching):
         left, right = inputs
         return (left.types.keys() & right.types.keys()) - self.shared()
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         left, right = inputs
         shared = self.shared()
         own = dict.fromkeys(n for f in inputs for n in f.types if n not in shared)
@@ -290,7 +290,7 @@ class Filtering(Matching):
         left, right = inputs
         return left.order if right.bounded else min(left.order, Order.PLACED)
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         left, _ = inputs
         return Facts(
             left.types,

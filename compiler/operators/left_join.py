@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import Held, Invariants
+from cedilla.compiler.operators.base import HeldDrops, Invariants
 from cedilla.compiler.operators.join import Join
 from cedilla.compiler.regions import ANYTHING, Domain
 
@@ -33,7 +33,7 @@ class LeftJoin(Join):
     def leading(self, inputs: tuple[Arrival, ...]) -> int:
         return 0
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         left, right = inputs
         joined = super().facts(inputs, held)
         optional = [name for name in right.types if name not in left.types]

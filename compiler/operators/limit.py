@@ -9,12 +9,12 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
 OPEN = "$open"
-"""What a limit knows from its state, in `Held`: the region of tuples that may still pass."""
+"""What a limit knows from its state, in `HeldDrops`: the region of tuples that may still pass."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +30,7 @@ class Limit(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         still: Tree = held.get(OPEN, self.count > 0)
         return evolve(source, closed=regions.union(source.closed, regions.complement(still)))

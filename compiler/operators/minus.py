@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, hold
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -37,7 +37,7 @@ class Minus(Operator):
         check_types((left, right), "difference", self.span)
         return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         left, _ = inputs
         return evolve(
             left,

@@ -25,8 +25,8 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
-from cedilla.compiler.operators.conditions import doubts
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span
@@ -81,7 +81,9 @@ class Project(Operator):
         missing = {
             n: e for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()
         }
-        found = [each for n, e in self.items.items() if n not in missing for each in doubts(e, source)]
+        found = [
+            each for n, e in self.items.items() if n not in missing for each in condition_warnings(e, source)
+        ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
             raise fail("RQ102", "no attribute of the projection exists in its input", self.span)
@@ -108,7 +110,7 @@ class Project(Operator):
             f"`{name}?: type` in the declaration says that it is to come; known attributes: {', '.join(source.types)}",
         )
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         existing = {
             n: e

@@ -10,8 +10,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.types import BOOLEAN
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, fail
-from cedilla.compiler.operators.conditions import doubts
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
@@ -36,9 +36,9 @@ class Select(Operator):
         found = expressions.type_of(self.predicate, source.types)
         if found != BOOLEAN:
             raise fail("RQ103", f"select requires a condition, found {found}", self.predicate.span)
-        return doubts(self.predicate, source)
+        return condition_warnings(self.predicate, source)
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         never = regions.complement(predicates.possible(self.predicate, source.types))
         return evolve(source, closed=regions.union(source.closed, never))

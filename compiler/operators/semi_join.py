@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import Held, Invariants
+from cedilla.compiler.operators.base import HeldDrops, Invariants
 from cedilla.compiler.operators.join import Filtering
 
 
@@ -22,7 +22,7 @@ class SemiJoin(Filtering):
     title: ClassVar[str] = "Semi join"
     method: ClassVar[str] = "semi_join"
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         facts = super().facts(inputs, held)
         met = {name: domain for name, domain in self.met(inputs).items() if name in self.keys(0)}
         return evolve(facts, universe={**facts.universe, **met})

@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -120,7 +120,7 @@ class Session(Operator):
 
     # --- facts ---
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         domain = source.universe.get(self.on, ANYTHING)
         started = Domain(regions.renamed(domain.members, self.alias), domain.integral)

@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed, hold
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -79,7 +79,7 @@ class Sort(Operator):
         passable = prefix(closed, self.keys, source.universe)
         return regions.intersection(passable, closed) if self.settled else passable
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         # A closed tuple with a passable key has been written or never comes (theory 1.3; E3).
         closed = regions.intersection(source.closed, self.passable(source))

@@ -8,7 +8,15 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed, hold
-from cedilla.compiler.operators.base import Held, Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import (
+    HeldDrops,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    require,
+)
 from cedilla.compiler.operators.sort import Key, written
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -42,7 +50,7 @@ class Top(Operator):
             require(name, source, self.span, "`per`")
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         return evolve(
             source,

@@ -21,7 +21,7 @@ from cedilla.compiler.facts.facts import (
     hold,
 )
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -137,7 +137,7 @@ class User(Operator):
         kept = names & frozenset(self.foundation) if self.waits else names
         return kept if self.returns is None else kept & frozenset(self.returns) - frozenset(self.computed)
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         parts = tuple(self._part(facts) for facts in inputs)
         whole = merged(parts) if len(parts) == 2 else parts[0]
         if self.waits:

@@ -16,7 +16,7 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (
-    Held,
+    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -93,7 +93,7 @@ class Window(Operator):
             raise fail("RQ105", message, self.span, hint)
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: Held = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         whole = source.universe.get(self.on, ANYTHING).integral
         closed, *others = (self._closed(source.closed, name, whole) for name in self.names)

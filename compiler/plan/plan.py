@@ -18,7 +18,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.operators import Operator, Reaction, User
-from cedilla.compiler.operators.base import Held, Kind
+from cedilla.compiler.operators.base import HeldDrops, Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_punctuation
@@ -282,7 +282,7 @@ def folders(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def derive(
-    plan: Plan, sources: Mapping[str, Facts], held: Mapping[str, Held] | None = None
+    plan: Plan, sources: Mapping[str, Facts], held: Mapping[str, HeldDrops] | None = None
 ) -> dict[str, Facts]:
     """The facts of every relation from those of the sources, in one topological walk."""
     facts = dict(sources)

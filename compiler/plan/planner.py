@@ -32,7 +32,7 @@ from cedilla.compiler.operators import (
     Window,
 )
 from cedilla.compiler.operators.base import fail
-from cedilla.compiler.operators.conditions import doubts_of_domain
+from cedilla.compiler.operators.conditions import domain_warnings
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.compiler.plan.clauses import (
@@ -150,7 +150,7 @@ class _Planner:
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
             if declared.domain is not None:
-                self.warnings += doubts_of_domain(declared.name, types[declared.name], declared.domain)
+                self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
         for scheme in node.punctuated:
             for name in scheme:
                 if name not in types:

@@ -28,7 +28,7 @@ from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
-from cedilla.runtime.control.doubtful import judge
+from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
 
@@ -46,7 +46,7 @@ class Stop:
 
 
 @frozen
-class Doubt:
+class MarkerWarning:
     """A warning about a marker that counts."""
 
     source: str
@@ -55,7 +55,7 @@ class Doubt:
 
 
 @frozen
-class Advanced:
+class MarkerEffects:
     """The sources after the markers that count, where each was stopped, how many of each kind counted, and what
     is doubtful about them. `begun`: the sources as the epoch begins, with what has grown before all of its tuples."""
 
@@ -64,7 +64,7 @@ class Advanced:
     stops: Mapping[str, Stop] = field(factory=dict[str, Stop])
     accents: int = 0
     punctuations: int = 0
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[MarkerWarning, ...] = ()
 
     @property
     def failures(self) -> list[Stop]:
@@ -78,21 +78,21 @@ def advance(
     found: Mapping[str, Sequence[MarkerLine]],
     place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
     first: Set[str] = frozenset(),
-) -> Advanced:
+) -> MarkerEffects:
     """Apply the markers of every source, in the order of the sources' declarations.
 
     A marker that aborts stops its source there; the others are read on, so that all that came before it is
     committed. `place`: where the marker of a source stands, for messages. `first`: the sources whose first marker
     comes before all tuples of the epoch; there alone a domain grows (theory N1).
     """
-    result = _grown(plan, Advanced(states, states), found, first)
+    result = _grown(plan, MarkerEffects(states, states), found, first)
     for source in plan.sources:
         for marker in found.get(source.name, ()):
             if source.name in result.stops:
                 break
             try:
                 at = place(source.name, marker) if marker.kind == "accent" else ""
-                state, kind, doubts = _apply(plan, result.states, source.name, marker, at)
+                state, kind, warnings = _apply(plan, result.states, source.name, marker, at)
             except CutBefore as cut:
                 if cut.state is not None:
                     result = evolve(result, states={**result.states, source.name: cut.state})
@@ -107,7 +107,10 @@ def advance(
                 states={**result.states, source.name: state},
                 accents=result.accents + (kind == "accent"),
                 punctuations=result.punctuations + (kind == "punctuation"),
-                doubts=(*result.doubts, *(Doubt(source.name, marker, doubt) for doubt in doubts)),
+                warnings=(
+                    *result.warnings,
+                    *(MarkerWarning(source.name, marker, warning) for warning in warnings),
+                ),
             )
     return result
 
@@ -126,19 +129,19 @@ def _apply(
             raise CutBefore
         return state, "accent", ()
     accent = read_accent(marker.wire(state.types), state.types)
-    doubts = judge(state, accent)
+    warnings = warnings_about(state, accent)
     after = state.accent(accent, marker.position, place)
     if marker.position > 0 and (before := state.expecting(accent)) is not None:
         raise CutBefore(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
         _check(plan, {**states, source: after}, source, accent)
-    return after, "accent", doubts
+    return after, "accent", warnings
 
 
 def _grown(
-    plan: Plan, result: Advanced, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
-) -> Advanced:
+    plan: Plan, result: MarkerEffects, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
+) -> MarkerEffects:
     """The sources with what grows at the epoch's beginning. The marker itself adds nothing after that, and counts."""
     for source in plan.sources:
         marker = next(iter(found.get(source.name, ())), None)

@@ -26,7 +26,7 @@ class Jobs:
         self._started.append(future)
         return future
 
-    def ahead(self, job: Callable[[], T]) -> Future[T]:
+    def prefetch(self, job: Callable[[], T]) -> Future[T]:
         """Start a job that nothing waits for but who asks for its result."""
         return self._scans.submit(job)
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats.glance import glance
+from cedilla.runtime.formats.file_ends import scan_ends
 from cedilla.runtime.formats.objects import MARK, STRICT, copied, misread_files
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -101,8 +101,8 @@ class JsonLines(Format):
             copied(spark, file, f"{folder}/{n}") if n in misread else file for n, file in enumerate(files)
         ]
 
-    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
-        return glance(files, listed)
+    def scan_ends(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+        return scan_ends(files, listed)
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         found = self.rows(spark, files, {}).where(self.is_marker)

@@ -72,8 +72,8 @@ class Marked(Format):
             for files in slices
         ]
 
-    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
-        return None if _has_markers(listed) else self._base.glance(files, listed)
+    def scan_ends(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+        return None if _has_markers(listed) else self._base.scan_ends(files, listed)
 
     def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
         """Also the first line of a marker file that is none, as one that ends the query."""

@@ -21,7 +21,7 @@ from cedilla.compiler.expressions.types import quote
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import merged
 from cedilla.runtime.items.marker import MarkerLine, Types
-from cedilla.runtime.items.near_markers import is_near
+from cedilla.runtime.items.near_markers import is_near_marker
 
 POSITION = "$position"
 CORRUPT = "$corrupt"
@@ -65,19 +65,19 @@ class Scan:
     """What a first look at files has found: markers in stream order, the numbers of files that have no tuple as far as
     that is known, and how many rows there are, markers too, where that is known.
 
-    `is_glance`: only the edges of the files were seen, and places are before or behind all tuples of a file.
+    `ends_only`: only the edges of the files were seen, and places are before or behind all tuples of a file.
     """
 
     markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
     rows: int | None = None
-    is_glance: bool = False
+    ends_only: bool = False
 
     def without(self, attributes: Collection[str]) -> Scan:
         """The same where some keys that are near a marker's are those of attributes."""
         if all(marker.kind != "near" for marker in self.markers):
             return self
-        markers = (m for m in self.markers if m.kind != "near" or is_near(m.text, attributes))
+        markers = (m for m in self.markers if m.kind != "near" or is_near_marker(m.text, attributes))
         return evolve(self, markers=tuple(markers))
 
 
@@ -154,7 +154,7 @@ class Format(ABC):
         """The same of the files of several sources."""
         return [self.scan(spark, files) for files in slices]
 
-    def glance(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
+    def scan_ends(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
         """The markers that a few bytes of each file tell of, without Spark; `None` where they do not tell."""
         return None
 

@@ -24,8 +24,8 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.source import CORRUPT, FILE, InputFile, Scan
+from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.ingest.vouched import all_valid
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 REJECT = "$reject"
@@ -43,7 +43,7 @@ _MARKERS = f"count_if({column(REJECT)} = '{_MARKER}')"
 
 
 @frozen
-class Tally:
+class ReadCounts:
     """What one pass over a slice counted: tuples kept, tuples rejected by code, markers, greatest heartbeat value."""
 
     kept: int
@@ -52,7 +52,7 @@ class Tally:
     greatest: Fraction | None = None
 
 
-class Miscounted(Exception):
+class CountMismatch(Exception):
     """A slice has more markers than the first look at its files has found."""
 
 
@@ -68,20 +68,20 @@ class Read:
     part: Slice
     is_busy: bool
     markers: int | None
-    _count: Callable[[], Tally]
-    _counted: Tally | None = None
+    _count: Callable[[], ReadCounts]
+    _counted: ReadCounts | None = None
 
     @property
-    def tally(self) -> Tally:
-        """What was counted, when all is read that is going to be. Raises `Miscounted`."""
+    def read_counts(self) -> ReadCounts:
+        """What was counted, when all is read that is going to be. Raises `CountMismatch`."""
         if self._counted is None:
             self._counted = self._count()
         if self.markers not in (None, self._counted.markers):
-            raise Miscounted
+            raise CountMismatch
         return self._counted
 
 
-def _observed(seen: Observation, scan: Scan) -> Tally | None:
+def _observed(seen: Observation, scan: Scan) -> ReadCounts | None:
     """What an observation has found, if it is of all rows and leaves out the known markers only.
 
     `None` too where no job has read all the rows, so that `get` would wait for ever. Of rows that several jobs read
@@ -93,8 +93,8 @@ def _observed(seen: Observation, scan: Scan) -> Tally | None:
         return None
     rows, left_out = seen.get["counts"]
     markers = len(scan.markers)
-    is_all = scan.is_glance or rows == scan.rows
-    return Tally(rows - markers, {}, markers) if is_all and left_out == markers else None
+    is_all = scan.ends_only or rows == scan.rows
+    return ReadCounts(rows - markers, {}, markers) if is_all and left_out == markers else None
 
 
 def read(
@@ -112,23 +112,23 @@ def read(
     """
     scan = part.scan
     contents = None if undeclared or part.is_cut else part.format.contents(spark, part.files, state.types)
-    vouched = contents is not None and all_valid(source, state, contents, scan.empty)
-    frame = tuples(spark, source, state, part, undeclared, vouched=vouched)
+    all_valid = contents is not None and are_all_valid(source, state, contents, scan.empty)
+    frame = tuples(spark, source, state, part, undeclared, all_valid=all_valid)
     is_busy = len(scan.empty) < len(part.files)
     markers = None if part.format.exact else len(scan.markers)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
     if not is_busy:
-        return Read(frame, part, False, None, lambda: Tally(0, {}))
+        return Read(frame, part, False, None, lambda: ReadCounts(0, {}))
     if beat is not None:
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
-        tally = counted(frame, beat)
-        return Read(frame, part, tally.kept > 0, markers, lambda: tally)
-    if contents is not None and vouched:
-        tally = Tally(sum(content.rows for content in contents) - len(scan.markers), {})
-        return Read(frame, part, True, markers, lambda: tally)
-    if scan.rows is None and not scan.is_glance:
+        read_counts = counted(frame, beat)
+        return Read(frame, part, read_counts.kept > 0, markers, lambda: read_counts)
+    if contents is not None and all_valid:
+        read_counts = ReadCounts(sum(content.rows for content in contents) - len(scan.markers), {})
+        return Read(frame, part, True, markers, lambda: read_counts)
+    if scan.rows is None and not scan.ends_only:
         return Read(frame, part, True, markers, jobs.start(partial(counted, frame)).result)
     seen = Observation()
     counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out) AS counts"
@@ -144,10 +144,10 @@ def tuples(
     part: Slice,
     undeclared: Mapping[str, str] = _NOTHING,
     *,
-    vouched: bool = False,
+    all_valid: bool = False,
 ) -> DataFrame:
     """Every tuple of a slice in canonical values, with its place, file, and the code that rejects it if any; a
-    format that has to count its markers leaves them in, with a code of their own. `vouched`: none is rejected.
+    format that has to count its markers leaves them in, with a code of their own. `all_valid`: none is rejected.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
@@ -169,7 +169,7 @@ def tuples(
         kept.append(f"{' OR '.join(beyond)} AS {column(_BEYOND)}")
     if beyond or any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
-    if vouched:
+    if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, _PLACE)
     is_marker = part.format.is_marker if counts else None
@@ -239,7 +239,7 @@ def _both(test: str, there: str) -> str:
     return test if there == "true" else f"{test} AND {there}"
 
 
-def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Tally:
+def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> ReadCounts:
     """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted.
 
     One Spark job; only counters reach the driver.
@@ -258,7 +258,7 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Tall
     assert row is not None
     greatest = row["greatest"] if heartbeat is not None else None
     rejected = {code: row[code] for code in CODES if row[code]}
-    return Tally(row["kept"], rejected, row["markers"], None if greatest is None else Fraction(greatest))
+    return ReadCounts(row["kept"], rejected, row["markers"], None if greatest is None else Fraction(greatest))
 
 
 def lines_before(spark: SparkSession, part: Slice, position: int) -> int:

@@ -17,7 +17,7 @@ from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refu
 
 def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
     """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
-    codes = [code for code in read.tally.rejected if not is_ignored(code, settings)]
+    codes = [code for code in read.read_counts.rejected if not is_ignored(code, settings)]
     if not codes:
         return
     folder, _, name = path.rpartition("/")
@@ -32,7 +32,7 @@ def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[s
 
 def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
     """Raise `DiagnosticError` with the first line of a code that a setting makes fatal."""
-    for code, count in read.tally.rejected.items():
+    for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
         lines = rejected_lines(spark, read.frame, read.part, [code])

@@ -51,7 +51,7 @@ class Slice:
 
 
 @define(eq=False)
-class Looks:
+class MarkerSearch:
     """First looks at files: at those of an epoch, and, while it runs, at those of the next."""
 
     spark: SparkSession
@@ -59,8 +59,8 @@ class Looks:
     files: Files
     copies: str
     """The folder for copies of files that Spark would misread."""
-    glances: frozenset[str] = frozenset()
-    """The sources for whose files a glance will do: all their rows are counted by whoever reads them."""
+    ends_suffice: frozenset[str] = frozenset()
+    """The sources for whose files a look at both ends will do: all their rows are counted by whoever reads them."""
     declared: Mapping[str, frozenset[str]] = field(factory=dict[str, frozenset[str]])
     """The attributes of each source that the query declares."""
     _careful: bool = field(init=False, default=False)
@@ -72,11 +72,13 @@ class Looks:
         """The slices of an epoch by source, with what there is to know of them; `exactly`: with the places of rows."""
         if self._ahead and self._ahead[0] == slices and not exactly:
             return self._ahead[1].result()
-        return self._look(slices, frozenset() if exactly else self.glances)
+        return self._look(slices, frozenset() if exactly else self.ends_suffice)
 
-    def ahead(self, slices: Mapping[str, Slice]) -> None:
+    def prefetch(self, slices: Mapping[str, Slice]) -> None:
         """Begin to look, if there is anything, before somebody asks."""
-        self._ahead = (slices, self.jobs.ahead(partial(self._look, slices, self.glances))) if slices else None
+        self._ahead = (
+            (slices, self.jobs.prefetch(partial(self._look, slices, self.ends_suffice))) if slices else None
+        )
 
     def forget(self) -> None:
         """Look anew when asked next."""
@@ -88,15 +90,15 @@ class Looks:
             self.files.delete(self.copies)
             self._copied = False
 
-    def doubt(self) -> None:
+    def distrust_ends(self) -> None:
         """Look with more care from now on: a marker was overlooked."""
-        self._careful = not self.glances
-        self.glances = frozenset()
+        self._careful = not self.ends_suffice
+        self.ends_suffice = frozenset()
 
-    def _look(self, slices: Mapping[str, Slice], glances: Collection[str]) -> dict[str, Slice]:
+    def _look(self, slices: Mapping[str, Slice], ends_suffice: Collection[str]) -> dict[str, Slice]:
         """All sources of a format together: a job that has hardly any work costs as much as one that has."""
         slices = {name: self._readable(part) for name, part in slices.items()}
-        found = self._scans(slices, glances)
+        found = self._scans(slices, ends_suffice)
         return {
             name: evolve(part, scan=found[name].without(self.declared.get(name, frozenset())))
             for name, part in slices.items()
@@ -107,16 +109,16 @@ class Looks:
         self._copied = self._copied or any(file.copy_of for file in files)
         return evolve(part, files=tuple(files))
 
-    def _scans(self, slices: Mapping[str, Slice], glances: Collection[str]) -> dict[str, Scan]:
+    def _scans(self, slices: Mapping[str, Slice], ends_suffice: Collection[str]) -> dict[str, Scan]:
         if self._careful:
             return {
                 name: Scan(tuple(part.format.markers(self.spark, part.files)))
                 for name, part in slices.items()
             }
-        edged = {name: part for name, part in slices.items() if name in glances}
+        edged = {name: part for name, part in slices.items() if name in ends_suffice}
         if sum(len(part.files) for part in edged.values()) > _FEW:
             edged = {}
-        glanced = {name: part.format.glance(self.files, part.files) for name, part in edged.items()}
+        glanced = {name: part.format.scan_ends(self.files, part.files) for name, part in edged.items()}
         found = {name: scan for name, scan in glanced.items() if scan is not None}
         left = {name: part for name, part in slices.items() if name not in found}
         for format_ in {part.format for part in left.values()}:

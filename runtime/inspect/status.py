@@ -23,8 +23,8 @@ from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.announce import simple_boxes
-from cedilla.runtime.control.doubtful import converted_twice
 from cedilla.runtime.control.in_force import in_force, of_source
+from cedilla.runtime.control.marker_warnings import converted_twice
 from cedilla.runtime.control.source_state import leaves
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible

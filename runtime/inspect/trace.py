@@ -48,14 +48,14 @@ class At:
 class Traced:
     """A marker of a source, and every relation that it can reach, from the source to the outputs.
 
-    `doubts`: what is doubtful about it.
+    `warnings`: what is doubtful about it.
     """
 
     source: str
     text: str
     relations: tuple[At, ...]
     outputs: tuple[At, ...]
-    doubts: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
@@ -77,7 +77,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
     sinks = {emit.name: said[emit.relation] for emit in plan.emits}
     for number, (source, text) in enumerate(given, 1):
         begun = states[source]
-        states, doubts = _advanced(plan, states, source, text, number)
+        states, warnings = _advanced(plan, states, source, text, number)
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
         dead = _is_dead(begun, states[source], text)
@@ -106,7 +106,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     original_units=emit.original_units,
                 )
                 outputs.append(At(emit.name, "emit", emit.line, markers_there))
-        yield Traced(source, text, tuple(relations), tuple(outputs), doubts)
+        yield Traced(source, text, tuple(relations), tuple(outputs), warnings)
         before = after
 
 
@@ -126,10 +126,12 @@ def _advanced(
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
     marker = MarkerLine(kind, text, 0)
-    advanced = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source})
-    for stop in advanced.failures:
+    effects = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source})
+    for stop in effects.failures:
         raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
-    return dict(advanced.states), tuple(_placed(doubt.diagnostic, text, number) for doubt in advanced.doubts)
+    return dict(effects.states), tuple(
+        _placed(warning.diagnostic, text, number) for warning in effects.warnings
+    )
 
 
 def _is_accent(text: str) -> bool:
@@ -270,10 +272,10 @@ def _released(
 
 def trace_text(traced: Traced) -> str:
     """A marker with a line per relation: what it says, what it does, what it keeps back; and what is doubtful."""
-    texts = {each.span.source: traced.text for each in traced.doubts if each.span is not None}
-    doubts = ["", render(traced.doubts, texts)] if traced.doubts else []
+    texts = {each.span.source: traced.text for each in traced.warnings if each.span is not None}
+    warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
     rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
-    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *doubts])
+    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
 
 
 def _label(at: At) -> str:
@@ -297,5 +299,7 @@ def _why(at: At) -> str:
 
 def trace_json(traced: Iterable[Traced]) -> dict[str, Any]:
     """The traces as plain JSON values."""
-    markers = [{**asdict(each), "doubts": [to_json(doubt) for doubt in each.doubts]} for each in traced]
+    markers = [
+        {**asdict(each), "warnings": [to_json(warning) for warning in each.warnings]} for each in traced
+    ]
     return {"version": 1, "markers": markers}

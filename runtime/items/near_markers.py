@@ -45,7 +45,7 @@ def near_key(line: str, item: Mapping[str, Any], attributes: Collection[str] = (
     return None
 
 
-def is_near(line: str, attributes: Collection[str] = ()) -> bool:
+def is_near_marker(line: str, attributes: Collection[str] = ()) -> bool:
     """Whether a line is nearly a marker."""
     return _key(line, attributes) is not None
 

@@ -19,7 +19,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.runtime.operators.aggregate import AggregateDataflow
 from cedilla.runtime.operators.anti_join import AntiJoinDataflow
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.count_window import CountWindowDataflow
 from cedilla.runtime.operators.distinct import DistinctDataflow
 from cedilla.runtime.operators.intersect import IntersectDataflow
@@ -50,4 +50,4 @@ DATAFLOWS: dict[type[Operator], Dataflow] = {
     User: UserDataflow(),
 }
 
-__all__ = ["DATAFLOWS", "Dataflow", "Kept"]
+__all__ = ["DATAFLOWS", "AttributeState", "Dataflow"]

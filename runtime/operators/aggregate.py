@@ -18,7 +18,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -29,40 +29,44 @@ _TUPLES = "$tuples"
 class AggregateDataflow(Dataflow):
     """The rows of the groups that passed in this epoch; partial results of the others are kept."""
 
-    def run(self, e: Epoch, operator: Aggregate, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Aggregate, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         if operator.complete is not None:
-            return _run_counted(e, operator, operator.complete, frame)
+            return _run_counted(epoch, operator, operator.complete, frame)
         name = operator.name
-        (source,) = e.inputs(name)
+        (source,) = epoch.inputs(name)
         results = _computed(operator, source)
-        old, new = e.state.read(name), _partials(operator, results, frame)
-        closed = e.after[name].closed
-        stays = e.may_stay(operator.inputs[0], closed)
+        old, new = epoch.state.read(name), _partials(operator, results, frame)
+        closed = epoch.after[name].closed
+        stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
-            new = e.reused(new)
+            new = epoch.reused(new)
         merge = partial(_merged, by=operator.by, results=results)
-        e.keep(name, new if stays else None, closed, merge, at_hand=e.is_near(name))
+        epoch.update_state(
+            name, new if stays else None, closed, merge, in_memory=epoch.is_first_stateful(name)
+        )
         rows = new if old is None else stacked(old, new)
-        passed = rows.where(sql.predicate(e.newly_closed(name), e.after[name].types))
+        passed = rows.where(sql.predicate(epoch.newly_closed(name), epoch.after[name].types))
         return _finished(operator, results, _merged(passed, operator.by, results))
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Aggregate)
-        early = operator.complete is not None and e.is_busy(operator.inputs[0])
-        return early or e.newly_closed(operator.name) is not False
+        early = operator.complete is not None and epoch.is_busy(operator.inputs[0])
+        return early or epoch.newly_closed(operator.name) is not False
 
-    def passes(self, e: Epoch, operator: Aggregate) -> Tree:
-        return True if operator.complete is not None else e.newly_closed(operator.name)
+    def passes(self, epoch: Epoch, operator: Aggregate) -> Tree:
+        return True if operator.complete is not None else epoch.newly_closed(operator.name)
 
-    def keeps(self, e: Epoch, operator: Aggregate, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Aggregate, attribute: str) -> Iterable[AttributeState]:
         if attribute in operator.by:
-            yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
+            yield AttributeState(operator.name, column(attribute), epoch.after[operator.name].closed)
             return
-        (source,) = e.inputs(operator.name)
+        (source,) = epoch.inputs(operator.name)
         function = _computed(operator, source)[attribute].how
-        rows = e.state.read(operator.name)
+        rows = epoch.state.read(operator.name)
         if rows is not None and {f"{attribute}${part}" for part in function.partials} <= set(rows.columns):
-            yield Kept(operator.name, function.holds.format(p=attribute), e.after[operator.name].closed)
+            yield AttributeState(
+                operator.name, function.has_value.format(p=attribute), epoch.after[operator.name].closed
+            )
 
 
 @frozen
@@ -78,24 +82,24 @@ def _computed(operator: Aggregate, source: Facts) -> dict[str, _Computed]:
     return {name: _Computed(call, call.over(source.types)) for name, call in results.items()}
 
 
-def _run_counted(e: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
+def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
     """Over count windows: groups pass as soon as they have all their tuples, so state has few rows, the open
     group of each key, and is written anew whenever it changes."""
     name = operator.name
-    (source,) = e.inputs(name)
+    (source,) = epoch.inputs(name)
     results = _computed(operator, source)
-    old, rows = e.state.read(name), _partials(operator, results, frame)
+    old, rows = epoch.state.read(name), _partials(operator, results, frame)
     if old is not None:
         rows = stacked(old, rows)
-    if not e.is_busy(operator.inputs[0]) and e.newly_closed(name) is False:
+    if not epoch.is_busy(operator.inputs[0]) and epoch.newly_closed(name) is False:
         return _finished(operator, results, rows.limit(0))
-    merged = e.reused(_merged(rows, operator.by, results))
-    closed = e.after[name].closed
-    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, e.after[name].types)}"
+    merged = epoch.reused(_merged(rows, operator.by, results))
+    closed = epoch.after[name].closed
+    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.after[name].types)}"
     if closed is True:
-        e.state.clear(name)
+        epoch.state.clear(name)
     else:
-        e.state.replace(name, merged.where(f"NOT ({passes})"), e.number)
+        epoch.state.replace(name, merged.where(f"NOT ({passes})"), epoch.number)
     return _finished(operator, results, merged.where(passes))
 
 

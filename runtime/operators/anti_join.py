@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 class AntiJoinDataflow(FilteringDataflow):
     """Left tuples without a match whose key is closed on the right: at once if it is already."""
 
-    def run(self, e: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
-        tuples = self.apart(e, operator, left, right)
-        passed = given_up(e, operator, tuples)
+    def run(self, epoch: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        tuples = self.apart(epoch, operator, left, right)
+        passed = given_up(epoch, operator, tuples)
         return left.limit(0) if passed is None else passed
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, AntiJoin)
-        return e.is_busy(operator.inputs[0]) or newly_purged(e, operator) is not False
+        return epoch.is_busy(operator.inputs[0]) or newly_purged(epoch, operator) is not False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Kept:
+class AttributeState:
     """A state that may hold an attribute: its key, the SQL over its rows that is null where they lack the
     attribute, the region of its rows that are purged already, and which rows count, if not all."""
 
@@ -34,17 +34,17 @@ class Dataflow(ABC):
     """
 
     @abstractmethod
-    def run(self, e: Epoch, operator: Any, *frames: DataFrame) -> DataFrame:
+    def run(self, epoch: Epoch, operator: Any, *frames: DataFrame) -> DataFrame:
         """The operator's output of this epoch, canonical, over the inputs' tuples of this epoch."""
 
     @abstractmethod
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         """Whether there can be output in this epoch."""
 
-    def passes(self, e: Epoch, operator: Any) -> Tree:
+    def passes(self, epoch: Epoch, operator: Any) -> Tree:
         """A region that all of this epoch's output lies in."""
         return True
 
     @abstractmethod
-    def keeps(self, e: Epoch, operator: Any, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Any, attribute: str) -> Iterable[AttributeState]:
         """The states that hold values of an attribute of the output (G13)."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import CountWindow, Operator
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -22,22 +22,24 @@ _COUNT = "$count"
 class CountWindowDataflow(Dataflow):
     """Every new tuple with its window. State: segments of (keys, how many), to be added up."""
 
-    def run(self, e: Epoch, operator: CountWindow, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: CountWindow, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        counts = e.state.read(name)
+        counts = epoch.state.read(name)
         before = None if counts is None else _added_up(counts, operator.per)
-        purged = operator.purge(e.inputs(name))
+        purged = operator.purge(epoch.inputs(name))
         new = None
-        if purged is not True and e.is_busy(operator.inputs[0]):
-            frame = e.reused(frame)
+        if purged is not True and epoch.is_busy(operator.inputs[0]):
+            frame = epoch.reused(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
-        e.keep(name, new, purged, partial(_added_up, per=operator.per))
-        return _numbered(operator, frame, before, e.arrived(operator, frame))
+        epoch.update_state(name, new, purged, partial(_added_up, per=operator.per))
+        return _numbered(operator, frame, before, epoch.arrived(operator, frame))
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return e.is_busy(operator.inputs[0])
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.is_busy(operator.inputs[0])
 
-    def keeps(self, e: Epoch, operator: CountWindow, attribute: str) -> Iterable[Kept]:
+    def attribute_states(
+        self, epoch: Epoch, operator: CountWindow, attribute: str
+    ) -> Iterable[AttributeState]:
         return ()  # only of its keys, which are never dropped
 
 

@@ -47,41 +47,41 @@ class CountingDataflow(Dataflow):
         """SQL: whether counts can still change what passes later (Keep)."""
 
     @abstractmethod
-    def releases(self, e: Epoch, operator: Operator) -> Tree:
+    def releases(self, epoch: Epoch, operator: Operator) -> Tree:
         """Where tuples may pass in this epoch that came in earlier ones only."""
 
     @abstractmethod
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         """The attributes of the output."""
 
-    def run(self, e: Epoch, operator: Any, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Any, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        inputs = e.inputs(name)
+        inputs = epoch.inputs(name)
         types = common_types(inputs)
-        busy = [e.is_busy(each) for each in operator.inputs]
-        released = self.releases(e, operator)
+        busy = [epoch.is_busy(each) for each in operator.inputs]
+        released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)
         came = reduce(stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
-        old = e.state.read(name) if touched else None
+        old = epoch.state.read(name) if touched else None
         if old is not None:
-            forgotten = _closed([e.before[each] for each in operator.inputs], types)
+            forgotten = _closed([epoch.before[each] for each in operator.inputs], types)
             live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
-            if e.is_few(name):
-                came = e.reused(came)
+            if epoch.is_small_input(name):
+                came = epoch.reused(came)
                 live = _concerned(live, came, released, types)
             came = stacked(came, live.withColumn("$old", F.lit(True)))
         counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
         if touched:
-            counted = e.reused(counted)
-        self._keep(e, operator, counted if touched else None, inputs, types)
+            counted = epoch.reused(counted)
+        self._keep(epoch, operator, counted if touched else None, inputs, types)
         return self._passed(operator, counted, inputs)
 
     def _keep(
         self,
-        e: Epoch,
+        epoch: Epoch,
         operator: Any,
         counted: DataFrame | None,
         inputs: tuple[Facts, ...],
@@ -90,9 +90,9 @@ class CountingDataflow(Dataflow):
         name = operator.name
         decided = regions.intersection(*(f.closed for f in inputs))
         if regions.covers(decided, merged(inputs).universe):
-            e.state.clear(name)
+            epoch.state.clear(name)
             return
-        e.state.purge(name, decided)
+        epoch.state.purge(name, decided)
         closed = _closed(inputs, types)
         needed = f"({self.needed(operator).format(**closed)})"
         if counted is not None:
@@ -104,8 +104,10 @@ class CountingDataflow(Dataflow):
                 *(F.col(f"$new{side}").alias(side) for side in SIDES),
                 F.col("$due").alias("$passed"),
             )
-            e.state.append(name, changes, e.number)
-        e.state.compact(name, e.number, lambda rows: _added(_changes(rows, types), types).where(needed))
+            epoch.state.append(name, changes, epoch.number)
+        epoch.state.compact(
+            name, epoch.number, lambda rows: _added(_changes(rows, types), types).where(needed)
+        )
 
     def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:
         passed = counted.where("`$due` > 0")

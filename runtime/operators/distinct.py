@@ -12,7 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Distinct, Operator
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of, where_among
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 class DistinctDataflow(Dataflow):
     """The first tuple of each key that state does not have; ⊥ is a key like any other (G36)."""
 
-    def run(self, e: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        inputs = e.inputs(name)
-        busy = e.is_busy(operator.inputs[0])
-        old = e.state.read(name) if busy else None
-        if old is not None and e.is_few(name):
-            first = _looked_up(e, operator, frame, old)
+        inputs = epoch.inputs(name)
+        busy = epoch.is_busy(operator.inputs[0])
+        old = epoch.state.read(name) if busy else None
+        if old is not None and epoch.is_small_input(name):
+            first = _looked_up(epoch, operator, frame, old)
         else:
-            first = _first(e, operator, frame, old)
+            first = _first(epoch, operator, frame, old)
         (source,) = inputs
         purged = operator.purge(inputs)
         everything = regions.covers(purged, source.universe)
-        stays = e.may_stay(operator.inputs[0], purged)
+        stays = epoch.may_enter_state(operator.inputs[0], purged)
         if stays:
-            first = e.reused(first)
+            first = epoch.reused(first)
         keys = first.select(*(column(n) for n in operator.on or types_of(first)))
-        e.keep(name, keys if stays else None, True if everything else purged)
+        epoch.update_state(name, keys if stays else None, True if everything else purged)
         return first
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return e.is_busy(operator.inputs[0])
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.is_busy(operator.inputs[0])
 
-    def keeps(self, e: Epoch, operator: Distinct, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Distinct, attribute: str) -> Iterable[AttributeState]:
         return ()  # what is remembered never comes out again
 
 
-def _looked_up(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
+def _looked_up(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
     """The same as `_first` of few tuples, without moving what is old."""
-    new = e.reused(_first(e, operator, frame, None))
+    new = epoch.reused(_first(epoch, operator, frame, None))
     keys = operator.on or list(types_of(stacked(new, old)))
     met = where_among(old, "semi", new, keys)
     return where_among(new, "anti", met, keys)
 
 
-def _first(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
+def _first(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
     """The first tuple of each key, without those whose key is old."""
     attributes = list(types_of(frame))
     rows = frame.withColumn("$old", F.lit(False))
@@ -72,8 +72,8 @@ def _first(e: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None
     new = rows.groupBy(*(column(n) for n in keys)).agg(*chosen).where("NOT `$old`")
     if not operator.on:
         return new.drop("$old")
-    return new.select("*", "`$first`.*").select(*map(column, attributes), *_places(e, operator))
+    return new.select("*", "`$first`.*").select(*map(column, attributes), *_places(epoch, operator))
 
 
-def _places(e: Epoch, operator: Distinct) -> list[str]:
-    return [column(ORDER)] if operator.name in e.plan.placed else []
+def _places(epoch: Epoch, operator: Distinct) -> list[str]:
+    return [column(ORDER)] if operator.name in epoch.plan.placed else []

@@ -20,7 +20,7 @@ from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
-from cedilla.runtime.operators import DATAFLOWS, Kept
+from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.state.segments import StateStore
 
 _FEW = 16 << 20
@@ -167,7 +167,7 @@ class Epoch:
         narrow = tuple(evolve(facts, closed=o, units={}) for facts, o in zip(inputs, outside, strict=True))
         return regions.complement(operator.facts(narrow).closed)
 
-    def may_stay(self, name: str, purged: Tree) -> bool:
+    def may_enter_state(self, name: str, purged: Tree) -> bool:
         """Whether rows of a relation in this epoch may lie outside a region that no state keeps (E7)."""
         if not self.is_busy(name) or purged is True:
             return False
@@ -183,7 +183,7 @@ class Epoch:
         """The facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
-    def keep_open(self, name: str, said: Mapping[str, Tree]) -> None:
+    def learn(self, name: str, said: Mapping[str, Tree]) -> None:
         """What an operator has learnt from its state of tuples that may still come; its own facts and those of
         all that is computed from it follow."""
         self.opened[name] = dict(said)
@@ -192,18 +192,18 @@ class Epoch:
 
     # --- state ---
 
-    def keep(
+    def update_state(
         self,
         key: str,
         new: DataFrame | None,
         purged: Tree,
         merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
         *,
-        at_hand: bool = False,
+        in_memory: bool = False,
     ) -> None:
         """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted, with `merge`.
 
-        `at_hand`: as for `StateStore.append`.
+        `in_memory`: as for `StateStore.append`.
         """
         if purged is True:
             self.state.clear(key)
@@ -211,19 +211,19 @@ class Epoch:
         live = self.live(purged)
         self.state.purge(key, purged)
         if new is not None:
-            self.state.append(key, live(new), self.number, at_hand=at_hand)
+            self.state.append(key, live(new), self.number, in_memory=in_memory)
         self.state.compact(key, self.number, lambda rows: merge(live(rows)))
 
-    def is_few(self, key: str) -> bool:
+    def is_small_input(self, key: str) -> bool:
         """Whether this epoch's tuples are so few, and a state so large, that they are better sent to it than grouped
         with it, which would move all of it."""
         return self.length <= _FEW and self.state.length_of(key) >= _MUCH
 
-    def is_near(self, name: str) -> bool:
+    def is_first_stateful(self, name: str) -> bool:
         """Whether nothing between the sources and an operator has state."""
         operator = self.plan.operator_of[name]
         return not any(
-            self.plan.operator_of[each].stateful or not self.is_near(each)
+            self.plan.operator_of[each].stateful or not self.is_first_stateful(each)
             for each in operator.inputs
             if each in self.plan.operator_of
         )
@@ -236,13 +236,13 @@ class Epoch:
 
         return outside
 
-    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+    def state_has(self, name: str, attribute: str, region: Tree) -> bool:
         """Whether state has rows of a region that are defined on an attribute (G13). At most one Spark job each."""
         operator: Operator = self.plan.operator_of[name]
-        kept = DATAFLOWS[type(operator)].keeps(self, operator, attribute)  # type: ignore[arg-type]
+        kept = DATAFLOWS[type(operator)].attribute_states(self, operator, attribute)  # type: ignore[arg-type]
         return any(self._some(each, region) for each in kept)
 
-    def _some(self, kept: Kept, region: Tree) -> bool:
+    def _some(self, kept: AttributeState, region: Tree) -> bool:
         rows = self.state.read(kept.key) if kept.rows is None else kept.rows()
         if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
             return False

@@ -10,7 +10,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Intersect, Operator
 from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.operators.base import Kept
+from cedilla.runtime.operators.base import AttributeState
 from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class IntersectDataflow(CountingDataflow):
         # Keep1 and Keep2: of one side until the other has closed it, of both until either has.
         return "IF(`$right` = 0, NOT {right}, IF(`$left` = 0, NOT {left}, NOT {left} AND NOT {right}))"
 
-    def releases(self, e: Epoch, operator: Operator) -> Tree:
+    def releases(self, epoch: Epoch, operator: Operator) -> Tree:
         return False
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return common_types(inputs)
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return any(e.is_busy(name) for name in operator.inputs)
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return any(epoch.is_busy(name) for name in operator.inputs)
 
-    def keeps(self, e: Epoch, operator: Intersect, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Intersect, attribute: str) -> Iterable[AttributeState]:
         return ()  # what passes has just come on one side at least

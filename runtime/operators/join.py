@@ -18,7 +18,7 @@ from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import stacked, types_of, where_among
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -32,32 +32,35 @@ _FEW_BYTES = 4 << 20
 class JoinDataflow(Dataflow):
     """Every pair of which one tuple at least is new; then the new tuples that later ones may meet are kept."""
 
-    def run(self, e: Epoch, operator: Join, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Join, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         keys = [f"{operator.name}.{side}" for side in SIDES]
-        old = [e.state.read(key) for key in keys]
+        old = [epoch.state.read(key) for key in keys]
         new = [
-            frame if e.is_busy(i) else None for frame, i in zip((left, right), operator.inputs, strict=True)
+            frame if epoch.is_busy(i) else None
+            for frame, i in zip((left, right), operator.inputs, strict=True)
         ]
-        purges = operator.released(e.inputs(operator.name))
+        purges = operator.released(epoch.inputs(operator.name))
         # What is new on one side meets the other side's tuples, twice if there are old and new ones, and is kept.
         there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
-        stays = [e.may_stay(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)]
+        stays = [
+            epoch.may_enter_state(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)
+        ]
         uses = (any(there[1]) + stays[0], sum(there[0]) + stays[1])
-        new = [None if r is None else e.reused(r, times) for r, times in zip(new, uses, strict=True)]
-        near = e.is_near(operator.name)
+        new = [None if r is None else epoch.reused(r, times) for r, times in zip(new, uses, strict=True)]
+        near = epoch.is_first_stateful(operator.name)
         for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
-            e.keep(key, rows if stay else None, purged, at_hand=near and times > 1)
+            epoch.update_state(key, rows if stay else None, purged, in_memory=near and times > 1)
         pairs = met(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return any(e.is_busy(name) for name in operator.inputs)
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return any(epoch.is_busy(name) for name in operator.inputs)
 
-    def keeps(self, e: Epoch, operator: Join, attribute: str) -> Iterable[Kept]:
-        inputs = e.inputs(operator.name)
+    def attribute_states(self, epoch: Epoch, operator: Join, attribute: str) -> Iterable[AttributeState]:
+        inputs = epoch.inputs(operator.name)
         for side, facts, purged in zip(SIDES, inputs, operator.released(inputs), strict=True):
             if attribute in facts.types:
-                yield Kept(f"{operator.name}.{side}", column(attribute), purged)
+                yield AttributeState(f"{operator.name}.{side}", column(attribute), purged)
 
 
 # --- pairs -----------------------------------------------------------------------------------------------
@@ -150,9 +153,9 @@ class LeftTuples:
     unmatched: DataFrame | None
 
 
-def still_waiting(e: Epoch, operator: Matching, key: str) -> DataFrame | None:
+def still_waiting(epoch: Epoch, operator: Matching, key: str) -> DataFrame | None:
     """The rows of a state of left tuples without a match. Of those that it has, some may have met one since."""
-    waiting, met_since = e.state.read(key), e.state.read(_met_since(key))
+    waiting, met_since = epoch.state.read(key), epoch.state.read(_met_since(key))
     if waiting is None or met_since is None:
         return waiting
     return where_key(waiting, "anti", met_since, operator.on)
@@ -183,56 +186,56 @@ def apart(
 
 
 def known_keys(
-    e: Epoch, operator: Matching, key: str, old: DataFrame | None, new: DataFrame | None
+    epoch: Epoch, operator: Matching, key: str, old: DataFrame | None, new: DataFrame | None
 ) -> DataFrame | None:
     """The keys of the right tuples in state, that a new left one may have; `key`: of this state, `old`: its rows. Of
     a large one, those of few new left tuples only."""
     if old is None or new is None:
         return None
     keys = _right_keys(old, operator)
-    if not e.is_few(key):
+    if not epoch.is_small_input(key):
         return keys
-    return e.reused(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
+    return epoch.reused(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
 
 
-def keep_waiting(e: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
+def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
     """The state of left tuples without a match. Where some of them have one now, a small one is rewritten without
     them; of a large one, it is written down which they are, until it has to be rewritten anyway."""
-    stays = e.may_stay(operator.inputs[0], purged)
+    stays = epoch.may_enter_state(operator.inputs[0], purged)
     new, met_since = tuples.unmatched if stays else None, _met_since(key)
     if tuples.late is None or purged is True:
-        e.keep(key, new, purged)
-    elif e.state.length_of(key) > _FEW_BYTES and not any(map(e.state.is_full, (key, met_since))):
-        e.keep(key, new, purged)
-        late = _as_right_keys(e.reused(tuples.late), operator)
-        e.state.append(met_since, late.distinct(), e.number)
+        epoch.update_state(key, new, purged)
+    elif epoch.state.length_of(key) > _FEW_BYTES and not any(map(epoch.state.is_full, (key, met_since))):
+        epoch.update_state(key, new, purged)
+        late = _as_right_keys(epoch.reused(tuples.late), operator)
+        epoch.state.append(met_since, late.distinct(), epoch.number)
     else:
         rest = together(tuples.waiting, tuples.unmatched)
         assert rest is not None
-        e.state.replace(key, e.live(purged)(rest), e.number)
-        e.state.clear(met_since)
-    if key not in e.state.segments:
-        e.state.clear(met_since)
+        epoch.state.replace(key, epoch.live(purged)(rest), epoch.number)
+        epoch.state.clear(met_since)
+    if key not in epoch.state.segments:
+        epoch.state.clear(met_since)
 
 
-def keep_keys(e: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
+def keep_keys(epoch: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
     """The state of right keys: each once in an epoch, and once in all when it is compacted."""
-    stays = e.may_stay(operator.inputs[1], purged)
-    e.keep(key, fresh if stays else None, purged, lambda rows: rows.distinct())
+    stays = epoch.may_enter_state(operator.inputs[1], purged)
+    epoch.update_state(key, fresh if stays else None, purged, lambda rows: rows.distinct())
 
 
-def given_up(e: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
+def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
     """The left tuples that never met a right one, and from this epoch on never will."""
-    purged, newly = operator.purge(e.inputs(operator.name))[0], newly_purged(e, operator)
+    purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
     return together(
         None if tuples.waiting is None or newly is False else _inside(tuples.waiting, newly),
         None if tuples.unmatched is None or purged is False else _inside(tuples.unmatched, purged),
     )
 
 
-def newly_purged(e: Epoch, operator: Matching) -> Tree:
+def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
     """The left tuples that could meet a right one before this epoch, and after it cannot."""
-    inputs, before = e.inputs(operator.name), tuple(e.before[name] for name in operator.inputs)
+    inputs, before = epoch.inputs(operator.name), tuple(epoch.before[name] for name in operator.inputs)
     region = regions.difference(operator.purge(inputs)[0], operator.purge(before)[0])
     return False if regions.is_empty(region, inputs[0].universe) else region
 
@@ -247,20 +250,20 @@ def _inside(rows: DataFrame, region: Tree) -> DataFrame:
 class FilteringDataflow(Dataflow):
     """Semi and anti join. State: left tuples without a match (`left`), right keys (`right`)."""
 
-    def apart(self, e: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
+    def apart(self, epoch: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
         """The left tuples by whether they have a match; what later epochs need is kept."""
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
-        busy = [e.is_busy(name) for name in operator.inputs]
-        fresh = e.reused(keys_of(right, operator)) if busy[1] else None
-        new = e.reused(left) if busy[0] else None
-        known = known_keys(e, operator, keys, e.state.read(keys), new)
-        tuples = apart(operator, still_waiting(e, operator, waiting), new, known, fresh)
-        purged = operator.purge(e.inputs(operator.name))
-        keep_waiting(e, operator, waiting, tuples, purged[0])
-        keep_keys(e, operator, keys, fresh, operator.released(e.inputs(operator.name))[1])
+        busy = [epoch.is_busy(name) for name in operator.inputs]
+        fresh = epoch.reused(keys_of(right, operator)) if busy[1] else None
+        new = epoch.reused(left) if busy[0] else None
+        known = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
+        tuples = apart(operator, still_waiting(epoch, operator, waiting), new, known, fresh)
+        purged = operator.purge(epoch.inputs(operator.name))
+        keep_waiting(epoch, operator, waiting, tuples, purged[0])
+        keep_keys(epoch, operator, keys, fresh, operator.released(epoch.inputs(operator.name))[1])
         return tuples
 
-    def keeps(self, e: Epoch, operator: Matching, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Matching, attribute: str) -> Iterable[AttributeState]:
         key = f"{operator.name}.left"
-        purged = operator.purge(e.inputs(operator.name))[0]
-        yield Kept(key, column(attribute), purged, partial(still_waiting, e, operator, key))
+        purged = operator.purge(epoch.inputs(operator.name))[0]
+        yield AttributeState(key, column(attribute), purged, partial(still_waiting, epoch, operator, key))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import LeftJoin, Operator
 from cedilla.runtime.engines.frames import stacked
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
     apart,
     given_up,
@@ -34,38 +34,40 @@ LEFT, WAITING, RIGHT = "left", "waiting", "right"
 class LeftJoinDataflow(Dataflow):
     """State: left tuples that have met a right one (`left`) and that have not (`waiting`), right tuples (`right`)."""
 
-    def run(self, e: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"
-        old_left, old_right = e.state.read(f"{operator.name}.{LEFT}"), e.state.read(right_key)
+        old_left, old_right = epoch.state.read(f"{operator.name}.{LEFT}"), epoch.state.read(right_key)
         new_left, new_right = (
-            e.reused(frame) if e.is_busy(name) else None
+            epoch.reused(frame) if epoch.is_busy(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
-        waiting = still_waiting(e, operator, key)
+        waiting = still_waiting(epoch, operator, key)
         pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
         fresh = None if new_right is None else keys_of(new_right, operator)
-        known = known_keys(e, operator, right_key, old_right, new_left)
+        known = known_keys(epoch, operator, right_key, old_right, new_left)
         tuples = apart(operator, waiting, new_left, known, fresh)
-        purged = operator.purge(e.inputs(operator.name))
-        keep_waiting(e, operator, key, tuples, purged[0])
-        e.keep(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
-        released = operator.released(e.inputs(operator.name))[1]
-        right_stays = e.may_stay(operator.inputs[1], released)
-        e.keep(right_key, new_right if right_stays else None, released)
-        alone = given_up(e, operator, tuples)
+        purged = operator.purge(epoch.inputs(operator.name))
+        keep_waiting(epoch, operator, key, tuples, purged[0])
+        epoch.update_state(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
+        released = operator.released(epoch.inputs(operator.name))[1]
+        right_stays = epoch.may_enter_state(operator.inputs[1], released)
+        epoch.update_state(right_key, new_right if right_stays else None, released)
+        alone = given_up(epoch, operator, tuples)
         if pairs is None:
             pairs = no_pairs(left, right, operator.on)
         return pairs if alone is None else stacked(pairs, alone)
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, LeftJoin)
-        return any(e.is_busy(name) for name in operator.inputs) or newly_purged(e, operator) is not False
+        return (
+            any(epoch.is_busy(name) for name in operator.inputs) or newly_purged(epoch, operator) is not False
+        )
 
-    def keeps(self, e: Epoch, operator: LeftJoin, attribute: str) -> Iterable[Kept]:
-        inputs = e.inputs(operator.name)
+    def attribute_states(self, epoch: Epoch, operator: LeftJoin, attribute: str) -> Iterable[AttributeState]:
+        inputs = epoch.inputs(operator.name)
         purged = operator.purge(inputs)[0], operator.released(inputs)[1]
         for index, key in ((0, LEFT), (0, WAITING), (1, RIGHT)):
             if attribute in inputs[index].types:
                 state = f"{operator.name}.{key}"
-                rows = partial(still_waiting, e, operator, state) if key == WAITING else None
-                yield Kept(state, column(attribute), purged[index], rows)
+                rows = partial(still_waiting, epoch, operator, state) if key == WAITING else None
+                yield AttributeState(state, column(attribute), purged[index], rows)

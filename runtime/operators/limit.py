@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.operators import Limit, Operator
 from cedilla.compiler.operators.limit import OPEN
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 class LimitDataflow(Dataflow):
     """What is missing to the limit; with the last of it everything is closed."""
 
-    def run(self, e: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        if e.before[name].closed is True:
-            e.keep_open(name, {OPEN: False})
-        if not self.busy(e, operator):
+        if epoch.before[name].closed is True:
+            epoch.learn(name, {OPEN: False})
+        if not self.busy(epoch, operator):
             return frame.limit(0)
-        old = e.state.read(name)
+        old = epoch.state.read(name)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])
-        passed = e.reused(frame.orderBy(*e.arrived(operator, frame)).limit(missing))
+        passed = epoch.reused(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
         count = passed.count()
         if count == missing:
-            e.keep_open(name, {OPEN: False})
-            e.state.clear(name)
+            epoch.learn(name, {OPEN: False})
+            epoch.state.clear(name)
         else:
             so_far = F.lit(operator.count - missing + count).alias("$count")
-            e.state.replace(name, frame.sparkSession.range(1).select(so_far), e.number)
+            epoch.state.replace(name, frame.sparkSession.range(1).select(so_far), epoch.number)
         return passed
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return e.before[operator.name].closed is not True and e.is_busy(operator.inputs[0])
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.before[operator.name].closed is not True and epoch.is_busy(operator.inputs[0])
 
-    def keeps(self, e: Epoch, operator: Limit, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: Limit, attribute: str) -> Iterable[AttributeState]:
         return ()  # only a count is kept

@@ -9,7 +9,7 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Minus, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.operators.base import Kept
+from cedilla.runtime.operators.base import AttributeState
 from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ class MinusDataflow(CountingDataflow):
         # passed and must not pass again (E10).
         return "IF(`$right` > 0, NOT {left}, NOT {left} OR NOT {right})"
 
-    def releases(self, e: Epoch, operator: Operator) -> Tree:
-        return e.newly_closed(operator.inputs[1])
+    def releases(self, epoch: Epoch, operator: Operator) -> Tree:
+        return epoch.newly_closed(operator.inputs[1])
 
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return inputs[0].types
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         left, right = operator.inputs
-        may_pass = e.is_busy(left) and e.after[right].closed is not False
-        return may_pass or self.releases(e, operator) is not False
+        may_pass = epoch.is_busy(left) and epoch.after[right].closed is not False
+        return may_pass or self.releases(epoch, operator) is not False
 
-    def keeps(self, e: Epoch, operator: Minus, attribute: str) -> Iterable[Kept]:
-        rows = e.state.read(operator.name)
+    def attribute_states(self, epoch: Epoch, operator: Minus, attribute: str) -> Iterable[AttributeState]:
+        rows = epoch.state.read(operator.name)
         if rows is not None and attribute in rows.columns:
             waiting = f"IF(`$left` > 0, {column(attribute)}, NULL)"
-            yield Kept(operator.name, waiting, operator.decided(e.inputs(operator.name)))
+            yield AttributeState(operator.name, waiting, operator.decided(epoch.inputs(operator.name)))

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class SemiJoinDataflow(FilteringDataflow):
     """New left tuples whose key the right has or had, and those that waited for a key that is new."""
 
-    def run(self, e: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
-        tuples = self.apart(e, operator, left, right)
+    def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
+        tuples = self.apart(epoch, operator, left, right)
         passed = together(tuples.matched, tuples.late)
         return left.limit(0) if passed is None else passed
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return any(e.is_busy(name) for name in operator.inputs)
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return any(epoch.is_busy(name) for name in operator.inputs)

@@ -20,7 +20,7 @@ from cedilla.compiler.regions import ANYTHING, Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.compiler.regions.spans import Span
 from cedilla.runtime.engines.frames import stacked
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -32,32 +32,32 @@ _TIME, _FIRST, _LAST = "$time", "$first", "$last"
 class SessionDataflow(Dataflow):
     """The tuples of the sessions that closed in this epoch. State has those of open sessions and no others."""
 
-    def run(self, e: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
-        name, (source,) = operator.name, e.inputs(operator.name)
-        busy = e.is_busy(operator.inputs[0])
-        if not self.busy(e, operator):
+    def run(self, epoch: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        busy = epoch.is_busy(operator.inputs[0])
+        if not self.busy(epoch, operator):
             if busy:
-                e.state.append(name, frame, e.number)
-                e.state.compact(name, e.number, lambda rows: rows)
-            e.keep_open(name, {DONE: e.before[name].closed})
+                epoch.state.append(name, frame, epoch.number)
+                epoch.state.compact(name, epoch.number, lambda rows: rows)
+            epoch.learn(name, {DONE: epoch.before[name].closed})
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
-        parts = [rows for rows in (e.state.read(name), frame if busy else None) if rows is not None]
+        parts = [rows for rows in (epoch.state.read(name), frame if busy else None) if rows is not None]
         tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
-        tagged = e.reused(tagged)
+        tagged = epoch.reused(tagged)
         still_open = tagged.where(f"NOT `{_CLOSED}`")
         waiting, least = _least(operator, source, still_open) if parts else (0, None)
         if waiting:
-            e.state.replace(name, still_open.drop(_CLOSED, operator.alias), e.number)
+            epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), epoch.number)
         else:
-            e.state.clear(name)
-        e.keep_open(name, {DONE: regions.union(e.before[name].closed, operator.done(source, least))})
+            epoch.state.clear(name)
+        epoch.learn(name, {DONE: regions.union(epoch.before[name].closed, operator.done(source, least))})
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return e.newly_closed(operator.inputs[0]) is not False
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.newly_closed(operator.inputs[0]) is not False
 
-    def keeps(self, e: Epoch, operator: Session, attribute: str) -> Iterable[Kept]:
-        yield Kept(operator.name, column(attribute))
+    def attribute_states(self, epoch: Epoch, operator: Session, attribute: str) -> Iterable[AttributeState]:
+        yield AttributeState(operator.name, column(attribute))
 
 
 def _axis(name: str, type_: Type) -> str:

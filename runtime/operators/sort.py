@@ -17,7 +17,7 @@ from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import CLEAR, Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import ORDER, order, stacked, types_of
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -29,44 +29,46 @@ _MANY = 64
 class SortDataflow(Dataflow):
     """The tuples that have become passable, in order; they come after all that was written before."""
 
-    def run(self, e: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+    def run(self, epoch: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        new = e.reused(frame) if e.is_busy(operator.inputs[0]) else None
-        old = e.state.read(name)
-        passable = operator.passable(*e.inputs(name))
+        new = epoch.reused(frame) if epoch.is_busy(operator.inputs[0]) else None
+        old = epoch.state.read(name)
+        passable = operator.passable(*epoch.inputs(name))
         parts = [] if new is None else [_inside(new, passable)]
         if old is not None:
-            parts.append(_inside(old, _newly_passable(e, operator)))
-        waiting = e.live(passable)
-        self._say_clear(e, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
-        e.keep(name, new, passable)
+            parts.append(_inside(old, _newly_passable(epoch, operator)))
+        waiting = epoch.live(passable)
+        self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
+        epoch.update_state(name, new, passable)
         ready = reduce(stacked, parts) if parts else frame
-        in_order = ready.orderBy(*ordering(operator.keys), *e.arrived(operator, ready)).drop(ORDER)
-        if name not in e.plan.placed:
+        in_order = ready.orderBy(*ordering(operator.keys), *epoch.arrived(operator, ready)).drop(ORDER)
+        if name not in epoch.plan.placed:
             return in_order
         # Behind a sort tuples arrive as they are sorted.
-        return in_order.withColumn(ORDER, F.expr(order(e.number, place="monotonically_increasing_id()")))
+        return in_order.withColumn(ORDER, F.expr(order(epoch.number, place="monotonically_increasing_id()")))
 
-    def _say_clear(self, e: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
+    def _say_clear(self, epoch: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
         """Closed regions behind the prefix in which no tuple waits: they are closed in the output too (E5).
 
         One Spark job, in an epoch that closes something there.
         """
-        name, (source,) = operator.name, e.inputs(operator.name)
-        said = regions.difference(e.before[name].closed, passable)
-        new = regions.difference(regions.difference(e.newly_closed(operator.inputs[0]), passable), said)
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        said = regions.difference(epoch.before[name].closed, passable)
+        new = regions.difference(regions.difference(epoch.newly_closed(operator.inputs[0]), passable), said)
         if not regions.is_empty(new, source.universe):
             boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][:_MANY]
             said = regions.union(said, *_without_rows(boxes, waiting))
         if said is not False:
-            e.keep_open(name, {CLEAR: said})
+            epoch.learn(name, {CLEAR: said})
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Sort)
-        return e.is_busy(operator.inputs[0]) or _newly_passable(e, operator) is not False
+        return epoch.is_busy(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
 
-    def keeps(self, e: Epoch, operator: Sort, attribute: str) -> Iterable[Kept]:
-        yield Kept(operator.name, column(attribute), operator.passable(*e.inputs(operator.name)))
+    def attribute_states(self, epoch: Epoch, operator: Sort, attribute: str) -> Iterable[AttributeState]:
+        yield AttributeState(
+            operator.name, column(attribute), operator.passable(*epoch.inputs(operator.name))
+        )
 
 
 def ordering(keys: Sequence[Key]) -> list[Column]:
@@ -75,11 +77,11 @@ def ordering(keys: Sequence[Key]) -> list[Column]:
     return [c.desc_nulls_last() if descending else c.asc_nulls_last() for c, descending in columns]
 
 
-def _newly_passable(e: Epoch, operator: Sort) -> Tree:
+def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
     (name,) = operator.inputs
-    before: Facts = e.before[name]
-    region = regions.difference(operator.passable(e.after[name]), operator.passable(before))
-    return False if regions.is_empty(region, e.after[name].universe) else region
+    before: Facts = epoch.before[name]
+    region = regions.difference(operator.passable(epoch.after[name]), operator.passable(before))
+    return False if regions.is_empty(region, epoch.after[name].universe) else region
 
 
 def _inside(rows: DataFrame, region: Tree) -> DataFrame:

@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import types_of
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
 
@@ -27,30 +27,40 @@ _RANK = "$rank"
 class TopDataflow(Dataflow):
     """The best tuples of the groups that closed in this epoch."""
 
-    def run(self, e: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
-        name, old = operator.name, e.state.read(operator.name)
-        closed = e.after[name].closed
-        stays = e.may_stay(operator.inputs[0], closed)
-        new = e.reused(_best(operator, e, frame), 1 + stays) if e.is_busy(operator.inputs[0]) else None
-        e.keep(name, new if stays else None, closed, partial(_best, operator, e), at_hand=e.is_near(name))
+    def run(self, epoch: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name, old = operator.name, epoch.state.read(operator.name)
+        closed = epoch.after[name].closed
+        stays = epoch.may_enter_state(operator.inputs[0], closed)
+        new = (
+            epoch.reused(_best(operator, epoch, frame), 1 + stays)
+            if epoch.is_busy(operator.inputs[0])
+            else None
+        )
+        epoch.update_state(
+            name,
+            new if stays else None,
+            closed,
+            partial(_best, operator, epoch),
+            in_memory=epoch.is_first_stateful(name),
+        )
         rows = together(old, new)
         if rows is None:
             return frame.limit(0)
-        passed = rows.where(sql.predicate(e.newly_closed(name), types_of(rows)))
-        return _best(operator, e, passed)
+        passed = rows.where(sql.predicate(epoch.newly_closed(name), types_of(rows)))
+        return _best(operator, epoch, passed)
 
-    def busy(self, e: Epoch, operator: Operator) -> bool:
-        return e.newly_closed(operator.name) is not False
+    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.newly_closed(operator.name) is not False
 
-    def passes(self, e: Epoch, operator: Top) -> Tree:
-        return e.newly_closed(operator.name)
+    def passes(self, epoch: Epoch, operator: Top) -> Tree:
+        return epoch.newly_closed(operator.name)
 
-    def keeps(self, e: Epoch, operator: Top, attribute: str) -> Iterable[Kept]:
-        yield Kept(operator.name, column(attribute), e.after[operator.name].closed)
+    def attribute_states(self, epoch: Epoch, operator: Top, attribute: str) -> Iterable[AttributeState]:
+        yield AttributeState(operator.name, column(attribute), epoch.after[operator.name].closed)
 
 
-def _best(operator: Top, e: Epoch, rows: DataFrame) -> DataFrame:
-    order = [*ordering(operator.keys), *e.arrived(operator, rows)]
+def _best(operator: Top, epoch: Epoch, rows: DataFrame) -> DataFrame:
+    order = [*ordering(operator.keys), *epoch.arrived(operator, rows)]
     if not operator.per:
         return rows.orderBy(*order).limit(operator.count)
     ranks = F.row_number().over(Window.partitionBy(*map(column, operator.per)).orderBy(*order))

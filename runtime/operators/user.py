@@ -23,7 +23,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
-from cedilla.runtime.operators.base import Dataflow, Kept
+from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -34,48 +34,48 @@ Function = Callable[..., Any]
 class UserDataflow(Dataflow):
     """The function is called in epochs in which it can have tuples, its result is checked."""
 
-    def run(self, e: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
-        given = self._closed(e, operator, frames) if operator.waits else list(frames)
-        types = e.after[operator.name].types
-        if not e.is_busy(operator.name):
+    def run(self, epoch: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
+        given = self._closed(epoch, operator, frames) if operator.waits else list(frames)
+        types = epoch.after[operator.name].types
+        if not epoch.is_busy(operator.name):
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items())
             return frames[0].sparkSession.range(0).selectExpr(*nothing)
-        return _checked(e, operator, _called(operator, given))
+        return _checked(epoch, operator, _called(operator, given))
 
-    def _closed(self, e: Epoch, operator: User, frames: Iterable[DataFrame]) -> list[DataFrame]:
+    def _closed(self, epoch: Epoch, operator: User, frames: Iterable[DataFrame]) -> list[DataFrame]:
         """All tuples of the groups that this epoch closes, of each input; those of open groups are kept."""
-        passing, purged = _closing(e, operator), operator.closed_groups(e.inputs(operator.name))
+        passing, purged = _closing(epoch, operator), operator.closed_groups(epoch.inputs(operator.name))
         given: list[DataFrame] = []
         for side, frame in enumerate(frames):
-            busy, key = e.is_busy(operator.inputs[side]), _key(operator, side)
-            new = e.reused(_plain(frame), 2 if busy else 0)
-            old = e.state.read(key)
-            e.keep(key, new if busy else None, purged)
+            busy, key = epoch.is_busy(operator.inputs[side]), _key(operator, side)
+            new = epoch.reused(_plain(frame), 2 if busy else 0)
+            old = epoch.state.read(key)
+            epoch.update_state(key, new if busy else None, purged)
             every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]
             tuples = reduce(stacked, every)
             given.append(tuples.where(sql.predicate(passing, types_of(tuples))))
         return given
 
-    def busy(self, e: Epoch, operator: User) -> bool:  # type: ignore[override]
+    def busy(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
         if operator.waits:
-            return _closing(e, operator) is not False
-        return any(e.is_busy(name) for name in operator.inputs)
+            return _closing(epoch, operator) is not False
+        return any(epoch.is_busy(name) for name in operator.inputs)
 
-    def keeps(self, e: Epoch, operator: User, attribute: str) -> Iterable[Kept]:
+    def attribute_states(self, epoch: Epoch, operator: User, attribute: str) -> Iterable[AttributeState]:
         if operator.waits and attribute not in operator.computed:
-            purged = operator.closed_groups(e.inputs(operator.name))
+            purged = operator.closed_groups(epoch.inputs(operator.name))
             for side in range(len(operator.inputs)):
-                yield Kept(_key(operator, side), column(attribute), purged)
+                yield AttributeState(_key(operator, side), column(attribute), purged)
 
 
 def _key(operator: User, side: int) -> str:
     return operator.name if len(operator.inputs) == 1 else f"{operator.name}.{('left', 'right')[side]}"
 
 
-def _closing(e: Epoch, operator: User) -> Tree:
+def _closing(epoch: Epoch, operator: User) -> Tree:
     """The groups that this epoch closes."""
-    before = operator.closed_groups(tuple(e.before[name] for name in operator.inputs))
-    inputs = e.inputs(operator.name)
+    before = operator.closed_groups(tuple(epoch.before[name] for name in operator.inputs))
+    inputs = epoch.inputs(operator.name)
     region = regions.difference(operator.closed_groups(inputs), before)
     return False if all(regions.is_empty(region, facts.universe) for facts in inputs) else region
 
@@ -102,18 +102,18 @@ def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
 _GIVEN = "a function of an operator is given DataFrames, one for each input, and returns a DataFrame"
 
 
-def _checked(e: Epoch, operator: User, result: DataFrame) -> DataFrame:
+def _checked(epoch: Epoch, operator: User, result: DataFrame) -> DataFrame:
     """The result with the columns of the operator's output; what accents have added may be there or not."""
-    start, types = e.plan.start[operator.name].types, e.after[operator.name].types
+    start, types = epoch.plan.start[operator.name].types, epoch.after[operator.name].types
     there = Counter(result.columns)
     if missing := [name for name in start if name not in there]:
         hint = "it returns the attributes of its inputs, or those that `returns (...)` declares"
         raise _wrong(operator, f"without {_quoted(missing)}", hint)
-    ordered = operator.name in e.plan.placed
+    ordered = operator.name in epoch.plan.placed
     if ordered and ORDER not in there:
         hint = "another operator needs the order of arrival, so the function has to keep this column"
         raise _wrong(operator, f"without `{ORDER}`", hint)
-    added = {n for i in operator.inputs for n in e.after[i].types if n not in e.plan.start[i].types}
+    added = {n for i in operator.inputs for n in epoch.after[i].types if n not in epoch.plan.start[i].types}
     if extra := [n for n in there if n not in types and n not in added and "$" not in n]:
         hint = f"`returns (...)` declares what a function adds; declared are {', '.join(types)}"
         raise _wrong(operator, f"with {_quoted(extra)}, which nothing declares", hint)

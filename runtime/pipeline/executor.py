@@ -26,9 +26,17 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control import in_force
-from cedilla.runtime.control.advance import INFERRED, Advanced, Doubt, Stop, add_inferred, advance, is_name
+from cedilla.runtime.control.advance import (
+    INFERRED,
+    MarkerEffects,
+    MarkerWarning,
+    Stop,
+    add_inferred,
+    advance,
+    is_name,
+)
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
-from cedilla.runtime.control.held import left_out, waiting_drops
+from cedilla.runtime.control.held_drops import held_drops, left_out
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, order, refusal
@@ -42,9 +50,9 @@ from cedilla.runtime.formats.source import MAX_FILES, PACKED, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS, format_of
 from cedilla.runtime.formats.stdout import StdoutSink
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.intake import REJECT, Miscounted, Read
+from cedilla.runtime.ingest.intake import REJECT, CountMismatch, Read
 from cedilla.runtime.ingest.quarantine import refuse, set_aside
-from cedilla.runtime.ingest.slices import Looks, Slice
+from cedilla.runtime.ingest.slices import MarkerSearch, Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.reference.writers import labels_of
@@ -59,7 +67,7 @@ Listed = Mapping[str, Sequence[InputFile]]
 
 
 @frozen
-class Stopped:
+class LocatedStop:
     """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
 
     stop: Stop
@@ -68,7 +76,7 @@ class Stopped:
 
 
 @frozen(eq=False)
-class Launched:
+class RunningEpoch:
     """An epoch whose jobs run. `record` is what it will commit, but for what only its jobs can tell; `unused`:
     the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
 
@@ -79,7 +87,7 @@ class Launched:
     read: Mapping[str, Read]
     jobs: tuple[Future[object], ...]
     unused: frozenset[str]
-    stops: Sequence[Stopped]
+    stops: Sequence[LocatedStop]
     report: EpochReport
     started: float
     cached: ExitStack
@@ -105,13 +113,13 @@ class Executor:
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
-    looks: Looks = field(init=False)
+    marker_search: MarkerSearch = field(init=False)
     tuning: Tuning = field(init=False)
-    _in_flight: list[Launched] = field(init=False, factory=list)
+    _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _committed: float = field(init=False, default=0.0)
     _releases: tuple[Release, ...] = field(init=False)
-    _lately: ExitStack = field(init=False, factory=ExitStack)
+    _last_cached: ExitStack = field(init=False, factory=ExitStack)
     """What the last epoch that was completed has in memory."""
 
     def __attrs_post_init__(self) -> None:
@@ -137,7 +145,7 @@ class Executor:
         counted = frozenset[str]() if self.on_epoch else self.plan.streamed
         beating = {source.name for source in self.plan.sources if source.heartbeat}
         declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
-        self.looks = Looks(
+        self.marker_search = MarkerSearch(
             self.spark, self.jobs, self.files, f"{self.checkpoint.path}/copies", counted | beating, declared
         )
         self.tuning = Tuning(self.spark, self.conf)
@@ -181,8 +189,8 @@ class Executor:
             while self._in_flight or self._is_left(files):
                 try:
                     self._step(files)
-                except Miscounted:
-                    self.looks.doubt()
+                except CountMismatch:
+                    self.marker_search.distrust_ends()
                     self._give_up()
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException as problem:
@@ -191,10 +199,10 @@ class Executor:
                 raise refused from None
             raise
         finally:
-            self._lately.close()
-            self.state.let_go()
+            self._last_cached.close()
+            self.state.release_memory()
             self.tuning.restore()
-            self.looks.close()
+            self.marker_search.close()
 
     def _tidy(self) -> None:
         for sink in self.sinks.values():
@@ -226,13 +234,13 @@ class Executor:
     def _step(self, files: Listed) -> None:
         """Launch an epoch; if one runs already, complete that one then."""
         if not self._in_flight:
-            self._launch(files)
+            self._start(files)
             return
         running = self._in_flight[0]
         # A user's function is to see one epoch after the other.
         if self.on_epoch is None and not running.stops and self._is_left(files):
             try:
-                self._launch(files)
+                self._start(files)
             except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone
                 self._give_up(1)
         self._complete(running)
@@ -243,48 +251,52 @@ class Executor:
         wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
         for each in given_up:
             each.cached.close()
-        self.looks.forget()
+        self.marker_search.forget()
         self.state.reset(self._base.segments)
 
-    def _launch(self, files: Listed) -> None:
+    def _start(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         slices = self._next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
-        whole, advanced = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
-        if advanced.stops and self._in_flight:
+        whole, effects = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
+        if effects.stops and self._in_flight:
             return
-        if advanced.stops and any(part.scan.is_glance for part in whole.values()):
-            whole, advanced = self._looked(slices, exactly=True)
-        ends = self._ends(whole, advanced.stops)
+        if effects.stops and any(part.scan.ends_only for part in whole.values()):
+            whole, effects = self._looked(slices, exactly=True)
+        ends = self._ends(whole, effects.stops)
         if first := {name for name, end in ends.items() if end == self._progress(name)}:
-            advanced = self._advanced(whole, first)  # a domain that grows there, does so now
-            ends = self._ends(whole, advanced.stops)
+            effects = self._advanced(whole, first)  # a domain that grows there, does so now
+            ends = self._ends(whole, effects.stops)
         parts = {
-            n: part.ending(advanced.stops[n].marker.position) if n in advanced.stops else part
+            n: part.ending(effects.stops[n].marker.position) if n in effects.stops else part
             for n, part in whole.items()
         }
-        if not advanced.stops:
-            self.looks.ahead(self._next(files, slices))
-        stopped = [Stopped(stop, whole[stop.source], ends[stop.source].lines) for stop in advanced.failures]
+        if not effects.stops:
+            self.marker_search.prefetch(self._next(files, slices))
+        stopped = [
+            LocatedStop(stop, whole[stop.source], ends[stop.source].lines) for stop in effects.failures
+        ]
         if all(name in ends and ends[name] == self._progress(name) for name in parts):
             self._refuse(stopped)
             # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
-            self.last = evolve(self.last, sources={**self.last.sources, **advanced.states})
+            self.last = evolve(self.last, sources={**self.last.sources, **effects.states})
             return
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
-            launched = self._launched(parts, advanced, progress, stopped, started, cached)
+            running = self._planned(parts, effects, progress, stopped, started, cached)
             left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
-            self._in_flight.append(evolve(launched, report=evolve(launched.report, files_left=left)))
+            self._in_flight.append(evolve(running, report=evolve(running.report, files_left=left)))
 
-    def _looked(self, slices: Mapping[str, Slice], *, exactly: bool) -> tuple[dict[str, Slice], Advanced]:
+    def _looked(
+        self, slices: Mapping[str, Slice], *, exactly: bool
+    ) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
-        looked = self.looks.at(slices, exactly=exactly)
+        looked = self.marker_search.at(slices, exactly=exactly)
         whole = {name: self._undone(name, part) for name, part in looked.items()}
         return whole, self._advanced(whole)
 
-    def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> Advanced:
+    def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> MarkerEffects:
         """What the markers of slices do. `first`: those whose first marker stands before all their tuples."""
         found = {name: part.scan.markers for name, part in whole.items()}
 
@@ -323,19 +335,19 @@ class Executor:
 
     # --- one epoch ---
 
-    def _launched(
+    def _planned(
         self,
         parts: Mapping[str, Slice],
-        advanced: Advanced,
+        effects: MarkerEffects,
         progress: Mapping[str, Progress],
-        stops: Sequence[Stopped],
+        stops: Sequence[LocatedStop],
         started: float,
         cached: ExitStack,
-    ) -> Launched:
-        base = evolve(self._base, sources=advanced.begun)
+    ) -> RunningEpoch:
+        base = evolve(self._base, sources=effects.begun)
         number = base.epoch + 1
         self.state.begin(number)
-        states = {**base.sources, **advanced.states}
+        states = {**base.sources, **effects.states}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         read = {
             name: intake.read(
@@ -344,7 +356,7 @@ class Executor:
             for name, part in parts.items()
         }
         states = {
-            n: s if n in advanced.stops else self._end(self.plan.source_of[n], s, read.get(n))
+            n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
             for n, s in states.items()
         }
         before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.held)
@@ -368,7 +380,7 @@ class Executor:
         for emit in self.plan.emits:
             output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
             written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
-        held, after = waiting_drops(epoch, during)
+        held, after = held_drops(epoch, during)
         announced = {
             e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
             for e in self.plan.emits
@@ -382,7 +394,7 @@ class Executor:
             held,
             dict(self.state.segments),
         )
-        return Launched(
+        return RunningEpoch(
             record,
             after,
             {name: markers for name, (_, markers) in announced.items()},
@@ -391,23 +403,23 @@ class Executor:
             self.jobs.take(),
             self.state.unused(base.segments),
             stops,
-            _report(self.plan, record, read, advanced, left_out(self.plan, before, after)),
+            _report(self.plan, record, read, effects, left_out(self.plan, before, after)),
             started,
             cached.pop_all(),
         )
 
-    def _complete(self, launched: Launched) -> None:
-        """Wait for an epoch's jobs, and commit it. Raises `Miscounted`."""
-        settle(launched.jobs)
-        number = launched.record.epoch
-        for name, markers in launched.markers.items():
+    def _complete(self, running: RunningEpoch) -> None:
+        """Wait for an epoch's jobs, and commit it. Raises `CountMismatch`."""
+        settle(running.jobs)
+        number = running.record.epoch
+        for name, markers in running.markers.items():
             self.sinks[name].stage_markers(number, markers)
-        quarantined = self._quarantine(number, launched.read)
-        segments = self.state.measured(launched.record.segments)
-        read = {name: part.tally.kept for name, part in launched.read.items()}
-        written = {name: rows for name, job in launched.written.items() if (rows := job.result()) is not None}
+        quarantined = self._quarantine(number, running.read)
+        segments = self.state.measured(running.record.segments)
+        read = {name: part.read_counts.kept for name, part in running.read.items()}
+        written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
         record = evolve(
-            launched.record,
+            running.record,
             segments=segments,
             counters=dict(Counter(self.last.counters) + quarantined),
             read=_summed(self.last.read, read),
@@ -415,25 +427,25 @@ class Executor:
         )
         self.checkpoint.commit(record)
         self._publish(number)
-        self.state.commit(launched.record.segments, segments, launched.unused)
+        self.state.commit(running.record.segments, segments, running.unused)
         self.last = record
-        self._in_flight.remove(launched)
+        self._in_flight.remove(running)
         # The epoch after it may read what it has in memory.
-        self._lately.close()
-        self._lately = launched.cached
+        self._last_cached.close()
+        self._last_cached = running.cached
         now, before = time.monotonic(), self._committed
         self._committed = now
         report = evolve(
-            launched.report,
+            running.report,
             tuples=sum(read.values()),
-            seconds=now - launched.started,
-            apart=now - max(launched.started, before),
+            seconds=now - running.started,
+            apart=now - max(running.started, before),
             quarantined=dict(quarantined),
             written=written,
-            waiting=rows_that_wait(self._releases, segments, launched.after, number),
+            waiting=rows_that_wait(self._releases, segments, running.after, number),
         )
         self.on_report(report)
-        self._refuse(launched.stops)
+        self._refuse(running.stops)
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
         """Fields that nothing has announced and that are to be rejected, with the code; `set drift = infer` adds them
@@ -453,7 +465,7 @@ class Executor:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
-        if source.heartbeat is None or read is None or (greatest := read.tally.greatest) is None:
+        if source.heartbeat is None or read is None or (greatest := read.read_counts.greatest) is None:
             return state
         attribute = source.heartbeat.attribute
         bound = exact(greatest - source.heartbeat.delay)
@@ -487,7 +499,7 @@ class Executor:
         """Set rejected lines aside, and count them by code; by setting, end the query instead."""
         total: Counter[str] = Counter()
         for name, part in read.items():
-            total.update(part.tally.rejected)
+            total.update(part.read_counts.rejected)
             refuse(self.spark, part, self.plan.settings)
             folder = f"{self.checkpoint.path}/quarantine/{name}"
             set_aside(
@@ -501,12 +513,12 @@ class Executor:
 
     # --- messages ---
 
-    def _refuse(self, stops: Sequence[Stopped]) -> None:
+    def _refuse(self, stops: Sequence[LocatedStop]) -> None:
         """End the query if markers have to."""
         if stops:
             raise DiagnosticError(diagnostic for each in stops for diagnostic in self._located(each))
 
-    def _located(self, stopped: Stopped) -> list[Diagnostic]:
+    def _located(self, stopped: LocatedStop) -> list[Diagnostic]:
         marker = stopped.stop.marker
         file = stopped.part.files[marker.file]
         line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
@@ -528,7 +540,7 @@ def _failed(code: str, message: str, hint: str) -> DiagnosticError:
 
 
 def _report(
-    plan: Plan, record: Commit, read: Mapping[str, Read], advanced: Advanced, notes: tuple[str, ...]
+    plan: Plan, record: Commit, read: Mapping[str, Read], effects: MarkerEffects, notes: tuple[str, ...]
 ) -> EpochReport:
     """What an epoch has to tell when it is launched."""
     return EpochReport(
@@ -536,8 +548,8 @@ def _report(
         tuples=0,
         seconds=0.0,
         files=sum(len(part.part.files) for part in read.values()),
-        accents=advanced.accents,
-        punctuations=advanced.punctuations,
+        accents=effects.accents,
+        punctuations=effects.punctuations,
         in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
         held=tuple(
             f"-({attribute}) in {node}: state still has it"
@@ -546,12 +558,12 @@ def _report(
             if not attribute.startswith("$")
         ),
         notes=notes,
-        warnings=tuple(_warned(doubt, read) for doubt in advanced.doubts),
+        warnings=tuple(_warned(distrust_ends, read) for distrust_ends in effects.warnings),
     )
 
 
-def _warned(doubt: Doubt, read: Mapping[str, Read]) -> Diagnostic:
+def _warned(distrust_ends: MarkerWarning, read: Mapping[str, Read]) -> Diagnostic:
     """What is doubtful about a marker, with its file and its text."""
-    file = read[doubt.source].part.files[doubt.marker.file]
-    note = f"now: {file.known.path}: {doubt.marker.text}"
-    return evolve(doubt.diagnostic, span=None, notes=(*doubt.diagnostic.notes, note))
+    file = read[distrust_ends.source].part.files[distrust_ends.marker.file]
+    note = f"now: {file.known.path}: {distrust_ends.marker.text}"
+    return evolve(distrust_ends.diagnostic, span=None, notes=(*distrust_ends.diagnostic.notes, note))

@@ -29,7 +29,7 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json
-from cedilla.runtime.streams.follow import canonical_maps
+from cedilla.runtime.streams.stream_checker import canonical_maps
 
 Item = Mapping[str, Any]
 

@@ -18,7 +18,7 @@ from cedilla.compiler.expressions.types import finite
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
-from cedilla.runtime.reference.naive_aggregates import ORDER
+from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.scalars.order import comparable, rank
 
 Row = dict[str, Any]
@@ -90,7 +90,7 @@ class Node:
         """Rows that may still pass, in whole or in part (G13)."""
         return ()
 
-    def holds(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         """Whether rows of a region that may still pass are defined on an attribute of the output."""
         known = frozenset[str]().union(*(facts.types for facts in inputs))
         told = regions.exists(region, regions.attributes(region) - known, {})

@@ -1,6 +1,6 @@
 """A whole query in plain Python, without Spark: what `cedilla simulate` runs and tests compare with.
 
-Data goes tuple by tuple through `naive`, decoding and encoding is done accent by accent, in exact arithmetic.
+Data goes tuple by tuple through `nodes`, decoding and encoding is done accent by accent, in exact arithmetic.
 The control plane is the engine's own (`control`, `announce`, the operators' facts): tests prove it apart.
 """
 
@@ -24,17 +24,17 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_name
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
-from cedilla.runtime.control.held import waiting_drops
+from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.json_objects import json_text, read_strings, word
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import beyond, is_ignored
 from cedilla.runtime.items.values import decimal_of_json
-from cedilla.runtime.reference.naive import node_of
-from cedilla.runtime.reference.naive_aggregates import ORDER
-from cedilla.runtime.reference.naive_tuples import Union
+from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
+from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
+from cedilla.runtime.reference.tuples import Union
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -75,7 +75,7 @@ class Reference:
     nodes: dict[str, Node] = field(init=False)
     held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
     rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
-    doubts: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
+    warnings: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _arrived: int = 0
@@ -102,7 +102,7 @@ class Reference:
         states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
-        doubts: list[tuple[Diagnostic, Item]] = []
+        warnings: list[tuple[Diagnostic, Item]] = []
         if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
             states, quiet = dict(states), False
             for (source, name), values in unknown.items():
@@ -112,16 +112,16 @@ class Reference:
             if (marker := _marker(item, place)) is not None:
                 at = self.place(item)
                 first = {source} if place == 0 else set[str]()
-                advanced = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at, first)
-                if source not in advanced.stops:
-                    states = dict(advanced.states)
-                    began[source] = advanced.begun[source].closed if place == 0 else began[source]
-                    doubts += ((doubt.diagnostic, item) for doubt in advanced.doubts)
+                effects = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at, first)
+                if source not in effects.stops:
+                    states = dict(effects.states)
+                    began[source] = effects.begun[source].closed if place == 0 else began[source]
+                    warnings += ((warning.diagnostic, item) for warning in effects.warnings)
                     continue
-                if advanced.failures:
-                    raise DiagnosticError(advanced.stops[source].diagnostics)
+                if effects.failures:
+                    raise DiagnosticError(effects.stops[source].diagnostics)
                 outputs = self.step(items[:place])
-                doubled = advanced.states[source].doubled
+                doubled = effects.states[source].doubled
                 self.states[source] = evolve(self.states[source], doubled=doubled)
                 return [*outputs, *self.step(items[place:])]
             row, code = self._tuple(states[source], source, item)
@@ -134,7 +134,7 @@ class Reference:
                 rejected.append((source, code, item))
         states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
         self.rejected += rejected
-        self.doubts += doubts
+        self.warnings += warnings
         return [self._epoch(states, began, arrived)]
 
     # --- input ---
@@ -218,7 +218,7 @@ class Reference:
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.held)
-        held, final = waiting_drops(self, during)
+        held, final = held_drops(self, during)
         outputs = {
             emit.name: self._output(emit, rows[emit.relation], during[emit.relation], final[emit.relation])
             for emit in self.plan.emits
@@ -226,9 +226,9 @@ class Reference:
         self.states, self.held = states, held
         return outputs
 
-    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+    def state_has(self, name: str, attribute: str, region: Tree) -> bool:
         """Whether state has rows of a region that are defined on an attribute (G13)."""
-        return self.nodes[name].holds(attribute, region, self._inputs[name])
+        return self.nodes[name].state_has(attribute, region, self._inputs[name])
 
     def _output(self, emit: Emit, rows: Rows, during: Facts | None, after: Facts) -> Output:
         """What an emit gets; `during` is `None` where no marker has come."""

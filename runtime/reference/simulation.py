@@ -15,7 +15,7 @@ from cedilla.compiler.plan import Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
-from cedilla.runtime.items.near_markers import is_near
+from cedilla.runtime.items.near_markers import is_near_marker
 from cedilla.runtime.items.rejections import MALFORMED, REASONS, is_fatal, refusal
 from cedilla.runtime.reference.reference import Item, Output, Reference
 from cedilla.runtime.reference.writers import writers
@@ -85,7 +85,7 @@ def replay(
     _check(plan)
     reference = Reference(plan)
     for lines in _steps(plan):
-        seen, doubted = len(reference.rejected), len(reference.doubts)
+        seen, warned = len(reference.rejected), len(reference.warnings)
         of = {id(line.item): line for line in lines}
         reference.place = lambda item, of=of: of[id(item)].line.place
         try:
@@ -95,7 +95,7 @@ def replay(
         _refuse(plan.settings, reference.rejected[seen:], of)
         for output in outputs:
             on_step(output)
-        for warning, item in reference.doubts[doubted:]:
+        for warning, item in reference.warnings[warned:]:
             on_warning(of[id(item)].marked(warning))
         for _, code, item in reference.rejected[seen:]:
             on_rejected(of[id(item)], code)
@@ -160,7 +160,7 @@ def _parsed(source: Source, line: Line) -> Input:
     except ValueError:
         item = None
     declared = {attribute.name for attribute in source.attributes}
-    if item is not None and is_near(line.text, declared):
+    if item is not None and is_near_marker(line.text, declared):
         item = {"$spoilt": line.text}
     elif item is None or not line.is_utf8:
         spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text

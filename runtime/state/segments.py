@@ -78,7 +78,9 @@ class StateStore:
         self._jobs = jobs
         self.segments: dict[str, tuple[Segment, ...]] = {}
         self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
-        self._at_hand: dict[str, tuple[int, DataFrame]] = {}  # path -> its epoch and the same rows, in memory
+        self._in_memory: dict[
+            str, tuple[int, DataFrame]
+        ] = {}  # path -> its epoch and the same rows, in memory
         self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
         self._known: dict[
             str, Segment
@@ -95,8 +97,8 @@ class StateStore:
         frames: list[DataFrame] = []
         written: dict[str, list[str]] = {}
         for segment in self.segments.get(key, ()):
-            if segment.path in self._at_hand:
-                frames.append(self._at_hand[segment.path][1])
+            if segment.path in self._in_memory:
+                frames.append(self._in_memory[segment.path][1])
                 continue
             write = self._writes.get(segment.path)
             if write is not None and not write.result().length:
@@ -129,16 +131,16 @@ class StateStore:
         if left:
             self.segments[key] = left
 
-    def append(self, key: str, rows: DataFrame, epoch: int, *, at_hand: bool = False) -> None:
+    def append(self, key: str, rows: DataFrame, epoch: int, *, in_memory: bool = False) -> None:
         """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
 
-        `at_hand`: the rows are in memory until the epoch after this one is committed, and computed from no state:
+        `in_memory`: the rows are in memory until the epoch after this one is committed, and computed from no state:
         what Spark would do to compute them again may need files that are deleted by then.
         """
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
-        if at_hand:
-            self._at_hand[segment.path] = epoch, rows
+        if in_memory:
+            self._in_memory[segment.path] = epoch, rows
         self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
@@ -180,18 +182,18 @@ class StateStore:
 
     def begin(self, epoch: int) -> None:
         """Before the jobs of an epoch: only what the one before it made is still in memory."""
-        self._at_hand = {path: (n, rows) for path, (n, rows) in self._at_hand.items() if n >= epoch - 1}
+        self._in_memory = {path: (n, rows) for path, (n, rows) in self._in_memory.items() if n >= epoch - 1}
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Nothing is in memory any more."""
-        self._at_hand.clear()
+        self._in_memory.clear()
 
     def reset(self, segments: Segments) -> None:
         """Go on from the segments of an epoch; later ones were given up, and their writes are over."""
         self.segments = dict(segments)
         used = paths(segments)
         self._writes = {path: write for path, write in self._writes.items() if path in used}
-        self._at_hand = {path: rows for path, rows in self._at_hand.items() if path in used}
+        self._in_memory = {path: rows for path, rows in self._in_memory.items() if path in used}
         self._purged.clear()
 
     def unused(self, before: Segments) -> frozenset[str]:
@@ -228,7 +230,7 @@ class StateStore:
         for path in (*self._known, *unused):
             self._writes.pop(path, None)
         for path in unused:
-            self._at_hand.pop(path, None)
+            self._in_memory.pop(path, None)
         for path in sorted(unused):
             self._files.delete(path)
 

@@ -35,7 +35,7 @@ class Canonical:
 
 
 @frozen
-class Said:
+class CanonicalMarker:
     """A marker of the canonical stream, with its text where that is still as it was read.
 
     The text of an Add is that of the first of its attribute.
@@ -61,34 +61,34 @@ class Writer:
 
     def write(
         self,
-        adds: Iterable[Said],
-        punctuations: Iterable[Said],
-        alters: Iterable[Said],
+        adds: Iterable[CanonicalMarker],
+        punctuations: Iterable[CanonicalMarker],
+        alters: Iterable[CanonicalMarker],
         drops: Iterable[Described],
     ) -> Canonical:
         return Canonical(
             tuple(text for add in adds for text in self._add(add)),
-            tuple(text for said in _absorbed(punctuations) for text in self._punctuation(said)),
-            tuple(text for said in _composed(alters) for text in self._alter(said)),
+            tuple(text for marker in _absorbed(punctuations) for text in self._punctuation(marker)),
+            tuple(text for marker in _composed(alters) for text in self._alter(marker)),
             tuple(text for drop in drops for text in self._drop(drop)),
             tuple(self._lost),
         )
 
-    def _add(self, said: Said) -> Iterator[str]:
-        name = said.item.primitive.attribute
+    def _add(self, marker: CanonicalMarker) -> Iterator[str]:
+        name = marker.item.primitive.attribute
         texts = [
             accent_text(conditions, Add(name, self._types[name]))
-            for conditions in self._exactly(said.item.description, self._canonical, said.item.primitive)
+            for conditions in self._exactly(marker.item.description, self._canonical, marker.item.primitive)
         ]
-        if not texts and said.text is not None and name not in self._born:
-            texts = [said.text]  # it describes nothing, but later markers know the attribute
+        if not texts and marker.text is not None and name not in self._born:
+            texts = [marker.text]  # it describes nothing, but later markers know the attribute
         self._born.add(name)
         yield from texts
 
-    def _alter(self, said: Said) -> Iterator[str]:
-        alter: Described = said.item
-        if said.text is not None:
-            yield said.text
+    def _alter(self, marker: CanonicalMarker) -> Iterator[str]:
+        alter: Described = marker.item
+        if marker.text is not None:
+            yield marker.text
             return
         for conditions in self._exactly(alter.description, self._raw, alter.primitive):
             yield accent_text(conditions, alter.primitive)
@@ -97,11 +97,11 @@ class Writer:
         for conditions in self._inside(drop.description, self._raw, drop.primitive):
             yield accent_text(conditions, drop.primitive)
 
-    def _punctuation(self, said: Said) -> Iterator[str]:
-        if said.text is not None:
-            yield said.text
+    def _punctuation(self, marker: CanonicalMarker) -> Iterator[str]:
+        if marker.text is not None:
+            yield marker.text
             return
-        for conditions in self._inside(said.item.pattern, self._canonical, None):
+        for conditions in self._inside(marker.item.pattern, self._canonical, None):
             yield punctuation_text(conditions)
 
     def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[tuple[str, ...]]:
@@ -155,27 +155,27 @@ def _without_undefined(name: str, domain: Domain, always: set[str]) -> Domain:
     return Domain(regions.intersection(domain.members, regions.defined(name)), domain.integral)
 
 
-def _composed(alters: Iterable[Said]) -> list[Said]:
+def _composed(alters: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
     """Neighbours of one attribute and description as one Alter (R11), or as none (R10)."""
-    kept: list[Said] = []
-    for said in alters:
-        composed = replacements.r11(kept[-1].item, said.item) if kept else None
+    kept: list[CanonicalMarker] = []
+    for marker in alters:
+        composed = replacements.r11(kept[-1].item, marker.item) if kept else None
         if composed is None:
-            kept.append(said)
+            kept.append(marker)
         else:
-            annihilated = replacements.r10(kept.pop().item, said.item) is not None
-            kept += [] if annihilated else [Said(composed[0])]
+            annihilated = replacements.r10(kept.pop().item, marker.item) is not None
+            kept += [] if annihilated else [CanonicalMarker(composed[0])]
     return kept
 
 
-def _absorbed(punctuations: Iterable[Said]) -> list[Said]:
+def _absorbed(punctuations: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
     """Punctuations without those that later ones imply (theory 3.1)."""
-    kept: list[Said] = []
+    kept: list[CanonicalMarker] = []
     closed: Tree = False
-    for said in reversed(list(punctuations)):
-        if regions.difference(said.item.pattern, closed) is not False:
-            closed = regions.union(closed, said.item.pattern)
-            kept.append(said)
+    for marker in reversed(list(punctuations)):
+        if regions.difference(marker.item.pattern, closed) is not False:
+            closed = regions.union(closed, marker.item.pattern)
+            kept.append(marker)
     return kept[::-1]
 
 

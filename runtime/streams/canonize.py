@@ -25,10 +25,10 @@ from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import number_to_json
 from cedilla.runtime.streams import replacements
-from cedilla.runtime.streams.canonical import Canonical, Said, Writer
-from cedilla.runtime.streams.follow import Follower, Row, canonical_maps
+from cedilla.runtime.streams.canonical import Canonical, CanonicalMarker, Writer
 from cedilla.runtime.streams.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.streams.schema import Schema
+from cedilla.runtime.streams.stream_checker import Row, StreamChecker, canonical_maps
 
 
 def canonize(
@@ -43,8 +43,8 @@ def canonize(
     Raises `DiagnosticError` where the stream is not valid, with the codes of `validate`; RQ213 where a
     description has to be written that the wire has no words for. Nothing is written then.
     """
-    follower = Follower(schema)
-    doubts: list[Diagnostic] = []
+    follower = StreamChecker(schema)
+    warnings: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
         gathered: _Gathered = _OneByOne(follower, tuples) if used is not None else _AtOnce(follower, tuples)
         always = _AlwaysThere(schema)
@@ -55,7 +55,7 @@ def canonize(
                 raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
             if isinstance(item, Grow):
                 raise DiagnosticError([line.mark(_grows(item), item.text)])
-            doubts += found
+            warnings += found
             always.see(item)
             gathered.take(item, before, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
@@ -63,10 +63,10 @@ def canonize(
         tuples.seek(0)
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
         output.writelines(tuples)
-        said = [("$punctuation", text) for text in markers.punctuations]
-        said += [("$accent", text) for text in (*markers.alters, *markers.drops)]
-        output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in said)
-    return (*doubts, *markers.lost)
+        marker = [("$punctuation", text) for text in markers.punctuations]
+        marker += [("$accent", text) for text in (*markers.alters, *markers.drops)]
+        output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in marker)
+    return (*warnings, *markers.lost)
 
 
 def _grows(growth: Grow) -> Diagnostic:
@@ -149,11 +149,11 @@ def _presence(accent: Accent, before: SourceState) -> Tree:
 class _AtOnce:
     """The canonical stream kept up item by item; everything but Alters in canonical values."""
 
-    follower: Follower
+    follower: StreamChecker
     tuples: IO[str]
-    adds: list[Said] = field(factory=list)
-    alters: list[Said] = field(factory=list)
-    punctuations: list[Said] = field(factory=list)
+    adds: list[CanonicalMarker] = field(factory=list)
+    alters: list[CanonicalMarker] = field(factory=list)
+    punctuations: list[CanonicalMarker] = field(factory=list)
     drops: dict[str, Tree] = field(factory=dict[str, Tree])
     told: dict[str, Tree] = field(init=False)
     initial: frozenset[str] = field(init=False)
@@ -171,12 +171,14 @@ class _AtOnce:
                 self.tuples.write(_line(line, item, item.canonical))
             case Punctuation(pattern, text):
                 region = before.canonical(pattern)
-                self.punctuations.append(Said(Closing(region), text if region == pattern else None))
+                self.punctuations.append(
+                    CanonicalMarker(Closing(region), text if region == pattern else None)
+                )
             case Accent(description, _, Add() as primitive, text):
                 self._add(primitive, before.canonical(description), text)
-                self.alters += [Said(reset) for reset in _resets(item, before)]
+                self.alters += [CanonicalMarker(reset) for reset in _resets(item, before)]
             case Accent(description, _, Alter() as primitive, text):
-                self.alters.append(Said(Described(description, primitive), text))
+                self.alters.append(CanonicalMarker(Described(description, primitive), text))
             case Accent(_, _, Drop(name)):
                 self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
 
@@ -199,7 +201,7 @@ class _AtOnce:
                 merged = replacements.r8_back([self.adds[last].item, new])
                 self.adds[last] = evolve(self.adds[last], item=merged)
                 return
-        self.adds.append(Said(new, text))
+        self.adds.append(CanonicalMarker(new, text))
 
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
         scale = canonical_maps(self.follower.state)
@@ -211,7 +213,7 @@ class _AtOnce:
 class _OneByOne:
     """The stream as it is, to be brought in order by the rules."""
 
-    follower: Follower
+    follower: StreamChecker
     tuples: IO[str]
     items: list[Item] = field(factory=list[Item])
     rows: list[tuple[Line, Row]] = field(factory=list[tuple[Line, Row]])
@@ -235,9 +237,9 @@ class _OneByOne:
                 self.items.append(Described(description, primitive))
 
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
-        adds: list[Said] = []
-        alters: list[Said] = []
-        punctuations: list[Said] = []
+        adds: list[CanonicalMarker] = []
+        alters: list[CanonicalMarker] = []
+        punctuations: list[CanonicalMarker] = []
         drops: list[Described] = []
         for item in replacements.in_order(self.items, used):
             match item:
@@ -245,11 +247,11 @@ class _OneByOne:
                     line, row = self.rows[number]
                     self.tuples.write(_line(line, row, values))
                 case Closing():
-                    punctuations.append(Said(item))
+                    punctuations.append(CanonicalMarker(item))
                 case Described(_, Add()):
-                    adds.append(Said(item, self.first[item.primitive.attribute]))
+                    adds.append(CanonicalMarker(item, self.first[item.primitive.attribute]))
                 case Described(_, Alter()):
-                    alters.append(Said(item))
+                    alters.append(CanonicalMarker(item))
                 case Described():
                     drops.append(item)
         return writer.write(adds, punctuations, alters, drops)

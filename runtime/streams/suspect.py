@@ -13,9 +13,9 @@ from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.streams.follow import Follower, Row
 from cedilla.runtime.streams.jumps import Jump, Series
 from cedilla.runtime.streams.schema import Schema
+from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 MOST_SERIES = 5_000
 """Groups times attributes; each keeps its latest values."""
@@ -68,7 +68,7 @@ class Suspects:
     def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
         """The suspects of a stream, each as soon as it is certain. Memory is a window of values for each group and
         attribute. Raises `DiagnosticError`: RQ228 where these are too many, RQ420 without `ruptures`."""
-        follower = Follower(self.schema)
+        follower = StreamChecker(self.schema)
         for line in lines:
             item, _ = follower.take(line)
             if isinstance(item, Row):
@@ -87,7 +87,7 @@ class Suspects:
         wrong = f", {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
         return f"{name}: {found:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
 
-    def _row(self, follower: Follower, row: Row, line: Line) -> Iterator[Suspect]:
+    def _row(self, follower: StreamChecker, row: Row, line: Line) -> Iterator[Suspect]:
         group = tuple(row.canonical.get(name) for name in self.by)
         series = self._series.setdefault(group, {})
         state = follower.state
@@ -106,7 +106,7 @@ class Suspects:
                 yield self._suspect(follower, group, name, jump)
 
     def _suspect(
-        self, follower: Follower, group: tuple[Value | None, ...], name: str, jump: Jump[Where]
+        self, follower: StreamChecker, group: tuple[Value | None, ...], name: str, jump: Jump[Where]
     ) -> Suspect:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}

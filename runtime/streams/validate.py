@@ -13,8 +13,8 @@ from attrs import define, evolve, field
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
-from cedilla.runtime.streams.follow import Follower, Row
 from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
+from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 
 @define
@@ -76,7 +76,7 @@ def validate(
     last note of each is its place and its text. Memory grows with the number of different descriptions and
     patterns, not with tuples.
     """
-    follower = Follower(schema)
+    follower = StreamChecker(schema)
     verdict = Verdict()
     for line in lines:
         item, found = follower.take(line)
@@ -111,15 +111,15 @@ def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
         f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
         f"{verdict.punctuations:,} punctuations"
     )
-    doubts = (
+    warnings = (
         f", {verdict.warnings.total():,} warnings ({_counts(verdict.warnings)})" if verdict.warnings else ""
     )
     total = verdict.findings.total()
     left = total + verdict.warnings.total() - shown
-    doubts += f", {left:,} not shown" if left else ""
+    warnings += f", {left:,} not shown" if left else ""
     if verdict.valid:
-        return f"{name}: valid{doubts} ({read})"
-    return f"{name}: not valid, {total:,} findings ({_counts(verdict.findings)}){doubts} ({read})"
+        return f"{name}: valid{warnings} ({read})"
+    return f"{name}: not valid, {total:,} findings ({_counts(verdict.findings)}){warnings} ({read})"
 
 
 def _counts(counted: Counter[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from cedilla.compiler.operators import OPERATORS, Operator, User
 from cedilla.runtime.operators import DATAFLOWS
 from cedilla.runtime.operators.epoch import Epoch
-from cedilla.runtime.reference.naive import NODES
+from cedilla.runtime.reference.nodes import NODES
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")

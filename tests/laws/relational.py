@@ -16,8 +16,8 @@ from cedilla.compiler import operators as o
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
+from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.naive_aggregates import ORDER, result
 from cedilla.runtime.reference.scalars.order import rank
 
 Row = dict[str, Any]

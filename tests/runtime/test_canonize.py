@@ -27,7 +27,6 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams import replacements as rules
 from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.follow import Follower
 from cedilla.runtime.streams.replacements import (
     INVERSIONS,
     Closing,
@@ -39,6 +38,7 @@ from cedilla.runtime.streams.replacements import (
     rank,
 )
 from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
+from cedilla.runtime.streams.stream_checker import StreamChecker
 from cedilla.runtime.streams.validate import validate
 from tests.strategies import LIGHT
 from tests.stream import Decoder, Item, complaints, decode, function_of, matches
@@ -361,7 +361,7 @@ def random_stream(rng: random.Random, length: int, *, by_added: bool) -> list[It
 
     `by_added`: descriptions may tell by p and q, but what was altered is not added again; else it may be.
     """
-    follower = Follower(SCHEMA)
+    follower = StreamChecker(SCHEMA)
     stream: list[Item] = []
     altered: set[str] = set()
     now = 0
@@ -515,7 +515,7 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
     stream = random_stream(random.Random(seed), 25, by_added=False)
     states = []
     for each in (stream, canonized(stream)):
-        follower = Follower(SCHEMA)
+        follower = StreamChecker(SCHEMA)
         for line in lines(each):
             errors = [found.code for found in follower.take(line)[1] if found.severity == "error"]
             if each is not stream and errors == ["RQ206"]:

@@ -180,8 +180,8 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
         run.write("r", [*tuples(1, 2), near, *tuples(3)])
         executor = run.executor()
         if reader == "careful":
-            executor.looks.glances = frozenset()
-            executor.looks.doubt()
+            executor.marker_search.ends_suffice = frozenset()
+            executor.marker_search.distrust_ends()
         with pytest.raises(DiagnosticError) as caught:
             executor.process(0, run.files(executor))
         (diagnostic,) = caught.value.diagnostics

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats import glance
+from cedilla.runtime.formats import file_ends
 from cedilla.runtime.formats.jsonl_source import JsonLines
 from cedilla.runtime.formats.source import InputFile, Scan
-from cedilla.runtime.ingest.slices import Looks, Slice
+from cedilla.runtime.ingest.slices import MarkerSearch, Slice
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run
 from tests.stream import Item, decode
@@ -33,7 +33,7 @@ TUPLE = '{"k": 1, "t": 2.5}'
 
 def seen(spark: SparkSession, *paths: Path) -> Scan | None:
     files = [InputFile(str(path), path.as_uri(), path.stat().st_size) for path in paths]
-    return JsonLines().glance(Files(spark), files)
+    return JsonLines().scan_ends(Files(spark), files)
 
 
 @pytest.mark.parametrize("edge", [64, 1 << 14])
@@ -49,7 +49,7 @@ def test_markers_at_both_ends_are_seen(
     behind: list[str],
 ) -> None:
     """Their places are before and behind those of the tuples, which a read of the rows tells; blank lines are none."""
-    monkeypatch.setattr(glance, "EDGE", edge + sum(len(line) + 1 for line in (*before, *behind)))
+    monkeypatch.setattr(file_ends, "EDGE", edge + sum(len(line) + 1 for line in (*before, *behind)))
     lines = [*before, *[TUPLE] * 20, "", *behind, " "]
     paths = [tmp_path / name for name in ("1 ü#?.jsonl", "2%20.jsonl")]
     paths[0].write_text("\n".join(lines))
@@ -105,7 +105,7 @@ def test_a_file_of_markers_only_has_no_tuples(spark: SparkSession, tmp_path: Pat
 def test_what_is_written_otherwise_is_looked_at_with_more_care(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(glance, "EDGE", 150)
+    monkeypatch.setattr(file_ends, "EDGE", 150)
     path = tmp_path / "1.jsonl"
     path.write_bytes(text.encode())
     assert seen(spark, path) is None
@@ -150,16 +150,16 @@ def test_results_are_those_of_a_look_at_every_line(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, seed: int
 ) -> None:
     """Same tuples, same markers at the same sinks, same counts and the same lines set aside."""
-    monkeypatch.setattr(glance, "EDGE", 400)
+    monkeypatch.setattr(file_ends, "EDGE", 400)
     found: list[tuple[object, ...]] = []
-    for name, glances in (("glance", True), ("look", False)):
+    for name, ends_suffice in (("glance", True), ("look", False)):
         run = Run(spark, tmp_path / name, query)
         for items in _mixed(seed):
             run.write("r", items)
         executor = run.executor(1)
-        assert executor.looks.glances == {"r"}
-        if not glances:
-            executor.looks.glances = frozenset()
+        assert executor.marker_search.ends_suffice == {"r"}
+        if not ends_suffice:
+            executor.marker_search.ends_suffice = frozenset()
         executor.process(0, run.files(executor))
         last = executor.last
         set_aside = sorted(
@@ -179,14 +179,14 @@ def test_a_marker_between_tuples_is_not_overlooked(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_counted: bool
 ) -> None:
     """The count of bytes tells, or that of markers; from then on every line is looked at, which is enough."""
-    monkeypatch.setattr(glance, "EDGE", 100)
+    monkeypatch.setattr(file_ends, "EDGE", 100)
     run = Run(spark, tmp_path, PASSED_ON)
     tuples = [{"k": 3, "t": 1.0}] * 20
     run.write("r", tuples)
     run.write("r", [*tuples, ALTER if is_counted else ALTER.replace('"[', '"\\u005b'), *tuples])
     run.write("r", tuples)
     executor = run.process(files_per_epoch=1)
-    assert executor.looks.glances == (frozenset("r") if is_counted else frozenset())
+    assert executor.marker_search.ends_suffice == (frozenset("r") if is_counted else frozenset())
     assert [(report.number, report.tuples, report.accents) for report in run.reports] == [
         (0, 20, 0),
         (1, 40, 1),
@@ -209,23 +209,23 @@ def test_no_job_looks_for_markers_at_the_ends(
 
 
 def test_many_files_are_looked_through_by_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many sources they are of: a glance costs some messages for each file."""
+    """However many sources they are of: a look at ends costs some messages for each file."""
     monkeypatch.setattr(JsonLines, "readable", lambda _, __, files, ___: files)
-    monkeypatch.setattr(JsonLines, "glance", lambda *_: Scan(is_glance=True))
+    monkeypatch.setattr(JsonLines, "scan_ends", lambda *_: Scan(ends_only=True))
     monkeypatch.setattr(JsonLines, "scans", lambda _, __, listed: [Scan(rows=1) for _ in listed])
     nothing: Any = None
-    looks = Looks(nothing, nothing, nothing, "", frozenset("ab"))
-    for files, is_glance in ((4, True), (5, False)):
+    marker_search = MarkerSearch(nothing, nothing, nothing, "", frozenset("ab"))
+    for files, ends_only in ((4, True), (5, False)):
         part = Slice(JsonLines(), (InputFile("x", "file:/x", 1),) * files)
-        looked = looks.at({"a": part, "b": part, "c": part})
-        assert [each.scan.is_glance for each in looked.values()] == [is_glance, is_glance, False]
+        looked = marker_search.at({"a": part, "b": part, "c": part})
+        assert [each.scan.ends_only for each in looked.values()] == [ends_only, ends_only, False]
 
 
 @pytest.mark.parametrize("lines", [[TUPLE, "", TUPLE], []])
 def test_a_marker_that_ends_the_query_is_found_at_its_line(
     spark: SparkSession, tmp_path: Path, lines: Sequence[str]
 ) -> None:
-    """Its line is that of its row, though the glance knew only that it is behind the tuples, or before them."""
+    """Its line is that of its row, though the look at ends knew only that it is behind the tuples, or before them."""
     run = Run(spark, tmp_path, PASSED_ON)
     bad = '{"$accent": "[[alter(none, y -> y * 2)]]"}'
     run.write("r", [*lines, CLOSE, bad, *([] if lines else [TUPLE])])

@@ -8,8 +8,8 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts
 from cedilla.runtime.items.rejections import beyond
+from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.naive_aggregates import ORDER
 from cedilla.runtime.reference.node import Node, Rows, only_defined
 from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
 

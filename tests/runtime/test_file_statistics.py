@@ -13,7 +13,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
 from cedilla.runtime.formats.source import Content, MarkerLine, Range
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.vouched import all_valid
+from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
@@ -49,11 +49,11 @@ def state_after(*markers: tuple[str, str, int]) -> SourceState:
 
 
 def is_vouched(state: SourceState, **ranges: Range) -> bool:
-    return all_valid(PLAN.sources[0], state, [Content(10, {**GOOD, **ranges})], frozenset())
+    return are_all_valid(PLAN.sources[0], state, [Content(10, {**GOOD, **ranges})], frozenset())
 
 
 @pytest.mark.parametrize(
-    ("ranges", "vouched"),
+    ("ranges", "all_valid"),
     [
         ({}, True),
         ({"note": Range(0)}, True),
@@ -65,9 +65,9 @@ def is_vouched(state: SourceState, **ranges: Range) -> bool:
     ],
 )
 def test_what_a_file_says_of_missing_values_and_domains_counts(
-    ranges: Mapping[str, Range], vouched: bool
+    ranges: Mapping[str, Range], all_valid: bool
 ) -> None:
-    assert is_vouched(state_after(), **ranges) is vouched
+    assert is_vouched(state_after(), **ranges) is all_valid
 
 
 def test_late_tuples_are_told_by_the_least_value() -> None:
@@ -96,8 +96,8 @@ def test_an_attribute_that_is_dropped_may_not_come() -> None:
 
 def test_files_of_markers_have_no_tuples() -> None:
     content = Content(3, {name: Range(3) for name in GOOD})
-    assert not all_valid(PLAN.sources[0], state_after(), [content], frozenset())
-    assert all_valid(PLAN.sources[0], state_after(), [content], frozenset({0}))
+    assert not are_all_valid(PLAN.sources[0], state_after(), [content], frozenset())
+    assert are_all_valid(PLAN.sources[0], state_after(), [content], frozenset({0}))
 
 
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
@@ -129,7 +129,7 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     schemas: list[str] = []
     write = JsonLinesSink.write
 
-    def watch_count(frame: DataFrame, *rest: object) -> intake.Tally:
+    def watch_count(frame: DataFrame, *rest: object) -> intake.ReadCounts:
         counts.append(len(run.reports))
         return counted(frame, *rest)  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.plan import Attribute
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.doubtful import judge
+from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.json_objects import parse_line, read_strings
@@ -56,7 +56,7 @@ class Row:
 Read = Accent | Grow | Punctuation | Row
 
 
-class Follower:
+class StreamChecker:
     """Takes a stream's lines in order; `state` is where the stream stands after those that were right."""
 
     def __init__(self, schema: Schema) -> None:
@@ -89,8 +89,8 @@ class Follower:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
         try:
             if item.get("$accent") is not None:
-                accent, doubts = self._accent(str(marker), line)
-                return accent, [line.mark(each, marker) for each in doubts]
+                accent, warnings = self._accent(str(marker), line)
+                return accent, [line.mark(each, marker) for each in warnings]
             if marker is not None:
                 return self._punctuation(marker, line), []
         except DiagnosticError as error:
@@ -108,10 +108,10 @@ class Follower:
                 self._domains.clear()
             return growth, ()
         accent = read_accent(text, self.state.types)
-        doubts = judge(self.state, accent)
+        warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
         self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})
-        return accent, doubts
+        return accent, warnings
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
         punctuation = read_punctuation(text, self.state.types)

@@ -20,7 +20,7 @@ _NAMED = 3
 """So many earlier markers are named, and so many results are shown."""
 
 
-def judge(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
+def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
     """Warnings about an accent at the place where `state` stands: RQ217, RQ218.
 
     Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.

@@ -24,7 +24,7 @@ _MOST = 300
 """Levels and points of the regions that are worth the search."""
 
 
-def all_valid(
+def are_all_valid(
     source: Source, state: SourceState, contents: Sequence[Content], markers_only: Set[int]
 ) -> bool:
     """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of

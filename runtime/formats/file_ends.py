@@ -23,7 +23,7 @@ EDGE = 1 << 14
 _KINDS = {"$accent": "accent", "$punctuation": "punctuation"}
 
 
-def glance(files: Files, listed: Sequence[InputFile]) -> Scan | None:
+def scan_ends(files: Files, listed: Sequence[InputFile]) -> Scan | None:
     """The markers at both ends of files; `None` where these have more to them than markers before and behind tuples."""
     markers: list[MarkerLine] = []
     empty: set[int] = set()
@@ -37,7 +37,7 @@ def glance(files: Files, listed: Sequence[InputFile]) -> Scan | None:
         markers += [MarkerLine(*marker, end + n) for n, marker in enumerate(behind)]
         if not has_tuples:
             empty.add(number)
-    return Scan(tuple(markers), frozenset(empty), is_glance=True)
+    return Scan(tuple(markers), frozenset(empty), ends_only=True)
 
 
 _Marker = tuple[str, str]

@@ -8,7 +8,7 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.reference.naive_aggregates import result
+from cedilla.runtime.reference.aggregate_results import result
 from cedilla.runtime.reference.node import Node, Row, Rows, inside, key_of, only_defined
 
 
@@ -40,9 +40,9 @@ class Aggregate(Node):
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.groups.values() for row in rows)
 
-    def holds(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         if attribute in self.operator.by:
-            return super().holds(attribute, region, inputs)
+            return super().state_has(attribute, region, inputs)
         call = self.operator.results(inputs[0]).get(attribute)
         told = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
         return call is not None and any(

@@ -11,7 +11,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.operators.limit import OPEN
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.reference.naive_aggregates import ORDER
+from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, arrived, control, exactly, inside, key_of
 from cedilla.runtime.reference.scalars.order import equal, rank
 

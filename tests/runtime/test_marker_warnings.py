@@ -16,7 +16,7 @@ from cedilla.compiler.facts.markers import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.doubtful import standing
+from cedilla.runtime.control.marker_warnings import standing
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.items.lines import Line
@@ -246,9 +246,9 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
 
 
 def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str]) -> None:
-    doubts = [Diagnostic("RQ218", "warning", f"doubt {n}") for n in range(13)]
-    doubts.insert(12, Diagnostic("RQ217", "warning", "another"))
-    Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=doubts))
+    warnings = [Diagnostic("RQ218", "warning", f"doubt {n}") for n in range(13)]
+    warnings.insert(12, Diagnostic("RQ217", "warning", "another"))
+    Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=warnings))
     said = capsys.readouterr().err
     assert said.count("RQ218]") == 10
     assert "another" in said

@@ -9,13 +9,13 @@ from __future__ import annotations
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.reference.naive_groups import Aggregate
-from cedilla.runtime.reference.naive_joins import AntiJoin, Join, LeftJoin, SemiJoin
-from cedilla.runtime.reference.naive_order import Limit, Sort, Top
-from cedilla.runtime.reference.naive_sets import Distinct, Intersect, Minus
-from cedilla.runtime.reference.naive_tuples import Project, Rename, Select, Union
-from cedilla.runtime.reference.naive_windows import CountWindow, Session, Window
+from cedilla.runtime.reference.grouping import Aggregate
+from cedilla.runtime.reference.joins import AntiJoin, Join, LeftJoin, SemiJoin
 from cedilla.runtime.reference.node import Node
+from cedilla.runtime.reference.ordering import Limit, Sort, Top
+from cedilla.runtime.reference.sets import Distinct, Intersect, Minus
+from cedilla.runtime.reference.tuples import Project, Rename, Select, Union
+from cedilla.runtime.reference.windows import CountWindow, Session, Window
 
 NODES: dict[type[Operator], type[Node]] = {
     operators.Select: Select,

@@ -12,7 +12,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 
 
-class Standing(Protocol):
+class EpochEnd(Protocol):
     """What is known at the end of an epoch: the relations' facts, and what state holds."""
 
     @property
@@ -21,13 +21,13 @@ class Standing(Protocol):
     def after(self) -> Mapping[str, Facts]: ...
     @property
     def opened(self) -> dict[str, dict[str, Tree]]: ...
-    def holds(self, name: str, attribute: str, region: Tree) -> bool:
+    def state_has(self, name: str, attribute: str, region: Tree) -> bool:
         """Whether the state of an operator has rows of a region that are defined on an attribute."""
         ...
 
 
-def waiting_drops(
-    epoch: Standing, during: Mapping[str, Facts]
+def held_drops(
+    epoch: EpochEnd, during: Mapping[str, Facts]
 ) -> tuple[dict[str, dict[str, Tree]], Mapping[str, Facts]]:
     """Drops that wait until state has let go of the attribute (G13, `set drop = exact`).
 
@@ -50,7 +50,7 @@ def waiting_drops(
     return held, facts
 
 
-def _waiting(epoch: Standing, name: str, during: Facts, now: Facts) -> dict[str, Tree]:
+def _waiting(epoch: EpochEnd, name: str, during: Facts, now: Facts) -> dict[str, Tree]:
     waiting: dict[str, Tree] = {}
     for attribute in during.present:
         gone = regions.difference(during.may_have(attribute), now.may_have(attribute))
@@ -58,7 +58,7 @@ def _waiting(epoch: Standing, name: str, during: Facts, now: Facts) -> dict[str,
         if regions.is_empty(gone, now.universe):
             continue
         for box, inside in regions.boxes(gone):
-            if inside and epoch.holds(name, attribute, regions.box(box)):
+            if inside and epoch.state_has(name, attribute, regions.box(box)):
                 waiting[attribute] = regions.union(waiting.get(attribute, False), regions.box(box))
     return waiting
 
