@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.compiler.regions import Cut, Steps, Tree, Universe, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
+_UNBOUNDED: Universe = {}
 
 
 def before(type_: Type, value: Value) -> Cut:
@@ -116,8 +117,11 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
 # --- back to text ----------------------------------------------------------------------------------------
 
 
-def texts(box: regions.Box, types: Mapping[str, Type], *, outer: bool) -> Iterator[tuple[str, ...]]:
-    """The conjunctions that together describe a box in the wire format.
+def texts(
+    box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
+) -> Iterator[tuple[str, ...]]:
+    """The conjunctions that together describe a box in the wire format, but for ranges that no value of the `universe`
+    lies in: `k != 1` is no `k < 1` where 1 is the least (RQ216).
 
     Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set with ⊥
     is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is left out (right for the rest).
@@ -126,7 +130,8 @@ def texts(box: regions.Box, types: Mapping[str, Type], *, outer: bool) -> Iterat
     for attribute, members in box.items():
         if members is True or (outer and members.undefined):
             continue
-        written = list(_written(attribute, members, types.get(attribute, Type("double"))))
+        domain = {attribute: universe.get(attribute, regions.ANYTHING)}
+        written = list(_written(attribute, members, types.get(attribute, Type("double")), domain))
         if not written:
             return
         alternatives.append(written)
@@ -142,7 +147,7 @@ def _product(alternatives: list[list[str]]) -> Iterator[tuple[str, ...]]:
             yield (first, *rest)
 
 
-def _written(attribute: str, members: Steps, type_: Type) -> Iterator[str]:
+def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> Iterator[str]:
     inside = sorted(v for v, hit in members.points.items() if hit)
     if len(inside) == 1:
         yield f"{attribute} = {type_.wire(inside[0])}"
@@ -152,17 +157,19 @@ def _written(attribute: str, members: Steps, type_: Type) -> Iterator[str]:
     for low, high, hit in members.piece_bounds():
         if hit:
             here = [v for v in holes if (low is None or low <= (v, 0)) and (high is None or (v, 0) < high)]
-            yield from _pieces(attribute, low, high, here, type_)
+            for start, end in _pieces(low, high, here, type_):
+                if not regions.is_empty(regions.interval(attribute, start, end), domain):
+                    yield _range(attribute, start, end, type_)
 
 
 def _pieces(
-    attribute: str, low: Cut | None, high: Cut | None, holes: list[Value], type_: Type
-) -> Iterator[str]:
+    low: Cut | None, high: Cut | None, holes: list[Value], type_: Type
+) -> Iterator[tuple[Cut | None, Cut | None]]:
     starts = [low, *(after(type_, hole) for hole in holes)]
     ends = [*(before(type_, hole) for hole in holes), high]
     for start, end in zip(starts, ends, strict=True):
         if start is None or end is None or start < end:
-            yield _range(attribute, start, end, type_)
+            yield start, end
 
 
 def _writable(type_: Type, cut: Cut | None) -> Cut | None:

@@ -236,6 +236,7 @@ def _described(
         others = _described(rest, facts, scale, free, primitive, outer=outer)
     else:
         others = iter(())
+    plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
     for box in boxes:
         told = {n: m for n, m in box.items() if m is not True}
         if outer:
@@ -245,11 +246,11 @@ def _described(
         if any(members is False for members in told.values()):
             continue  # only ⊥ is left: the wire has no words for it
         raw = translate(regions.box(told), scale)
-        if isinstance(primitive, Alter) and primitive.attribute in regions.attributes(raw):
+        if isinstance(primitive, Alter | Drop) and primitive.attribute in regions.attributes(raw):
             continue  # its own attribute tells in which units the others are, and it must not name that (G23)
         for conditions, inside in regions.boxes(raw):
             if inside is True:
-                for written in patterns.texts(conditions, facts.types, outer=outer):
+                for written in patterns.texts(conditions, facts.types, outer=outer, universe=plain):
                     yield accent_text(written, primitive), regions.box(told)
     yield from others
 

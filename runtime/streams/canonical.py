@@ -108,7 +108,7 @@ class Writer:
         for box, lost in self._boxes(region, universe, primitive):
             if lost is not None:
                 raise DiagnosticError([_no_words("error", f"tuples without `{lost}`", primitive, lost)])
-            yield from patterns.texts(box, self._types, outer=False)
+            yield from patterns.texts(box, self._types, outer=False, universe=universe)
 
     def _inside(
         self, region: Tree, universe: Universe, primitive: Primitive | None
@@ -117,7 +117,7 @@ class Writer:
             if lost is not None:
                 self._lost.append(_no_words("warning", f"tuples without `{lost}`", primitive, lost))
             if not any(members is False for members in box.values()):
-                yield from patterns.texts(box, self._types, outer=False)
+                yield from patterns.texts(box, self._types, outer=False, universe=universe)
 
     def _boxes(
         self, region: Tree, universe: Universe, primitive: Primitive | None

@@ -1,0 +1,18 @@
+"""Random worlds that have broken a law once, by their seeds."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.laws.test_reference import check
+from tests.laws.worlds import ALL, ORDERED
+
+
+@pytest.mark.parametrize("seed", [5047, 5097, 5104, 5117])
+def test_plans_over_edge_values(seed: int) -> None:
+    """An accent on `zflag < false`, which no tuple has (RQ216), and Drops that named their own attribute, because the
+    units of others depend on it (RQ201)."""
+    rng = Random(seed)
+    check(rng, rng.randint(1, 5), 30, rng.choice([ALL, ORDERED]), edges=2)
