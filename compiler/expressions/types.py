@@ -14,6 +14,7 @@ from math import isfinite
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import Literal, Measure, TypeName
@@ -128,11 +129,9 @@ class Type:
             raise ValueError(f"{literal.text} is not a string")
         try:
             if self.name == "timestamp":
-                moment = datetime.fromisoformat(value)
-                moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-                return (moment - _EPOCH) // _MICROSECOND
+                return (moment_of(value) - _EPOCH) // _MICROSECOND
             if self.name == "date":
-                return (date.fromisoformat(value) - _EPOCH.date()).days
+                return (day_of(value) - _EPOCH.date()).days
         except ValueError:
             raise ValueError(f"{literal.text} is not a {self.name} in ISO form") from None
         return value

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.file_ends import scan_ends
+from cedilla.runtime.formats.moments import of_text
 from cedilla.runtime.formats.objects import MARK, STRICT, copied, misread_files
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -60,15 +61,23 @@ class JsonLines(Format):
     is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
 
     def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
-        """Every line of the files that is not blank."""
+        """Every line of the files that is not blank.
+
+        Timestamps and dates are read as texts: Spark's reader takes many that are none, `T05` for today.
+        """
+        texts = {name: type_ for name, type_ in types.items() if type_.name in ("timestamp", "date")}
         fields = ["`$accent` STRING", "`$punctuation` STRING", f"`{CORRUPT}` STRING"]
-        fields += [f"`{name.replace('`', '``')}` {type_.spark}" for name, type_ in types.items()]
+        fields += [
+            f"`{name.replace('`', '``')}` {'STRING' if name in texts else type_.spark}"
+            for name, type_ in types.items()
+        ]
         frame = (
             spark.read.schema(", ".join(fields))
             .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
             .json([file.path for file in files])
         )
-        return placed(spark, frame, files, [*_needed(types)], _INSIDE, name=_NAME)
+        read = placed(spark, frame, files, [*_needed(types)], _INSIDE, name=_NAME)
+        return _with_moments(read, texts, types) if texts else read
 
     def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
         """One pass over the lines as text: only those that look like markers are parsed."""
@@ -144,6 +153,21 @@ def _needed(types: Types) -> Iterator[str]:
     yield from ("`$accent`", "`$punctuation`", *map(column, types))
     nulls = " + ".join(f"IF({each} IS NULL, 1, 0)" for each in map(column, (CORRUPT, *types)))
     yield f"IF({nulls} < 0, '', {column(CORRUPT)}) AS {column(CORRUPT)}" if types else column(CORRUPT)
+
+
+def _with_moments(read: DataFrame, texts: Types, types: Types) -> DataFrame:
+    """Rows with the values of texts in their places; one that is none makes its row corrupt."""
+    values = {name: column(f"$value${name}") for name in texts}
+    found = read.selectExpr("*", *(f"{of_text(column(n), texts[n])} AS {values[n]}" for n in texts))
+    wrong = " OR ".join(f"{column(n)} IS NOT NULL AND {values[n]} IS NULL" for n in texts)
+    return found.selectExpr(
+        "`$accent`",
+        "`$punctuation`",
+        *(f"{values[n]} AS {column(n)}" if n in texts else column(n) for n in types),
+        f"CASE WHEN {wrong} THEN coalesce({column(CORRUPT)}, '') ELSE {column(CORRUPT)} END AS {column(CORRUPT)}",
+        f"`{FILE}`",
+        f"`{POSITION}`",
+    )
 
 
 def _lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

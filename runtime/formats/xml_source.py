@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type, quote
+from cedilla.runtime.formats import moments
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
@@ -232,7 +233,7 @@ def _value(text: str, type_: Type) -> str:
     if type_.name == "boolean":
         return f"CASE {text} WHEN 'true' THEN true WHEN 'false' THEN false END"
     if not type_.is_numeric:
-        return f"try_cast({text} AS {type_.spark})"
+        return moments.of_text(text, type_)
     number = f"CASE WHEN {text} RLIKE '{_NUMBER}' THEN try_cast({text} AS {type_.spark}) "
     special = f"WHEN {text} IN ('NaN', 'Infinity', '-Infinity') THEN CAST({text} AS DOUBLE) "
     return f"{number}{special if type_.name == 'double' else ''}END"

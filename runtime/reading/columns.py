@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
 from cedilla.runtime.items.entries import needed, unreadable
 from cedilla.runtime.reading.units import Units, type_of_value
@@ -73,12 +74,11 @@ def _typed(type_: Type, value: Any) -> Any:
         case "decimal":
             return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.parameters[1]))
         case "timestamp" if isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return moment_of(value)
         case "timestamp" if isinstance(value, datetime):
             return value if value.tzinfo else value.replace(tzinfo=UTC)
         case "date":
-            return value if isinstance(value, date) else date.fromisoformat(value)
+            return value if isinstance(value, date) else day_of(value)
         case "boolean" if isinstance(value, bool):
             return value
         case "string":

@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, MOST, PRESENT, Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
@@ -325,10 +326,9 @@ def read_value(type_: Type, value: Any) -> Any:
         case "string":
             return value if isinstance(value, str) else json_text(value)
         case "timestamp" if isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return moment_of(value)
         case "date" if isinstance(value, str):
-            return date.fromisoformat(value)
+            return day_of(value)
         case _:
             pass
     raise ValueError(f"{value!r} is no {type_}")
