@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from cedilla.compiler.codegen.layout import lay_out
+from cedilla.compiler.codegen.statements import Statement, statement
 from cedilla.compiler.plan import DEFAULTS, Attribute, Emit, Heartbeat, Plan, Source
 
 _RESERVED = {
-    *("epoch", "flow", "main", "PLAN", "Epoch", "DataFrame"),
+    *("epoch", "flow", "main", "PLAN", "Epoch", "DataFrame", "F"),
     *("I", "O", "l"),  # ruff E741: too like 1 and 0
 }
 
@@ -25,11 +26,22 @@ if __name__ == "__main__":
 def generate(plan: Plan, path: str) -> str:
     """The program's text. `path` is the query's file, named in its comments."""
     shown = "".join(c if c.isprintable() else "?" for c in path)
-    nodes = (*plan.sources, *plan.operators)
-    names = variables(node.name for node in nodes)
-    constants = variables((node.name for node in nodes), str.upper, set(names.values()))
-    flow = _flow(plan, names, constants, shown)
-    return f"{_docstring(shown)}\n{_imports(plan)}\n{_constants(plan, constants)}\n\n{flow}\n{_GUARD}"
+    constants, flow = _constant_names(plan), flow_text(plan, shown)
+    imports = _imports(plan, uses_functions="F.expr(" in flow)
+    return f"{_docstring(shown)}\n{imports}\n{_constants(plan, constants)}\n\n{flow}\n{_GUARD}"
+
+
+def flow_text(plan: Plan, path: str = "") -> str:
+    """The function `flow` of a plan's program; `path` as for `generate`."""
+    return _flow(
+        plan, variables(node.name for node in (*plan.sources, *plan.operators)), _constant_names(plan), path
+    )
+
+
+def _constant_names(plan: Plan) -> dict[str, str]:
+    """The constants of sources and operators, different from the variables of their rows."""
+    names = [node.name for node in (*plan.sources, *plan.operators)]
+    return variables(names, str.upper, set(variables(names).values()))
 
 
 def variables(
@@ -57,11 +69,12 @@ def _docstring(path: str) -> str:
     )
 
 
-def _imports(plan: Plan) -> str:
+def _imports(plan: Plan, *, uses_functions: bool) -> str:
     operators = sorted({type(operator).__name__ for operator in plan.operators})
     heartbeat = ["Heartbeat"] if any(source.heartbeat for source in plan.sources) else []
     lines = [
         "from pyspark.sql import DataFrame",
+        *(["from pyspark.sql import functions as F"] if uses_functions else []),
         "",
         *([f"from cedilla.compiler.operators import {', '.join(operators)}"] if operators else []),
         f"from cedilla.compiler.plan import {', '.join(['Attribute', 'Emit', *heartbeat, 'Plan', 'Source'])}",
@@ -76,9 +89,12 @@ def _flow(plan: Plan, names: dict[str, str], constants: dict[str, str], path: st
     for node in (*plan.sources, *plan.operators):
         if node.name not in used:
             continue
-        method, inputs = ("read", ()) if isinstance(node, Source) else (node.method, node.inputs)
-        given = ", ".join([constants[node.name], *(names[each] for each in inputs)])
-        body += lay_out(f"{names[node.name]} = ", f"epoch.{method}({given})", 4, f"{path}:{node.line}")
+        if isinstance(node, Source):
+            made = Statement(f"epoch.read({constants[node.name]})")
+        else:
+            made = statement(plan, node, constants[node.name], tuple(names[each] for each in node.inputs))
+        comment = f"{path}:{node.line}" if made.why is None else f"{path}:{node.line}: {made.why}"
+        body += lay_out(f"{names[node.name]} = ", made.code, 4, comment)
     table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)
     return f"def flow(epoch: Epoch) -> dict[str, DataFrame]:\n{body}{lay_out('return ', f'{{{table}}}', 4)}"
 

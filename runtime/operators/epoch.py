@@ -11,14 +11,12 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import expression_sql, expressions
-from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.codegen.statements import bounds_sql, condition_sql, items_sql, named, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Project, Rename, Select, Union, Window
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.state.segments import StateStore
@@ -59,40 +57,32 @@ class Epoch:
 
     def select(self, operator: Select, frame: DataFrame) -> DataFrame:
         """The rows for which the predicate is true. Its SQL depends on the types that accents have widened."""
-        return self._result(operator, frame.where(expression_sql.sql(operator.predicate, types_of(frame))))
+        return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
     def project(self, operator: Project, frame: DataFrame) -> DataFrame:
         """The named expressions; those over attributes that do not exist are left out."""
-        types = types_of(frame)
-        chosen = frame.selectExpr(
-            *(
-                _named(expression_sql.sql(expression, types), name)
-                for name, expression in operator.items.items()
-                if expressions.attributes(expression) <= types.keys()
-            ),
-            *(column(name) for name in frame.columns if operator.rest or name == ORDER),
+        items = items_sql(operator, types_of(frame))
+        if operator.rest:
+            return self._result(
+                operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
+            )
+        places = [column(ORDER)] if ORDER in frame.columns else []
+        return self._result(
+            operator, frame.selectExpr(*(named(text, n) for n, text in items.items()), *places)
         )
-        return self._result(operator, chosen)
 
     def window(self, operator: Window, frame: DataFrame) -> DataFrame:
         """The rows, a copy for each window that they lie in, with the window's number, null where it has none; or
         with its bounds, where they have names."""
-        type_ = types_of(frame)[operator.on]
-        axis = f"unix_micros({column(operator.on)})" if type_.name == "timestamp" else column(operator.on)
-        name = operator.names[0]
-        if operator.step == operator.length:
-            number = F.expr(rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0)))
-        else:
-            number = F.explode_outer(F.expr(window_numbers_sql(axis, type_, operator.length, operator.step)))
-        numbered = frame.withColumn(name, number)
-        bounds = {n: F.expr(bound_sql(column(name), operator.gives, b)) for n, b in operator.bounds.items()}
+        numbered = frame.withColumn(operator.names[0], F.expr(window_sql(operator, types_of(frame))))
+        bounds = {name: F.expr(text) for name, text in bounds_sql(operator).items()}
         return self._result(operator, numbered.withColumns(bounds) if bounds else numbered)
 
     def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
         """The same rows with other names for some attributes."""
         names = operator.names
         kept = [n for n in frame.columns if n in names or n not in names.values()]
-        return self._result(operator, frame.selectExpr(*(_named(column(n), names.get(n, n)) for n in kept)))
+        return self._result(operator, frame.selectExpr(*(named(column(n), names.get(n, n)) for n in kept)))
 
     def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
         """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
@@ -127,9 +117,6 @@ class Epoch:
         """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""
         places = [ORDER] if self.plan.takes_places(operator, 0) else []
         return [F.col(column(name)) for name in (*places, *sorted(types_of(frame)))]
-
-    aggregate = distinct = intersect = minus = sort = top = limit = stateful
-    join = left_join = semi_join = anti_join = session = count_window = user = stateful
 
     # --- which relations have rows ---
 
@@ -249,10 +236,6 @@ class Epoch:
         known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
         inside, purged = _inside(known, rows), _inside(kept.purged, rows)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
-
-
-def _named(expression: str, name: str) -> str:
-    return expression if expression == column(name) else f"{expression} AS {column(name)}"
 
 
 def _inside(region: Tree, rows: DataFrame) -> str:

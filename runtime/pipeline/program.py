@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import signal
 import sys
 import threading
@@ -15,6 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cedilla.compiler.analysis.findings import warnings
+from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.plan import Plan, Source, check_paths, folders
@@ -74,7 +77,10 @@ def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
 
 
 def main(plan: Plan, flow: Flow) -> None:
-    """The command line of a generated program: the options of `cedilla run`."""
+    """The command line of a generated program: the options of `cedilla run`.
+
+    A flow that is not the plan's is refused (RQ415): its data would go one way, and its accents another.
+    """
     import click
 
     @click.command(name=plan.name)
@@ -84,12 +90,24 @@ def main(plan: Plan, flow: Flow) -> None:
         options.check(plan)
         console.diagnostics(warnings(plan), {})
         try:
+            _check_flow(plan, flow)
             sys.exit(execute(plan, flow, options, console))
         except DiagnosticError as error:
             console.diagnostics(error.diagnostics, {})
             sys.exit(1)
 
     command()
+
+
+def _check_flow(plan: Plan, flow: Flow) -> None:
+    """Raise RQ415 unless a program's flow is the one that its plan is compiled to."""
+    written, compiled = (ast.dump(ast.parse(text)) for text in (inspect.getsource(flow), flow_text(plan)))
+    if written != compiled:
+        hint = "edit the `.rq` file, and `cedilla compile` it again"
+        message = (
+            "the flow of this program is not that of its plan: one was edited, or another version compiled it"
+        )
+        raise _failed("RQ415", message, hint)
 
 
 def start(

@@ -131,6 +131,27 @@ def test_compile_writes_the_program(call: Call, tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == shown.stdout
 
 
+@pytest.mark.parametrize(("before", "after"), [('"t > 9.0D"', '"t > 8.0D"'), ('"t > 9"', '"t > 8"')])
+def test_a_program_of_which_one_half_was_edited_is_refused(
+    call: Call, tmp_path: Path, before: str, after: str
+) -> None:
+    """Its data would be selected by one predicate, and what it promises be said of another (RQ415)."""
+    query, file = tmp_path / "q.rq", tmp_path / "q.py"
+    query.write_text(
+        'stream r(t: double) from json "r" punctuated on t;\nhot := select[t > 9](r);\nemit hot to json "out";\n',
+        encoding="utf-8",
+    )
+    assert call("compile", str(query), "-o", str(file)).exit_code == 0
+    program = file.read_text(encoding="utf-8")
+    assert program.count(before) == 1
+    file.write_text(program.replace(before, after), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(file), "--once"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "error[RQ415]: the flow of this program is not that of its plan" in done.stderr
+
+
 def test_compile_of_a_wrong_query_leaves_the_file_alone(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "old.py"
     file.write_text("old", encoding="utf-8")

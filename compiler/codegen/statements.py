@@ -1,0 +1,190 @@
+"""Operators without state as DataFrame code: in Spark's own words wherever these are right after any accent, too.
+
+An Alter can make a whole number or a decimal a double, an Add or a Drop changes which attributes there are. Where the
+SQL depends on that, the generated program calls the epoch, which writes it from the types that the DataFrame has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import frozen
+
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.expression_sql import sql
+from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.operators import Aggregate, Operator, Project, Rename, Select, Union, User, Window
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.diagnostics import DiagnosticError
+
+Types = Mapping[str, Type]
+
+
+# --- an operator's SQL over attributes of some types ---------------------------------------------------------
+
+
+def condition_sql(operator: Select, types: Types) -> str:
+    """The predicate."""
+    return sql(operator.predicate, types)
+
+
+def items_sql(operator: Project, types: Types) -> dict[str, str]:
+    """The items by name; those over attributes that do not exist are left out (P4)."""
+    return {
+        name: sql(expression, types)
+        for name, expression in operator.items.items()
+        if expressions.attributes(expression) <= types.keys()
+    }
+
+
+def window_sql(operator: Window, types: Types) -> str:
+    """The number of the window that a tuple lies in, null where it has none; of windows that overlap, one row each."""
+    type_ = types[operator.on]
+    axis = f"unix_micros({column(operator.on)})" if type_.name == "timestamp" else column(operator.on)
+    if operator.step == operator.length:
+        return rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0))
+    return f"explode_outer({window_numbers_sql(axis, type_, operator.length, operator.step)})"
+
+
+def bounds_sql(operator: Window) -> dict[str, str]:
+    """The bounds of a window by name, where it has names for them, over its number in the column of the first."""
+    number = column(operator.names[0])
+    return {name: bound_sql(number, operator.gives, bound) for name, bound in operator.bounds.items()}
+
+
+def named(expression: str, name: str) -> str:
+    """An item of a SELECT."""
+    return expression if expression == column(name) else f"{expression} AS {column(name)}"
+
+
+# --- statements ----------------------------------------------------------------------------------------------
+
+
+@frozen
+class Statement:
+    """Python code of an operator's DataFrame; `why`: what only the epoch knows, where the code calls it for that."""
+
+    code: str
+    why: str | None = None
+
+
+def statement(plan: Plan, operator: Operator, constant: str, inputs: tuple[str, ...]) -> Statement:
+    """The DataFrame of an operator. `constant`: the variable of the operator; `inputs`: those of its inputs."""
+    call = f"epoch.{operator.method}({', '.join((constant, *inputs))})"
+    if operator.stateful or type(operator) not in _WRITERS:
+        return Statement(call)
+    types = tuple(plan.start[name].types for name in operator.inputs)
+    why = _changing(plan, operator, types)
+    if why is not None:
+        return Statement(call, why)
+    code = _WRITERS[type(operator)](operator, types[0], *inputs)
+    return Statement(f"epoch.reused({code})" if operator.name in plan.shared else code)
+
+
+def _select(operator: Select, types: Types, frame: str) -> str:
+    return f"{frame}.where({condition_sql(operator, types)!r})"
+
+
+def _project(operator: Project, types: Types, frame: str) -> str:
+    items = items_sql(operator, types)
+    if operator.rest:
+        return f"{frame}.{_with_columns(items)}"
+    return f"{frame}.selectExpr({', '.join(repr(named(text, name)) for name, text in items.items())})"
+
+
+def _window(operator: Window, types: Types, frame: str) -> str:
+    return f"{frame}.{_with_columns({operator.names[0]: window_sql(operator, types)})}"
+
+
+def _rename(operator: Rename, types: Types, frame: str) -> str:
+    return f"{frame}.withColumnsRenamed({operator.names!r})"
+
+
+def _union(operator: Union, types: Types, left: str, right: str) -> str:
+    return f"{left}.unionByName({right}, allowMissingColumns=True)"
+
+
+_WRITERS: dict[type[Operator], Callable[..., str]] = {
+    Select: _select,
+    Project: _project,
+    Window: _window,
+    Rename: _rename,
+    Union: _union,
+}
+
+
+def _with_columns(texts: Mapping[str, str]) -> str:
+    written = {name: f"F.expr({text!r})" for name, text in texts.items()}
+    if len(written) == 1:
+        ((name, code),) = written.items()
+        return f"withColumn({name!r}, {code})"
+    return f"withColumns({{{', '.join(f'{name!r}: {code}' for name, code in written.items())}}})"
+
+
+# --- what accents may change ---------------------------------------------------------------------------------
+
+
+def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str | None:
+    """Why Spark's own words would not do for an operator, if so."""
+    match operator:
+        case Select():
+            return _widening(types[0], lambda each: condition_sql(operator, each))
+        case Window() if operator.bounds or operator.step != operator.length:
+            return "a row for each window" if operator.step != operator.length else "the bounds of a window"
+        case Window():
+            return _widening(types[0], lambda each: window_sql(operator, each))
+        case Project():
+            if operator.name in plan.placed and not operator.rest:
+                return "with the place of each tuple"
+            read = frozenset[str]().union(*map(expressions.attributes, operator.items.values()))
+            if later := sorted(read - types[0].keys()):
+                return f"`{later[0]}` may come later"
+            return _widening(types[0], lambda each: str(items_sql(operator, each)))
+        case Union() if any(_may_widen(each) for side in types for each in side.values()):
+            return "types may differ"
+        case _:
+            fixed = all(_has_fixed_attributes(plan, name) for name in operator.inputs)
+            return None if fixed else "attributes may come and go"
+
+
+def _widening(types: Types, text: Callable[[Types], str]) -> str | None:
+    """The attribute that changes some SQL where it becomes a double, if one does."""
+    plain = text(types)
+    for name, wider in _widened(types):
+        try:
+            if text(wider) != plain:
+                return f"`{name}` may become a double"
+        except DiagnosticError:  # no such operator on doubles
+            return f"`{name}` may become a double"
+    return None
+
+
+def _widened(types: Types) -> Iterator[tuple[str, Types]]:
+    """The types with each attribute that can be altered as a double, alone and together with all before it."""
+    together = dict(types)
+    for name, type_ in types.items():
+        if _may_widen(type_):
+            together[name] = DOUBLE
+            yield name, {**types, name: DOUBLE}
+            yield name, dict(together)
+
+
+def _may_widen(type_: Type) -> bool:
+    return type_.is_numeric and type_ != DOUBLE
+
+
+def _has_fixed_attributes(plan: Plan, relation: str) -> bool:
+    """Whether accents cannot bring an attribute into a relation: it comes from a projection that lists all it has."""
+    operator = plan.operator_of.get(relation)
+    if operator is None:
+        return False
+    if isinstance(operator, Project) and not operator.rest:
+        return all(
+            expressions.attributes(e) <= plan.start[operator.inputs[0]].types.keys()
+            for e in operator.items.values()
+        )
+    if isinstance(operator, Aggregate | User):
+        return False
+    return all(_has_fixed_attributes(plan, name) for name in operator.inputs)
