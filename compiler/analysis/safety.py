@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from cedilla.compiler.analysis.memories import memory_of, schemes_of
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import ENDS, Memory, Schemes, is_finite, known, names, within
-from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators import Aggregate, CountWindow, Operator
 from cedilla.compiler.plan import Plan, Source
 
 Verdict = Literal["bounded", "bounded if accents stop", "unbounded"]
@@ -77,10 +76,21 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
         given = tuple(schemes[name] for name in operator.inputs)
-        schemes[operator.name] = schemes_of(operator, inputs, given)
+        schemes[operator.name] = operator.schemes(inputs, given)
         given = tuple(known(each, its) for each, its in zip(given, inputs, strict=True))
-        bounds += [_bound(operator, each, inputs, given) for each in memory_of(plan, operator, inputs)]
+        bounds += [_bound(operator, each, inputs, given) for each in _memory(plan, operator, inputs)]
     return Safety({name: known(each, facts[name]) for name, each in schemes.items()}, tuple(bounds))
+
+
+def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+    """What an operator keeps; an aggregate over count windows only those that are not full."""
+    kept = operator.memory(inputs)
+    windows = plan.operator_of.get(operator.inputs[0])
+    if not isinstance(operator, Aggregate) or not isinstance(windows, CountWindow):
+        return kept
+    if {*windows.per, windows.alias} <= set(operator.by):  # a group is full sooner or later
+        return tuple(evolve(each, one_per=frozenset(windows.per), output=False) for each in kept)
+    return kept
 
 
 def _bound(

@@ -77,6 +77,11 @@ def folded(schemes: Schemes, facts: Facts, over: Scheme) -> Schemes:
     return least(scheme - finite for scheme in schemes if not (scheme - finite) & over)
 
 
+def folded_onto(kept: Scheme, facts: Facts, schemes: Schemes) -> Schemes:
+    """As `folded`, over all attributes but those that are kept."""
+    return folded(schemes, facts, frozenset(facts.types) - kept)
+
+
 def is_finite(name: str, facts: Facts) -> bool:
     """Whether an attribute takes finitely many values, and never ⊥."""
     domain: Domain = facts.universe.get(name, ANYTHING)

@@ -1,6 +1,7 @@
 """The operators, one file each."""
 
-from cedilla.compiler.operators.aggregate import Aggregate, Call
+from cedilla.compiler.operators.aggregate import Aggregate
+from cedilla.compiler.operators.aggregate_call import Call
 from cedilla.compiler.operators.anti_join import AntiJoin
 from cedilla.compiler.operators.base import Invariants, Operator, Reaction, Signature
 from cedilla.compiler.operators.count_window import CountWindow

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import Invariants
 from cedilla.compiler.operators.join import Filtering
 
@@ -21,6 +22,10 @@ class AntiJoin(Filtering):
 
     title: ClassVar[str] = "Anti join"
     method: ClassVar[str] = "anti_join"
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        left, right = super().memory(inputs)
+        return evolve(left, output=True), right
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         right = ", ".join(self.keys(1))

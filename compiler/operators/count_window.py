@@ -10,6 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import PRESENT, Facts, fold_closed
+from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -82,6 +83,10 @@ class CountWindow(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self.per) or "everything"
         return Invariants("every tuple", "every punctuation", f"counts closed on {keys}")
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        per = frozenset(self.per)
+        return (Memory(what="counters", within=per, one_per=per),)
 
     def parameters(self) -> dict[str, object]:
         return {"size": f"{self.size} rows", "per": list(self.per), "as": self.alias}

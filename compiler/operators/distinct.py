@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -82,6 +83,10 @@ class Distinct(Operator):
             return Invariants("the first of equal tuples", "every punctuation", "closed tuples")
         keys = listed(self.on)
         return Invariants(f"the first tuple of each {keys}", "every punctuation", f"keys closed on {keys}")
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        key = frozenset(self.on or inputs[0].types)
+        return (Memory(what="tuples that passed", within=key, one_per=key),)
 
     def parameters(self) -> dict[str, object]:
         return {"on": list(self.on)} if self.on else {}

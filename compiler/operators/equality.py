@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import fail
 from cedilla.grammar.diagnostics import Diagnostic, Span
 
@@ -54,3 +55,11 @@ def floating(names: Iterable[str], types: Mapping[str, Type], span: Span | None)
         for name in names
         if types[name].name == "double"
     ]
+
+
+def compared(side: int, inputs: tuple[Facts, ...]) -> Memory:
+    """What an operator that compares whole tuples keeps of one input, until the other has closed them."""
+    common = inputs[0].types.keys() & inputs[1].types.keys()
+    return Memory(
+        what=f"{('left', 'right')[side]} tuples", side=1 - side, within=frozenset(common), ends=side
+    )

@@ -7,8 +7,9 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.base import Invariants
-from cedilla.compiler.operators.equality import check_types, common_types, floating
+from cedilla.compiler.operators.equality import check_types, common_types, compared, floating
 from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -44,6 +45,13 @@ class Intersect(Coordinated):
             "what both inputs have closed (CombinePunct)",
             "tuples of one side once the other has closed them, tuples of both once either has",
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        return compared(0, inputs), compared(1, inputs)
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        common = inputs[0].types.keys() & inputs[1].types.keys()
+        return both(*(within(schemes, common) for schemes in promised))
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}

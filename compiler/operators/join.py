@@ -19,6 +19,7 @@ from cedilla.compiler.facts.facts import (
     fold_live_units,
     hold,
 )
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, is_finite, known, renamed
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -138,6 +139,29 @@ class Matching(Operator):
                     regions.intersection(before.members, *members), before.integral or integral
                 )
         return met
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        return self.side_memory(0, inputs), self.side_memory(1, inputs)
+
+    def side_memory(self, side: int, inputs: tuple[Facts, ...]) -> Memory:
+        """Tuples of one input, until the other has closed their keys.
+
+        Those with a key that no tuple of the other can have are not kept, so a finite domain there holds here too.
+        """
+        other = inputs[1 - side]
+        return Memory(
+            what=f"{('left', 'right')[side]} tuples",
+            side=1 - side,
+            within=frozenset(self.keys(1 - side)),
+            ends=side,
+            finite=frozenset(pair[side] for pair in self.on if is_finite(pair[1 - side], other)),
+            undefined=False,
+        )
+
+    def left_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """Of an output of left tuples: one has passed once the left has closed it, and the right its key."""
+        right = folded_onto(frozenset(self.keys(1)), inputs[1], promised[1])
+        return both(promised[0], renamed(known(right, inputs[1]), {b: a for a, b in self.on}))
 
     def parameters(self) -> dict[str, object]:
         return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
@@ -268,6 +292,13 @@ class Join(Matching):
             return Reaction("aborts" if aborts else "propagates", "J2", (attribute,), mentions)
         return Reaction("propagates", "J3" if kind == "drop" else "G12", (attribute,), mentions)
 
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """Either name of a key will do."""
+        met = both(*promised)
+        every = {name: name for facts in inputs for name in facts.types}
+        turned = [{**every, **dict(self.on)}, {**every, **{b: a for a, b in self.on}}]
+        return met.union(*(renamed(met, other) for other in turned))
+
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
@@ -300,6 +331,9 @@ class Filtering(Matching):
             regions.intersection(left.closed, self.purge(inputs)[0]),
             left.lacking,
         )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return self.left_schemes(inputs, promised)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature(foundation=tuple(dict.fromkeys(name for pair in self.on for name in pair)))

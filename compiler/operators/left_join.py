@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import HeldDrops, Invariants
 from cedilla.compiler.operators.join import Join
 from cedilla.compiler.regions import ANYTHING, Domain
@@ -53,6 +54,13 @@ class LeftJoin(Join):
             closed=regions.union(done, regions.intersection(joined.closed, paired)),
             lacking=left.lacking | (joined.types.keys() - left.types.keys()),
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        left, right = super().memory(inputs)
+        return evolve(left, output=True), right
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return self.left_schemes(inputs, promised)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         joined = super().invariants(inputs)

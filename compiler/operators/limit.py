@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import ENDS, Schemes
 from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -49,6 +50,9 @@ class Limit(Operator):
             f"every punctuation; everything after {self.count}",
             "its count once that is reached",
         )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return ENDS
 
     def parameters(self) -> dict[str, object]:
         return {"count": self.count}

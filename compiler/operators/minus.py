@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, hold
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
-from cedilla.compiler.operators.equality import check_types, clash, common_types, floating
+from cedilla.compiler.operators.equality import check_types, clash, common_types, compared, floating
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -81,6 +82,13 @@ class Minus(Operator):
             propagates,
             "right tuples, and left ones that have passed, once the left has closed them",
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        passed = Memory(what="tuples that passed", within=frozenset(inputs[0].types), ends=0)
+        return evolve(compared(0, inputs), output=True), compared(1, inputs), passed
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return both(promised[0], within(promised[1], inputs[0].types.keys()))
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}

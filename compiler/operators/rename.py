@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -89,6 +90,9 @@ class Rename(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants("every tuple", "every punctuation", "stateless")
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return renamed(promised[0], {name: self.names.get(name, name) for name in inputs[0].types})
 
     def parameters(self) -> dict[str, object]:
         return {"names": [f"{old} as {new}" for old, new in self.names.items()]}

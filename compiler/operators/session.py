@@ -13,6 +13,7 @@ from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
+from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -177,6 +178,14 @@ class Session(Operator):
             f"{keys or 'everything, '}{self.on} and {self.alias} before every open session",
             "tuples that have passed",
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        return (Memory(what="tuples of open sessions", within=frozenset({self.on, *self.per}), output=True),)
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return promised[0] | {
+            scheme - {self.on} | {self.alias} for scheme in promised[0] if self.on in scheme
+        }
 
     def parameters(self) -> dict[str, object]:
         micros = self.on_type.name == "timestamp"

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed, hold
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -112,6 +113,19 @@ class Sort(Operator):
             "what is closed up to there, and closed regions in which no tuple waits",
             "tuples that have passed",
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        return (Memory(what="tuples that may follow others", within=self._leading_below, output=True),)
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """What the input closes, up to where all that comes before has passed."""
+        return both(promised[0], folded_onto(self._leading_below, inputs[0], promised[0]))
+
+    @property
+    def _leading_below(self) -> frozenset[str]:
+        """The first key, if ascending: punctuation is taken to close it from below upwards (`ts < c`)."""
+        name, descending = self.keys[0]
+        return frozenset[str]() if descending else frozenset({name})
 
     def parameters(self) -> dict[str, object]:
         return {"keys": written(self.keys)}

@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts, fold_closed, hold
+from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -80,6 +81,13 @@ class Top(Operator):
         return Invariants(
             f"the best of closed groups ({group})", f"closed {group}", f"groups closed on {group}"
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        per = frozenset(self.per)
+        return (Memory(what="the best of open groups", within=per, one_per=per, output=True),)
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return folded_onto(frozenset(self.per), inputs[0], promised[0])
 
     def parameters(self) -> dict[str, object]:
         return {"count": self.count, "by": written(self.keys), "per": list(self.per)}

@@ -20,6 +20,7 @@ from cedilla.compiler.facts.facts import (
     fold_units,
     hold,
 )
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
 from cedilla.compiler.operators.base import (
     HeldDrops,
     Invariants,
@@ -226,6 +227,22 @@ class User(Operator):
             f"closed {group}{by}",
             f"groups closed on {group}{by}",
         )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        group = frozenset(self.foundation)
+        return tuple(
+            Memory(what=f"tuples of open groups from `{name}`", side=side, within=group, output=True)
+            for side, name in enumerate(self.inputs)
+            if self.waits
+        )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """A function may put anything into the attributes that are not of the group, or that it computes."""
+        kept = frozenset[str].intersection(*(frozenset(facts.types) for facts in inputs))
+        kept = kept & frozenset(self.foundation) if self.waits else kept
+        kept = kept if self.returns is None else kept & frozenset(self.returns) - frozenset(self.computed)
+        first, *others = (folded_onto(kept, f, schemes) for f, schemes in zip(inputs, promised, strict=True))
+        return both(first, others[0]) if others else first
 
     def parameters(self) -> dict[str, object]:
         given: dict[str, object] = {"operator": self.label, "function": self.function}

@@ -1,0 +1,103 @@
+"""One call of an aggregate function: `avg(t)`, `count(distinct s where t > 9)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, FUNCTIONS, Function
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.parser import parse_query
+from cedilla.grammar.syntax import AggregateCall, Expression, Literal
+
+_COLLECTING = {"median", "quantile", "collect"}
+
+_INDIFFERENT = {"min", "max"}
+"""Functions for which `distinct` changes nothing."""
+
+
+@frozen
+class Call:
+    """`avg(t)`, `quantile(t, 0.9)`, `count(distinct s where t > 9)`: a function, its arguments, and which
+    tuples and values count; `count()` has no argument and counts tuples."""
+
+    function: str
+    arguments: tuple[Expression, ...] = field(default=(), converter=tuple)
+    distinct: bool = False
+    where: Expression | None = None
+    span: Span | None = field(default=None, eq=False, repr=False)
+    """The place of the function's name."""
+
+    @classmethod
+    def parse(cls, text: str) -> Call:
+        """A call from its own `str()`."""
+        match parse_query(f"r := aggregate[{text} as r](r);").statements:
+            case (syntax.Definition(relation=syntax.Aggregate(calls=(AggregateCall() as call,))),):
+                return cls.of(call)
+            case _:
+                raise ValueError(f"{text} is no call")
+
+    @classmethod
+    def of(cls, node: AggregateCall) -> Call:
+        start, length = node.span, len(node.function)
+        span = evolve(start, end=start.start + length, end_line=start.line, end_column=start.column + length)
+        return cls(node.function, node.arguments, node.distinct, node.where, span)
+
+    def __str__(self) -> str:
+        arguments = ", ".join(format_expression(argument) for argument in self.arguments)
+        words = ["distinct"] if self.distinct else []
+        words += [arguments] if arguments else []
+        words += [f"where {format_expression(self.where)}"] if self.where is not None else []
+        return f"{self.function}({' '.join(words)})"
+
+    @property
+    def how(self) -> Function:
+        """The function, over distinct values where the call says so. Only for calls that were checked."""
+        function = FUNCTIONS[self.function]
+        return function.distinct or function if self.distinct else function
+
+    def over(self, types: Mapping[str, Type]) -> Function:
+        """The function over arguments as the input's attributes give them."""
+        return self.how.over(expressions.type_of(self.columns[0], types)) if self.columns else self.how
+
+    @property
+    def columns(self) -> tuple[Expression, ...]:
+        """The arguments that are computed tuple by tuple."""
+        return tuple(
+            a for a, kind in zip(self.arguments, self.how.takes, strict=False) if kind not in CONSTANTS
+        )
+
+    @property
+    def constant(self) -> Literal | None:
+        """The argument that is a constant."""
+        found = (a for a, k in zip(self.arguments, self.how.takes, strict=False) if k in CONSTANTS)
+        return next((a for a in found if isinstance(a, Literal)), None)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The arguments and the condition."""
+        return self.arguments if self.where is None else (*self.arguments, self.where)
+
+    @property
+    def computed_from(self) -> frozenset[str]:
+        """The attributes that the arguments read."""
+        return frozenset[str]().union(*(expressions.attributes(a) for a in self.arguments))
+
+    @property
+    def chosen_by(self) -> frozenset[str]:
+        """The attributes that the condition reads."""
+        return frozenset() if self.where is None else expressions.attributes(self.where)
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether its state has the values of a group, and not only a summary of them (theory 3.4)."""
+        return self.function in _COLLECTING or (self.distinct and self.function not in _INDIFFERENT)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.computed_from | self.chosen_by
