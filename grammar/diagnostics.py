@@ -56,6 +56,13 @@ class DiagnosticError(Exception):
         return render(self.diagnostics, {})
 
 
+def failure(
+    code: str, message: str, span: Span | None = None, *, hint: str | None = None, notes: tuple[str, ...] = ()
+) -> DiagnosticError:
+    """One error, to raise; `hint`: what helps."""
+    return DiagnosticError([Diagnostic(code, "error", message, span, notes, hint)])
+
+
 def in_stream(diagnostic: Diagnostic, text: str, source: str, line: int) -> Diagnostic:
     """The diagnostic of a marker's text, at the line of the stream where the marker stands.
 

@@ -10,7 +10,7 @@ from lark.exceptions import UnexpectedInput
 
 from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.syntax import AccentText, Constant, Expression, PunctuationText, Query
 
 
@@ -63,7 +63,7 @@ def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = 
     except RecursionError:
         # Nodes nest as deep as the text, and every later stage has to walk them too.
         end = complaints.end_of(text, source)
-        raise DiagnosticError([Diagnostic("RQ001", "error", "the text is nested too deeply", end)]) from None
+        raise failure("RQ001", "the text is nested too deeply", end) from None
     if builder.problems:
         raise DiagnosticError(builder.problems)
     return node

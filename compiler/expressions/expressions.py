@@ -11,7 +11,7 @@ from attrs import evolve
 from cedilla.compiler.expressions import patterns, scalar_functions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
@@ -111,16 +111,11 @@ def type_of(expression: Expression, types: Types) -> Type:
     match expression:
         case Attribute(name, qualifier):
             if qualifier is not None:
-                raise DiagnosticError(
-                    [
-                        Diagnostic(
-                            "RQ112",
-                            "error",
-                            f"`{qualifier}.` says where a join attribute comes from; here there is one input",
-                            expression.span,
-                            help=f"`{name}` alone",
-                        )
-                    ]
+                raise failure(
+                    "RQ112",
+                    f"`{qualifier}.` says where a join attribute comes from; here there is one input",
+                    expression.span,
+                    hint=f"`{name}` alone",
                 )
             if name not in types:
                 raise unknown_attribute(name, types, expression.span)
@@ -225,7 +220,7 @@ def _check_comparison(left: Expression, right: Expression, types: Types, span: S
 
 
 def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic("RQ103", "error", message, span, help=hint)])
+    return failure("RQ103", message, span, hint=hint)
 
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
@@ -234,7 +229,7 @@ def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticE
         help = "`x is null` and `x is not null` tell whether a value is undefined"
     elif not help.startswith("did"):
         help += f'; a string is written in quotes: "{name}"'
-    return DiagnosticError([Diagnostic("RQ102", "error", f"unknown attribute `{name}`", span, help=help)])
+    return failure("RQ102", f"unknown attribute `{name}`", span, hint=help)
 
 
 def affine(expression: Expression) -> tuple[str, Affine] | None:

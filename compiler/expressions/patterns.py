@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Cut, Steps, Tree, Universe, Value
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
@@ -34,16 +34,11 @@ def value_of(type_: Type, literal: Literal) -> Value:
     try:
         return type_.value(literal)
     except ValueError as problem:
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    "RQ103",
-                    "error",
-                    f"{problem}, but the attribute is of type {type_}",
-                    literal.span,
-                    help=_HINTS.get(type_.name),
-                )
-            ]
+        raise failure(
+            "RQ103",
+            f"{problem}, but the attribute is of type {type_}",
+            literal.span,
+            hint=_HINTS.get(type_.name),
         ) from None
 
 
@@ -98,16 +93,11 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
     result: Tree = True
     for condition in conditions:
         if condition.attribute not in types:
-            raise DiagnosticError(
-                [
-                    Diagnostic(
-                        "RQ102",
-                        "error",
-                        f"unknown attribute `{condition.attribute}`",
-                        condition.span,
-                        help=meant(condition.attribute, sorted(types), "attributes"),
-                    )
-                ]
+            raise failure(
+                "RQ102",
+                f"unknown attribute `{condition.attribute}`",
+                condition.span,
+                hint=meant(condition.attribute, sorted(types), "attributes"),
             )
         inside = value_set(condition.attribute, types[condition.attribute], condition.pattern)
         result = regions.intersection(result, inside)

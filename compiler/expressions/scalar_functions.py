@@ -17,7 +17,7 @@ from attrs import frozen
 from cedilla.compiler.expressions import aggregate_functions, patterns
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, quote
 from cedilla.grammar import foreign
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Expression, Literal, Scalar
 
 Defined = OneOf["every", "some", "rest", "first", "always"]
@@ -285,7 +285,7 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
             found = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
             message = f"{function.name} requires {_WORDS[kind]}, found {found}"
             help = "`string(x)` is the text of a value" if function.name == "concat" else None
-            raise _wrong("RQ103", message, argument.span, help)
+            raise failure("RQ103", message, argument.span, hint=help)
     chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
     same = common(chosen, function.name) if chosen else None
     match function.gives:
@@ -319,7 +319,7 @@ def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
             moment = {"timestamp", "date"} & {type_.name, result.name}
             help = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
             message = f"{what} requires values of one type, found {result} and {type_}"
-            raise _wrong("RQ103", message, part.span, help)
+            raise failure("RQ103", message, part.span, hint=help)
     return result
 
 
@@ -334,25 +334,27 @@ def is_changing(name: str) -> bool:
 def _known(node: Scalar) -> Function:
     if node.name in FUNCTIONS and (node.distinct or node.where is not None):
         message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
-        raise _wrong("RQ109", message, node.span, "`if(condition, a, b)` chooses between two values")
+        raise failure("RQ109", message, node.span, hint="`if(condition, a, b)` chooses between two values")
     if node.name in FUNCTIONS:
         return FUNCTIONS[node.name]
     if node.name in _CHANGING:
         message = (
             f"`{node.name}` gives another value each time, and an epoch that is redone must give the same"
         )
-        raise _wrong("RQ117", message, node.span, "a source can bring the value as an attribute")
+        raise failure("RQ117", message, node.span, hint="a source can bring the value as an attribute")
     if node.name in aggregate_functions.FUNCTIONS:
         help = f"`aggregate[{node.name}(...) as name by ...](R)`"
-        raise _wrong("RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, help)
+        raise failure(
+            "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=help
+        )
     if (other := foreign.SCALARS.get(node.name)) is not None:
-        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, f"did you mean `{other}`?")
+        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=f"did you mean `{other}`?")
     if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
         help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
-        raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
+        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
     close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
     help = f"did you mean `{'` or `'.join(close)}`?" if close else None
-    raise _wrong("RQ117", f"unknown function `{node.name}`", node.span, help)
+    raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
 
 
 def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
@@ -364,7 +366,7 @@ def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
         noun = "argument" if number.endswith("1") else "arguments"
         message = f"{function.name} requires {number} {noun}, found {count}"
         taken = ", ".join(_WORDS.get(kind, "a value") for kind in function.takes)
-        raise _wrong("RQ103", message, node.span, f"it takes {taken}" if taken else None)
+        raise failure("RQ103", message, node.span, hint=f"it takes {taken}" if taken else None)
     return (*function.takes[:count], *function.takes[-1:] * (count - most))
 
 
@@ -417,10 +419,6 @@ _CONSTANTS: dict[str, Callable[[str], bool]] = {
     "regex": _is_regex,
     "replacement": lambda text: not set(text) & {"$", "\\"},
 }
-
-
-def _wrong(code: str, message: str, span: Span, help: str | None = None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, span, help=help)])
 
 
 # --- SQL -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from cedilla.compiler.expressions import expressions, patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression, GrowDomain
@@ -99,13 +99,13 @@ def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bo
     primitive = node.primitive
     if isinstance(primitive, GrowDomain):
         why = "the streams of a query may grow, not what is read here"
-        raise _wrong("RQ220", "a domain cannot grow here", primitive.span, why)
+        raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
     if primitive.name in mentions:
-        raise _wrong(
+        raise failure(
             "RQ201",
             f"the description names `{primitive.name}`, the attribute that the accent evolves",
             node.span,
-            "describe the tuples by other attributes (theory G23)",
+            hint="describe the tuples by other attributes (theory G23)",
         )
     try:
         description = patterns.region_of(node.description, types)
@@ -131,10 +131,10 @@ def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | Non
     name = primitive.name
     if node.description:
         what = f"a description cannot tell where the domain of `{name}` grows"
-        raise _wrong("RQ220", what, node.span, "it grows for all tuples: [[grow(s, {3})]]")
+        raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
     if name not in types:
         known = meant(name, types, "attributes")
-        raise _wrong("RQ207", f"the accent names `{name}`, which never existed", primitive.span, known)
+        raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=known)
     try:
         members = patterns.value_set(name, types[name], primitive.members)
     except DiagnosticError as error:
@@ -157,35 +157,37 @@ def _read_primitive(
     if isinstance(node, AddAttribute):
         if node.type.element is not None and not arrays:
             hint = "the aggregate that made the arrays can be part of this query"
-            raise _wrong("RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint)
+            raise failure(
+                "RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint=hint
+            )
         return Add(node.name, Type.of(node.type))
     if node.name not in types:
         verb = "drops" if isinstance(node, DropAttribute) else "alters"
-        raise _wrong(
+        raise failure(
             "RQ207",
             f"the accent {verb} `{node.name}`, which never existed",
             node.span,
-            meant(node.name, types, "attributes"),
+            hint=meant(node.name, types, "attributes"),
         )
     if isinstance(node, DropAttribute):
         return Drop(node.name)
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
-        raise _wrong(
+        raise failure(
             "RQ208",
             f"`{node.name}` is of type {types[node.name]}; only numbers can be altered",
             node.span,
-            "send a drop of the old attribute and an add of a new one",
+            hint="send a drop of the old attribute and an add of a new one",
         )
     function = _function(node.parameter, node.body)
     if node.inverse is not None:
         inverse = _function(node.inverse.parameter, node.inverse.body)
         if inverse.after(function) != IDENTITY:
             derived = function.inverse().text(node.inverse.parameter)
-            raise _wrong(
+            raise failure(
                 "RQ204",
                 "the third argument is not the inverse of the second",
                 node.inverse.span,
-                f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
+                hint=f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
             )
     return Alter(node.name, function)
 
@@ -193,24 +195,20 @@ def _read_primitive(
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
     if form is None or form[0] != parameter:
-        raise _wrong(
+        raise failure(
             "RQ202",
             f"the function is not affine in `{parameter}`",
             body.span,
-            f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)",
+            hint=f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)",
         )
     if form[1].slope <= 0:
-        raise _wrong(
+        raise failure(
             "RQ203",
             "the function does not increase",
             body.span,
-            "an alter requires an order-preserving function, a positive slope (paper, section 3; theory G21)",
+            hint="an alter requires an order-preserving function, a positive slope (paper, section 3; theory G21)",
         )
     return form[1]
-
-
-def _wrong(code: str, message: str, span: Span | None, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])
 
 
 def _as_marker_error(error: DiagnosticError) -> DiagnosticError:

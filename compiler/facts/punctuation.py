@@ -14,7 +14,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.patterns import Pattern
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Value
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.syntax import (
     Comparison,
     Condition,
@@ -161,4 +161,4 @@ def _form(pattern: Pattern) -> SetPattern | RangePattern | None:
 
 def _clash(message: str, literal: Literal) -> DiagnosticError:
     hint = "both punctuations have to be over the same attributes"
-    return DiagnosticError([Diagnostic("RQ208", "error", message, literal.span, help=hint)])
+    return failure("RQ208", message, literal.span, hint=hint)

@@ -34,7 +34,6 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
 )
 from cedilla.compiler.operators.conditions import condition_warnings
@@ -42,7 +41,7 @@ from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import foreign
-from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Attribute, Expression, Literal
@@ -95,7 +94,7 @@ class Aggregate(Operator):
             if len(FUNCTIONS[self.function].takes) > 1:
                 usage = FUNCTIONS[self.function].usage
                 message = f"{self.function} of every attribute has no meaning: it takes two arguments"
-                raise fail("RQ109", message, self.span, f"`{usage} as name` names its arguments")
+                raise failure("RQ109", message, self.span, hint=f"`{usage} as name` names its arguments")
         for call in self.calls.values():
             self._check_call(call, source)
         return [
@@ -122,27 +121,27 @@ class Aggregate(Operator):
         if name not in FUNCTIONS:
             other = foreign.AGGREGATES.get(name.lower()) or foreign.percentile(name.lower())
             help = f"did you mean `{other}`?" if other else meant(name, FUNCTIONS, "functions")
-            raise fail("RQ109", f"unknown aggregate function `{name}`", span, help)
+            raise failure("RQ109", f"unknown aggregate function `{name}`", span, hint=help)
 
     def _check_call(self, call: Call, source: Facts) -> None:
         self._check_function(call.function, call.span or self.span)
         function = FUNCTIONS[call.function]
         if call.distinct and function.distinct is None:
             message = f"{call.function} of distinct values is not in the language"
-            raise fail(
-                "RQ109", message, call.span or self.span, f"`distinct` goes with {', '.join(DISTINCT)}"
+            raise failure(
+                "RQ109", message, call.span or self.span, hint=f"`distinct` goes with {', '.join(DISTINCT)}"
             )
         counts_tuples = call.function == "count" and not call.arguments and not call.distinct
         if len(call.arguments) != len(function.takes) and not counts_tuples:
             wanted = "two arguments" if len(function.takes) == 2 else "one argument"
             message = f"{call.function} requires {wanted}, found {len(call.arguments)}"
-            raise fail("RQ109", message, call.span or self.span, f"as in `{function.usage}`")
+            raise failure("RQ109", message, call.span or self.span, hint=f"as in `{function.usage}`")
         for argument, kind in zip(call.arguments, function.takes, strict=False):
             _check_argument(call.function, argument, kind, source)
         if call.where is not None:
             found = expressions.type_of(call.where, source.types)
             if found != BOOLEAN:
-                raise fail("RQ103", f"`where` requires a condition, found {found}", call.where.span)
+                raise failure("RQ103", f"`where` requires a condition, found {found}", call.where.span)
 
     def _doubtful(self, call: Call, source: Facts) -> Iterator[Diagnostic]:
         if not call.distinct or call.function in ("min", "max"):  # which it does not change
@@ -299,11 +298,11 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
         value = argument.value if isinstance(argument, Literal) else None
         if isinstance(value, bool | str | None) or not _CONSTANT[kind](value):
             hint = f"as in `{FUNCTIONS[function].usage}`"
-            raise fail("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint)
+            raise failure("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint=hint)
         return
     found = expressions.type_of(argument, source.types)
     if kind == "number" and not found.is_numeric:
-        raise fail("RQ103", f"{function} requires a number, found {found}", argument.span)
+        raise failure("RQ103", f"{function} requires a number, found {found}", argument.span)
 
 
 _CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {

@@ -12,7 +12,7 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.slips import meant
 
 Kind = Literal["add", "drop", "alter"]
@@ -141,16 +141,11 @@ class Operator(ABC):
         """The operator's own constructor arguments, as Python text."""
 
 
-def fail(code: str, message: str, span: Span | None, hint: str | None = None) -> DiagnosticError:
-    """One coded error, to raise."""
-    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])
-
-
 def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
     """Raise RQ102 unless the attribute exists when the query starts."""
     if attribute not in facts.types:
         help = meant(attribute, facts.types, "attributes")
-        raise fail("RQ102", f"unknown attribute `{attribute}` in {of}", span, help)
+        raise failure("RQ102", f"unknown attribute `{attribute}` in {of}", span, hint=help)
 
 
 def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span | None, of: str) -> None:
@@ -158,17 +153,17 @@ def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span 
     require(attribute, facts, span, of)
     found = facts.types[attribute]
     if not found.is_numeric and found.name != "timestamp":
-        raise fail("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {found}", span)
+        raise failure("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {found}", span)
     if facts.may_be_undefined(attribute):
-        raise fail(
+        raise failure(
             "RQ115",
             f"a {of} requires an attribute that every tuple has, `{attribute}` may be missing",
             span,
-            always(attribute, facts),
+            hint=always(attribute, facts),
         )
     for name in names:
         if name in facts.types:
-            raise fail("RQ104", f"the {of}'s name `{name}` is an attribute already", span)
+            raise failure("RQ104", f"the {of}'s name `{name}` is an attribute already", span)
 
 
 def always(attribute: str, facts: Facts) -> str:

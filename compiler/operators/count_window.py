@@ -18,12 +18,11 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
     taken,
 )
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 _RULES = {"add": "W1", "drop": "W2", "alter": "W4"}
 
@@ -49,7 +48,7 @@ class CountWindow(Operator):
         for name in self.per:
             require(name, source, self.span, "`per`")
         if self.alias in source.types:
-            raise fail("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
+            raise failure("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
         return []
 
     def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import fail
-from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 
 
 def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
@@ -39,7 +38,7 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
     """Raise RQ103 where an attribute of both inputs has no common type."""
     if (name := clash(inputs)) is not None:
         a, b = (facts.types[name] for facts in inputs)
-        raise fail("RQ103", f"`{name}` is {a} in one input of the {of} and {b} in the other", span)
+        raise failure("RQ103", f"`{name}` is {a} in one input of the {of} and {b} in the other", span)
 
 
 def floating(names: Iterable[str], types: Mapping[str, Type], span: Span | None) -> list[Diagnostic]:

@@ -27,11 +27,10 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -55,7 +54,7 @@ class Matching(Operator):
                 left.types[a].is_integral and right.types[b].is_integral
             ):
                 found = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
-                raise fail("RQ103", f"a join requires equal types: {found}", self.span)
+                raise failure("RQ103", f"a join requires equal types: {found}", self.span)
         return [
             Diagnostic(
                 "RQ108",
@@ -206,11 +205,11 @@ class Join(Matching):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         warnings = super().check(inputs)
         for name in self._twice(inputs):
-            raise fail(
+            raise failure(
                 "RQ107",
                 f"`{name}` comes from both inputs of the join",
                 self.span,
-                "a projection of one input can rename or leave out the attribute (theory J2)",
+                hint="a projection of one input can rename or leave out the attribute (theory J2)",
             )
         return warnings
 

@@ -25,11 +25,11 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.slips import misspelt
@@ -74,7 +74,7 @@ class Project(Operator):
         (source,) = inputs
         if self.rest and (taken := next((n for n in self.items if n in source.types), None)) is not None:
             hint = "another name; a projection without `*` names all attributes that it keeps"
-            raise fail("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint)
+            raise failure("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint=hint)
         for expression in self.items.values():
             if not isinstance(expression, Attribute):
                 expressions.type_of(expression, source.types)
@@ -86,7 +86,7 @@ class Project(Operator):
         ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
-            raise fail("RQ102", "no attribute of the projection exists in its input", self.span)
+            raise failure("RQ102", "no attribute of the projection exists in its input", self.span)
         return found + later
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
@@ -100,7 +100,7 @@ class Project(Operator):
         near = misspelt(name, source.types.keys() - read)
         if near is not None:
             hint = f"did you mean `{near}`? An attribute that is to come later is declared: `{name}?: type`"
-            raise fail("RQ102", f"unknown attribute `{name}`", attribute.span, hint)
+            raise failure("RQ102", f"unknown attribute `{name}`", attribute.span, hint=hint)
         return Diagnostic(
             "RQ106",
             "warning",

@@ -17,11 +17,10 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
 )
 from cedilla.compiler.regions import UNION, Box, Domain, Operation, Tree
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 
 @frozen(kw_only=True)
@@ -37,11 +36,11 @@ class Rename(Operator):
         for name in self.names:
             require(name, source, self.span, "rename")
         if (taken := self.conflict(inputs)) is not None:
-            raise fail(
+            raise failure(
                 "RQ104",
                 f"the new name `{taken}` is an attribute already",
                 self.span,
-                "the old name comes first: `rename[old as new](R)`",
+                hint="the old name comes first: `rename[old as new](R)`",
             )
         return []
 

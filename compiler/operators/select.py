@@ -10,9 +10,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.types import BOOLEAN
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature, fail
+from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
@@ -35,7 +35,7 @@ class Select(Operator):
         (source,) = inputs
         found = expressions.type_of(self.predicate, source.types)
         if found != BOOLEAN:
-            raise fail("RQ103", f"select requires a condition, found {found}", self.predicate.span)
+            raise failure("RQ103", f"select requires a condition, found {found}", self.predicate.span)
         return condition_warnings(self.predicate, source)
 
     def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006

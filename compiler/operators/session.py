@@ -21,7 +21,6 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
     require_axis,
     taken,
@@ -29,7 +28,7 @@ from cedilla.compiler.operators.base import (
 )
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
 from cedilla.compiler.regions.spans import spans
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 DONE = "$done"
 """What state knows: the region in which no session is open and none can begin."""
@@ -62,9 +61,9 @@ class Session(Operator):
         for name in self.per:
             require(name, source, self.span, "`per`")
         if self.on in self.per:
-            raise fail("RQ104", f"`{self.on}` is the session's attribute and in `per`", self.span)
+            raise failure("RQ104", f"`{self.on}` is the session's attribute and in `per`", self.span)
         if self.gap <= 0:
-            raise fail("RQ105", "a session requires a gap above 0", self.span)
+            raise failure("RQ105", "a session requires a gap above 0", self.span)
         return []
 
     # --- which sessions are closed ---

@@ -19,12 +19,11 @@ from cedilla.compiler.operators.base import (
     Reaction,
     Signature,
     always,
-    fail,
     require,
 )
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 CLEAR = "$clear"
 """What state knows: the closed region behind the prefix in which no tuple waits (E5)."""
@@ -65,11 +64,11 @@ class Sort(Operator):
         for name in self._names:
             require(name, source, self.span, "sort")
             if source.may_be_undefined(name):
-                raise fail(
+                raise failure(
                     "RQ115",
                     f"sort requires attributes that every tuple has, `{name}` may be missing",
                     self.span,
-                    always(name, source),
+                    hint=always(name, source),
                 )
         return []
 

@@ -28,13 +28,12 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require,
 )
 from cedilla.compiler.operators.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 _MERGED = {"add": "U2", "drop": "U3", "alter": "U4"}
 
@@ -82,23 +81,23 @@ class User(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         if len(inputs) > 2:
-            raise fail(
+            raise failure(
                 "RQ118",
                 f"`{self.label}` has {len(inputs)} inputs: one or two are possible",
                 self.span,
-                "a union of some of them is one input",
+                hint="a union of some of them is one input",
             )
         known = dict.fromkeys(name for facts in inputs for name in facts.types)
         for name in (*self.foundation, *self.merge, *self.accumulate):
             if name not in known:
                 message = f"unknown attribute `{name}` in the signature of `{self.label}`"
-                raise fail("RQ102", message, self.span, f"known attributes: {', '.join(known)}")
+                raise failure("RQ102", message, self.span, hint=f"known attributes: {', '.join(known)}")
         for name in self.accumulate:
             if name in (*self.foundation, *self.merge):
                 message = (
                     f"`{name}` is in `accumulate` of `{self.label}` and in another part of its signature"
                 )
-                raise fail("RQ104", message, self.span, "what is folded away is in `accumulate` only")
+                raise failure("RQ104", message, self.span, hint="what is folded away is in `accumulate` only")
         if len(inputs) == 2:
             self._check_two((inputs[0], inputs[1]))
         self._check_returns(inputs)
@@ -112,11 +111,11 @@ class User(Operator):
                     require(name, facts, self.span, f"the {side} input of `{self.label}`: groups are of both")
         for name in (name for name in inputs[0].types if name in inputs[1].types):
             if self._conflicting(name):
-                raise fail(
+                raise failure(
                     "RQ119",
                     f"`{name}` comes from both inputs of `{self.label}`, and its signature does not say how",
                     self.span,
-                    f"`merge {{{', '.join((*self.merge, name))}}}` coordinates accents on it; "
+                    hint=f"`merge {{{', '.join((*self.merge, name))}}}` coordinates accents on it; "
                     "a projection of one input can rename or leave it out",
                 )
 
@@ -128,7 +127,7 @@ class User(Operator):
                     message = (
                         f"`{self.label}` returns `{name}` as {declared}, but its input has it as {found}"
                     )
-                    raise fail("RQ103", message, self.span, "another meaning takes another name")
+                    raise failure("RQ103", message, self.span, hint="another meaning takes another name")
 
     def _folded(self, facts: Facts) -> frozenset[str]:
         """The attributes of an input that nothing can be described by in the output."""

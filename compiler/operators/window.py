@@ -22,14 +22,13 @@ from cedilla.compiler.operators.base import (
     Operator,
     Reaction,
     Signature,
-    fail,
     require_axis,
     taken,
     windowed,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, failure
 
 
 def bounds_of(names: tuple[str, str], length: Fraction, step: Fraction) -> dict[str, Affine]:
@@ -76,13 +75,13 @@ class Window(Operator):
         (source,) = inputs
         require_axis(self.on, self.names, source, self.span, "window")
         if len(set(self.names)) < len(self.names):
-            raise fail("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span)
+            raise failure("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span)
         if self.step <= 0 or self.length < self.step:
-            raise fail(
+            raise failure(
                 "RQ105",
                 "a window requires 0 < step <= length",
                 self.span,
-                "a step above the length would lose the tuples in between" if self.step > 0 else None,
+                hint="a step above the length would lose the tuples in between" if self.step > 0 else None,
             )
         whole = Affine(self.step, self.length).is_whole and self.length < 2**63
         if self.bounds and self.gives.is_integral and not whole:
@@ -90,7 +89,7 @@ class Window(Operator):
                 f"the bounds of windows on `{self.on}`, {self.on_type}, would be no whole numbers of 64 bits"
             )
             hint = "a whole length and step, or the number of the window: `as name`"
-            raise fail("RQ105", message, self.span, hint)
+            raise failure("RQ105", message, self.span, hint=hint)
         return []
 
     def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006

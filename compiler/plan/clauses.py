@@ -8,10 +8,9 @@ from typing import Any
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator
-from cedilla.compiler.operators.base import fail
 from cedilla.compiler.plan import Attribute, Heartbeat
 from cedilla.grammar import foreign, syntax
-from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
@@ -23,7 +22,7 @@ FORMATS = ("json", "parquet", "xml")
 def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
     """Raise RQ104 where a list of names has one twice."""
     if len(set(names)) < len(names):
-        raise fail("RQ104", f"an attribute is named twice in `{where}`", span)
+        raise failure("RQ104", f"an attribute is named twice in `{where}`", span)
 
 
 def sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
@@ -37,7 +36,7 @@ def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
     names: dict[str, str] = {}
     for item in items:
         if item.name in names or item.alias in names.values():
-            raise fail("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
+            raise failure("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
         names[item.name] = item.alias
     return names
 
@@ -49,7 +48,7 @@ def check_format(name: str, span: Span) -> None:
         help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
         if name.lower() in ("csv", "tsv"):  # which have no place for markers
             help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
-        raise fail("RQ113", f"unknown format `{name}`", span, help)
+        raise failure("RQ113", f"unknown format `{name}`", span, hint=help)
 
 
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
@@ -76,10 +75,10 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heart
         return None
     if node.attribute not in types:
         known = meant(node.attribute, types, "attributes")
-        raise fail("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, known)
+        raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=known)
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
-        raise fail("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
+        raise failure("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
     return Heartbeat(node.attribute, Fraction(measured(type_, node.delay)))
 
 
@@ -89,7 +88,7 @@ def measured(type_: Type, measure: Measure) -> int | Fraction:
         return type_.measure(measure)
     except ValueError as problem:
         help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
-        raise fail("RQ103", str(problem), measure.span, help) from None
+        raise failure("RQ103", str(problem), measure.span, hint=help) from None
 
 
 def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
@@ -98,9 +97,11 @@ def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expressi
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
-            raise fail("RQ114", "a computed attribute requires a name", item.span, _named(item.expression))
+            raise failure(
+                "RQ114", "a computed attribute requires a name", item.span, hint=_named(item.expression)
+            )
         if name in chosen:
-            raise fail("RQ104", f"`{name}` is projected twice", item.span)
+            raise failure("RQ104", f"`{name}` is projected twice", item.span)
         chosen[name] = item.expression
     return chosen
 
@@ -124,7 +125,7 @@ def aggregate_of(
     for call in node.calls:
         assert isinstance(call, syntax.AggregateCall)
         if call.alias in calls or call.alias in node.by:
-            raise fail("RQ104", f"`{call.alias}` is named twice", call.span)
+            raise failure("RQ104", f"`{call.alias}` is named twice", call.span)
         calls[call.alias] = Call.of(call)
     windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
     sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]

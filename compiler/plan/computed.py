@@ -10,8 +10,8 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions, scalar_functions
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
-from cedilla.compiler.operators.base import fail
 from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import closest
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, ProjectItem, Scalar
 
@@ -29,7 +29,7 @@ def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]
     """
     names = [*node.by, *(call.alias or "" for call in node.calls)]
     if (twice := next((n for n in names if names.count(n) > 1), None)) is not None:
-        raise fail("RQ104", f"`{twice}` is named twice", node.span)
+        raise failure("RQ104", f"`{twice}` is named twice", node.span)
     collected = _Calls(node)
     items = [ProjectItem(Attribute(name, span=node.span), span=node.span) for name in node.by]
     for call in node.calls:
@@ -41,7 +41,7 @@ def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]
             items.append(ProjectItem(computed, call.alias, span=call.span))
     if not collected.calls:
         hint = "`project[...](R)` computes tuple by tuple"
-        raise fail("RQ109", "nothing is aggregated", node.span, hint)
+        raise failure("RQ109", "nothing is aggregated", node.span, hint=hint)
     groups = evolve(node, calls=tuple(collected.calls.values()))
     return groups, syntax.Project(tuple(items), node.input, span=node.span)
 
@@ -63,11 +63,11 @@ class _Calls:
             case Scalar(function) if function not in scalar_functions.FUNCTIONS:
                 guess = closest(function, (*FUNCTIONS, *scalar_functions.FUNCTIONS))
                 hint = f"did you mean `{guess}`?" if guess else None
-                raise fail("RQ109", f"unknown function `{function}`", expression.span, hint)
+                raise failure("RQ109", f"unknown function `{function}`", expression.span, hint=hint)
             case Attribute(name) if name not in self.by:
                 message = f"`{name}` is neither in `by` nor inside an aggregate function"
                 hint = f"`last({name})`, `max({name})` ... make one value of many"
-                raise fail("RQ102", message, expression.span, hint)
+                raise failure("RQ102", message, expression.span, hint=hint)
             case _:
                 return expressions.rebuilt(expression, lambda part: self.replaced(part, alias))
 

@@ -20,7 +20,7 @@ from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.operators import Operator, Reaction, User
 from cedilla.compiler.operators.base import HeldDrops, Kind
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SETTINGS, SetPattern
 
@@ -253,13 +253,13 @@ def check_paths(plan: Plan) -> None:
                 f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
             )
             hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
-            raise DiagnosticError([Diagnostic("RQ225", "error", message, source.span, help=hint)])
+            raise failure("RQ225", message, source.span, hint=hint)
     for index, emit in enumerate(plan.emits):
         for other in plan.emits[:index]:
             if emit.path != "-" and emit.path.rstrip("/") == other.path.rstrip("/"):
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
                 hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
-                raise DiagnosticError([Diagnostic("RQ116", "error", message, emit.span, help=hint)])
+                raise failure("RQ116", message, emit.span, hint=hint)
 
 
 def is_within(folder: str, other: str) -> bool:

@@ -31,7 +31,6 @@ from cedilla.compiler.operators import (
     User,
     Window,
 )
-from cedilla.compiler.operators.base import fail
 from cedilla.compiler.operators.conditions import domain_warnings
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
@@ -48,7 +47,7 @@ from cedilla.compiler.plan.clauses import (
 )
 from cedilla.compiler.plan.computed import computes, separated
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
 
 
@@ -93,13 +92,13 @@ class _Planner:
                 self._source(statement)
             case syntax.OperatorDeclaration():
                 if self.declared.setdefault(statement.name, statement) is not statement:
-                    raise fail("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
+                    raise failure("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
                 returned = tuple(attribute.name for attribute in statement.returns or ())
                 check_once(returned, "returns", statement.span)
                 check_once(statement.inputs, f"{statement.name}(...)", statement.span)
             case syntax.Setting(name, value):
                 if self.settings.setdefault(name, value) != value:
-                    raise fail("RQ104", f"`{name}` is set twice", statement.span)
+                    raise failure("RQ104", f"`{name}` is set twice", statement.span)
             case syntax.Let(name):
                 self._declare(name, statement.span)
                 self.constants[name] = statement.span
@@ -144,7 +143,7 @@ class _Planner:
         seen: set[str] = set()
         for attribute in node.attributes:
             if attribute.name in seen:
-                raise fail("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
+                raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
             seen.add(attribute.name)
         attributes = tuple(attribute_of(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
@@ -155,10 +154,14 @@ class _Planner:
             for name in scheme:
                 if name not in types:
                     known = meant(name, types, "attributes")
-                    raise fail("RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, known)
+                    raise failure(
+                        "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=known
+                    )
         if node.markers is not None and node.kind == "table":
             hint = "a table is read once and for all: its markers stand in its own files"
-            raise fail("RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint)
+            raise failure(
+                "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
+            )
         source = Source(
             name=node.name,
             attributes=attributes,
@@ -204,7 +207,7 @@ class _Planner:
 
     def _declare(self, name: str, span: Span) -> None:
         if name in self.nodes or name in self.broken or name in self.constants:
-            raise fail("RQ104", f"`{name}` is defined twice", span)
+            raise failure("RQ104", f"`{name}` is defined twice", span)
 
     # --- relations ---
 
@@ -278,11 +281,13 @@ class _Planner:
         declared = self.declared.get(operator)
         if declared is None:
             known = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
-            raise fail("RQ118", f"unknown operator `{operator}`", node.span, known)
+            raise failure("RQ118", f"unknown operator `{operator}`", node.span, hint=known)
         if len(sources) != len(declared.inputs):
             inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
             message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
-            raise fail("RQ118", message, node.span, f"line {declared.span.line} declares the operator")
+            raise failure(
+                "RQ118", message, node.span, hint=f"line {declared.span.line} declares the operator"
+            )
         inputs = tuple(self._relation(source, None) for source in sources)
         returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
         known = {attribute for source in inputs for attribute in self.facts[source].types}
@@ -316,7 +321,7 @@ class _Planner:
             raise DiagnosticError([])  # complained about where it is defined
         if name not in self.nodes:
             known = meant(name, self.nodes, "relations") if self.nodes else None
-            raise fail("RQ101", f"unknown relation `{name}`", span, known)
+            raise failure("RQ101", f"unknown relation `{name}`", span, hint=known)
         return self.nodes[name]
 
     def _operator(
@@ -341,7 +346,7 @@ class _Planner:
         (source,) = operator.inputs
         has = "come out of order" if arrivals[0].order is Order.PLACED else "have no order"
         message = f"{operator.title.lower()} goes by the order of arrival, and the tuples of `{source}` {has}"
-        raise fail("RQ123", message, operator.span, operator.instead)
+        raise failure("RQ123", message, operator.span, hint=operator.instead)
 
     def _fresh(self, kind: str) -> str:
         taken = {*self.nodes, *self.broken, *self.facts}
@@ -355,7 +360,7 @@ class _Planner:
         for attribute, side in ((a, 0), (b, 1)):
             if attribute.qualifier is not None and self._of(attribute, inputs) != side:
                 message = "a join pair requires one attribute of each input"
-                raise fail("RQ112", message, pair.span, "as in `on a.x = b.y`")
+                raise failure("RQ112", message, pair.span, hint="as in `on a.x = b.y`")
         return a.name, b.name
 
     def _of(self, attribute: syntax.Attribute, inputs: tuple[str, ...]) -> int | None:
@@ -363,7 +368,7 @@ class _Planner:
         if attribute.qualifier is not None:
             node = self._reference(attribute.qualifier, attribute.span)
             if node not in inputs:
-                raise fail("RQ112", f"`{attribute.qualifier}` is no input of the join", attribute.span)
+                raise failure("RQ112", f"`{attribute.qualifier}` is no input of the join", attribute.span)
             return inputs.index(node)
         inside = [attribute.name in self.facts[i].types for i in inputs]
         return inside.index(True) if sum(inside) == 1 else None

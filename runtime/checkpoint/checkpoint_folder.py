@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from attrs import frozen
 
 from cedilla.compiler.plan import Emit, Plan
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import StoredTrees, load_commit
 from cedilla.runtime.checkpoint.commits import Commit
@@ -35,7 +35,7 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
     root = local_path(path)
     if root is None:
         hint = f"`{command}` reads local folders only; copy it first"
-        raise _failed("RQ412", f"{path} is not a local path", hint)
+        raise failure("RQ412", f"{path} is not a local path", hint=hint)
     try:
         plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
         records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
@@ -43,14 +43,14 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
         commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
         return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
     except OSError:
-        raise _failed(
+        raise failure(
             "RQ411",
             f"{path} holds no checkpoint",
-            "the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME",
+            hint="the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME",
         ) from None
     except (ValueError, KeyError, TypeError) as problem:
         hint = "another version of Cedilla may have written it"
-        raise _failed("RQ411", f"the checkpoint {path} cannot be read: {problem}", hint) from None
+        raise failure("RQ411", f"the checkpoint {path} cannot be read: {problem}", hint=hint) from None
 
 
 def changes_of(path: str, plan: Plan) -> Changes:
@@ -71,7 +71,3 @@ def local_path(path: str) -> Path | None:
     if parts.scheme == "file":
         return Path(unquote(parts.path))
     return None if len(parts.scheme) > 1 else Path(path)
-
-
-def _failed(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, help=hint)])

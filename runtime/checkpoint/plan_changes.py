@@ -9,7 +9,7 @@ from typing import Any
 from attrs import asdict
 
 from cedilla.compiler.plan import Emit, Plan
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.checkpoint.change import EFFECTS, Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
@@ -40,7 +40,7 @@ def resume(
     else:
         message = f"the checkpoint {path} is of the query before it was edited"
         hint = "`--yes` goes on with the edited query; `cedilla plan` shows all changes"
-    raise DiagnosticError([Diagnostic("RQ402", "error", message, notes=change_lines(changes), help=hint)])
+    raise failure("RQ402", message, hint=hint, notes=change_lines(changes))
 
 
 def change_lines(changes: Changes) -> tuple[str, ...]:

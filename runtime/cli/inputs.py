@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.cli.options import Stream
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import params_of
@@ -57,7 +57,7 @@ def read_query(query: str) -> tuple[str, str]:
         reason, hint = (error.strerror or str(error)).lower(), None
     except UnicodeDecodeError as error:
         reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
-    raise DiagnosticError([Diagnostic("RQ400", "error", f"{name} cannot be read: {reason}", help=hint)])
+    raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
 
 
 def compiled_query(query: str, console: Console) -> tuple[str, Mapping[str, str], CompiledQuery]:

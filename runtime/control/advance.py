@@ -25,7 +25,7 @@ from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Plan, derive, follow
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.marker_warnings import warnings_about
@@ -120,7 +120,8 @@ def _apply(
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     state = states[source]
     if marker.kind in ("spoilt", "near"):
-        raise _refused(marker.code, *(marker.problem or problem(marker.text)))
+        message, hint = marker.problem or problem(marker.text)
+        raise failure(marker.code, message, hint=hint)
     if marker.kind == "punctuation":
         punctuation = read_punctuation(marker.wire(state.types), state.types)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
@@ -185,7 +186,7 @@ def _check_growth(
 def _stuck(operator: Operator, growth: Grow, why: str) -> DiagnosticError:
     message = f"the domain of `{growth.attribute}` cannot grow: {operator.title} `{operator.name}` cannot go on: {why}"
     hint = "`cedilla plan` tells what a wider domain in the query's text would do"
-    return DiagnosticError([Diagnostic("RQ222", "error", message, growth.span, help=hint)])
+    return failure("RQ222", message, growth.span, hint=hint)
 
 
 INFERRED = {
@@ -256,22 +257,22 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
     for operator, reaction in follow(plan, source, kind, name, plan.start, accent.mentions):
         if reaction.kind == "aborts" and kind == "drop":
-            raise _refused(
+            raise failure(
                 "RQ209",
                 f"`{name}` cannot be dropped: {operator.title} `{operator.name}` requires it ({reaction.rule})",
-                f"line {operator.line} of the query uses the attribute",
+                hint=f"line {operator.line} of the query uses the attribute",
             )
         if reaction.kind == "accumulates" and plan.settings["accents"] == "strict":
-            raise _refused(
+            raise failure(
                 "RQ211",
                 f"{operator.title} `{operator.name}` would have to wait for other accents ({reaction.rule})",
-                "`set accents = accumulate;` lets it wait (paper, section 6.2)",
+                hint="`set accents = accumulate;` lets it wait (paper, section 6.2)",
             )
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
-        raise _refused(
+        raise failure(
             "RQ209",
             f"`{name}` cannot be dropped: its declared domain says that it is always there",
-            f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
+            hint=f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
         )
     if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
         _check_functions(plan, source, primitive)
@@ -282,11 +283,11 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
 def _check_functions(plan: Plan, source: str, added: Add) -> None:
     for operator, reaction in follow(plan, source, "add", added.attribute, plan.start):
         if isinstance(operator, Aggregate) and reaction.passes and not operator.takes(added.type):
-            raise _refused(
+            raise failure(
                 "RQ211",
                 f"{operator.function} of Aggregate `{operator.name}` cannot take `{added.attribute}`: "
                 f"it is {added.type} (G37)",
-                f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
+                hint=f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
             )
 
 
@@ -304,10 +305,10 @@ def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: 
 
 def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> None:
     if (operator := _conflict(plan, {n: s.facts() for n, s in states.items()}, name)) is not None:
-        raise _refused(
+        raise failure(
             "RQ210",
             f"`{name}` would clash with another `{name}` in {operator.title} `{operator.name}` (J2)",
-            f"a projection of its input can rename or leave out `{name}`",
+            hint=f"a projection of its input can rename or leave out `{name}`",
         )
     most = {n: s.facts_during(s.closed) for n, s in states.items()}
     if _conflict(plan, most, name) is not None:
@@ -320,7 +321,3 @@ def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator |
         if operator.conflict(tuple(facts[i] for i in operator.inputs)) == name:
             return operator
     return None
-
-
-def _refused(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

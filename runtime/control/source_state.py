@@ -19,7 +19,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punct
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics import failure
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
@@ -174,20 +174,21 @@ class SourceState:
         name = growth.attribute
         declared = next((a for a in source.attributes if a.name == name), None)
         if declared is None or not declared.has_list:
-            raise _wrong(
+            raise failure(
                 "RQ220",
                 f"the domain of `{name}` cannot grow: it is not declared as a list",
-                f"`{name}: {self.types[name]} in {{...}}` declares a list; any other is widened in the query's text",
                 growth.span,
+                hint=f"`{name}: {self.types[name]} in {{...}}` declares a list; "
+                "any other is widened in the query's text",
             )
         if regions.is_empty(regions.difference(growth.members, self.domain(declared)), {}):
             return False
         if name in self.original:
-            raise _wrong(
+            raise failure(
                 "RQ221",
                 f"the domain of `{name}` cannot grow: an accent has altered `{name}`",
-                "the domain is in canonical units; it can be widened in the query's text (`cedilla plan`)",
                 growth.span,
+                hint="the domain is in canonical units; it can be widened in the query's text (`cedilla plan`)",
             )
         return True
 
@@ -223,11 +224,11 @@ class SourceState:
         there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
         # What concerns closed tuples only concerns nobody (P-dead).
         if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
-            raise _wrong(
+            raise failure(
                 "RQ206",
                 f"the accent {verb} `{attribute}`, which does not exist there",
-                "an accent on an attribute requires an add before it, for tuples of its description",
                 accent.span,
+                hint="an accent on an attribute requires an add before it, for tuples of its description",
             )
 
     def _add(
@@ -235,20 +236,20 @@ class SourceState:
     ) -> SourceState:
         known = self.types.get(attribute)
         if known is not None and known != type_ and not (known.is_numeric and type_.is_numeric):
-            raise _wrong(
+            raise failure(
                 "RQ208",
                 f"the accent adds `{attribute}` as {type_}; it was {known}",
-                "another name for the new attribute keeps both meanings apart",
                 accent.span,
+                hint="another name for the new attribute keeps both meanings apart",
             )
         presence = self.present.get(attribute, ABSENT)
         already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
         if not regions.is_empty(already, self.universe):
-            raise _wrong(
+            raise failure(
                 "RQ205",
                 f"the accent adds `{attribute}`, which exists there already",
-                "a drop must come before, or the description must leave out the tuples that have it",
                 accent.span,
+                hint="a drop must come before, or the description must leave out the tuples that have it",
             )
         if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
             raise CutBefore
@@ -395,7 +396,3 @@ def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
 def leaves(tree: Tree) -> Iterable[Any]:
     """The distinct leaves of a tree."""
     return regions.leaves(tree)
-
-
-def _wrong(code: str, message: str, hint: str, span: Span | None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, span, help=hint)])

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.lines import lines_of
@@ -56,12 +56,12 @@ def needed(module: str, extra: str) -> Any:
     except ImportError:
         message = f"{module.partition('.')[0]} is not installed"
         hint = f"pip install 'cedilla[{extra}]'"
-        raise DiagnosticError([Diagnostic("RQ420", "error", message, help=hint)]) from None
+        raise failure("RQ420", message, hint=hint) from None
 
 
 def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
     """RQ423: what stands there is no item of a stream."""
-    return DiagnosticError([Diagnostic("RQ423", "error", f"{place}: {problem}", help=hint)])
+    return failure("RQ423", f"{place}: {problem}", hint=hint)
 
 
 # --- JSON Lines ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 
 T = TypeVar("T")
 
@@ -117,13 +117,13 @@ def damaged(file: str) -> DiagnosticError:
     hint = (
         "the whole file in its place, renamed into place when it is complete; `gzip -t` and `bzip2 -t` tell"
     )
-    return DiagnosticError([Diagnostic("RQ308", "error", message, help=hint)])
+    return failure("RQ308", message, hint=hint)
 
 
 def _only_by_spark(file: Path) -> DiagnosticError:
     message = f"{file} is compressed in a way that only `run` reads"
     hint = "the file uncompressed, or compressed by gzip (.gz) or bzip2 (.bz2)"
-    return DiagnosticError([Diagnostic("RQ309", "error", message, help=hint)])
+    return failure("RQ309", message, hint=hint)
 
 
 def lines_of(file: Path) -> Generator[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 REASONS = {
     "RQ302": "a required attribute is missing",
@@ -42,12 +42,10 @@ def refusal(code: str, count: int, reason: str, place: str, raw: str) -> Diagnos
     """What ends the query where tuples are rejected; `place`, `raw`: of the first."""
     setting = _SETTING.get(code, "invalid")
     hint = f"`set {setting} = quarantine;` sets them aside"
-    return DiagnosticError(
-        [Diagnostic(code, "error", f"{count} rejected: {reason}", notes=(f"{place}: {raw}",), help=hint)]
-    )
+    return failure(code, f"{count} rejected: {reason}", hint=hint, notes=(f"{place}: {raw}",))
 
 
 def beyond(attribute: str) -> DiagnosticError:
     """RQ310 of a value that is kept in state, or of another input: no line of a source is to blame."""
     message = f"a value of `{attribute}` beyond 2^53 was there before an Alter made doubles of the attribute"
-    return DiagnosticError([Diagnostic("RQ310", "error", message, help=BEYOND_HINT)])
+    return failure("RQ310", message, hint=BEYOND_HINT)

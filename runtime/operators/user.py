@@ -21,7 +21,7 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
@@ -198,4 +198,4 @@ def _said(problem: Exception) -> str:
 
 def _failed(code: str, operator: User, message: str, hint: str) -> DiagnosticError:
     notes = (f"line {operator.line} of the query uses the operator",)
-    return DiagnosticError([Diagnostic(code, "error", message, operator.span, notes, hint)])
+    return failure(code, message, operator.span, hint=hint, notes=notes)

@@ -535,10 +535,6 @@ def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]
     return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}
 
 
-def _failed(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])
-
-
 def _report(
     plan: Plan, record: Commit, read: Mapping[str, Read], effects: MarkerEffects, notes: tuple[str, ...]
 ) -> EpochReport:

@@ -21,7 +21,7 @@ from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.plan import Plan, Source, check_paths, folders
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.files import Files
@@ -58,7 +58,7 @@ def run(
     plan, flow = load(compiled.program, name)
     if on_epoch is not None and len(plan.emits) != 1:
         hint = "a query for each emit, or sinks"
-        raise _failed("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint)
+        raise failure("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint=hint)
     options = options or Options()
     if on_epoch is None:
         check_places(apply(compiled.plan, options), options.checkpoint)
@@ -107,7 +107,7 @@ def _check_flow(plan: Plan, flow: Flow) -> None:
         message = (
             "the flow of this program is not that of its plan: one was edited, or another version compiled it"
         )
-        raise _failed("RQ415", message, hint)
+        raise failure("RQ415", message, hint=hint)
 
 
 def start(
@@ -178,7 +178,7 @@ def open_session(plan: Plan, options: Options) -> SparkSession:
             session = local_session(name, options.master, options.conf, verbose=options.verbose)
         except JavaMissing as missing:
             if not interrupted():
-                raise _failed("RQ403", str(missing), "`make` installs one; or set JAVA_HOME") from None
+                raise failure("RQ403", str(missing), hint="`make` installs one; or set JAVA_HOME") from None
             raise KeyboardInterrupt from None
     if interrupted():
         raise KeyboardInterrupt
@@ -273,7 +273,3 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(pressed)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _failed(code: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, None, help=hint)])

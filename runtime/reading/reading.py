@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.entries import TYPES_HINT, entries_of, unreadable
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reading.units import Units, mixed
@@ -49,7 +49,7 @@ def read(
         raise ValueError(f"units are {', '.join(get_args(InUnits))}; not {units}")
     if "://" not in str(folder) and not Path(folder).exists():
         hint = "the folder that `emit ... to json` names, or `--sink`"
-        raise DiagnosticError([Diagnostic("RQ421", "error", f"there is no output {folder}", help=hint)])
+        raise failure("RQ421", f"there is no output {folder}", hint=hint)
     return Reading(str(folder), units, _types(str(folder), query, schema))
 
 
@@ -171,5 +171,5 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
         known = ", ".join(e.name for e in plan.emits)
         message = f"which output of the query {folder} is, neither its path nor its name tells"
         hint = f"the outputs are {known}; `schema` says the types, too"
-        raise DiagnosticError([Diagnostic("RQ421", "error", message, help=hint)])
+        raise failure("RQ421", message, hint=hint)
     return dict(plan.start[emits[0].relation].types)

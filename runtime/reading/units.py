@@ -24,7 +24,7 @@ from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
@@ -225,4 +225,4 @@ def mixed(accent: str, units: str) -> DiagnosticError:
     """RQ422: one unit is asked for where there is none."""
     message = f"there are no {units} units of an attribute that had others when it was dropped: {accent}"
     hint = "`canonical` gives the values before and after in the units of their own beginnings"
-    return DiagnosticError([Diagnostic("RQ422", "error", message, help=hint)])
+    return failure("RQ422", message, hint=hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.reference.grouping import Aggregate
 from cedilla.runtime.reference.joins import AntiJoin, Join, LeftJoin, SemiJoin
 from cedilla.runtime.reference.node import Node
@@ -42,15 +42,10 @@ NODES: dict[type[Operator], type[Node]] = {
 def node_of(operator: Operator, purge: bool = True) -> Node:
     """The node of an operator; `DiagnosticError` RQ406 for a user's operator, whose function needs Spark."""
     if type(operator) not in NODES:
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    "RQ406",
-                    "error",
-                    f"`{operator.name}` cannot be simulated: its function needs Spark",
-                    operator.span,
-                    help="`cedilla run` runs it",
-                )
-            ]
+        raise failure(
+            "RQ406",
+            f"`{operator.name}` cannot be simulated: its function needs Spark",
+            operator.span,
+            hint="`cedilla run` runs it",
         )
     return NODES[type(operator)](operator, purge)

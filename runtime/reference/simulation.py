@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, Source, check_paths
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.items.near_markers import is_near_marker
@@ -109,7 +109,7 @@ def _check(plan: Plan) -> None:
             hint = (
                 "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
             )
-            raise DiagnosticError([Diagnostic("RQ406", "error", message, node.span, help=hint)])
+            raise failure("RQ406", message, node.span, hint=hint)
     check_inputs(plan, stdin=True)
 
 

@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Alter, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.jumps import Jump, Series
 from cedilla.runtime.streams.schema import Schema
@@ -177,4 +177,4 @@ def _too_many(by: Sequence[str]) -> DiagnosticError:
         f"more than {MOST_SERIES:,} groups and attributes are told apart by {', '.join(by) or 'nothing'}"
     )
     hint = "--by NAME names attributes with fewer values"
-    return DiagnosticError([Diagnostic("RQ228", "error", message, help=hint)])
+    return failure("RQ228", message, hint=hint)

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, to_json
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, to_json
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
 from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
@@ -56,7 +56,7 @@ _PARQUET = b"PAR1"
 
 def _no_stream(message: str) -> DiagnosticError:
     hint = "a file in JSON Lines, a folder of such files, or `-`"
-    return DiagnosticError([Diagnostic("RQ410", "error", message, help=hint)])
+    return failure("RQ410", message, hint=hint)
 
 
 def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.lines import local_path
 
 
@@ -67,9 +67,7 @@ def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:
     home = None if checkpoint is None else local_path(checkpoint)
     if home is not None and (reason := _unwritable(home)):
         hint = "--checkpoint DIR names another"
-        raise DiagnosticError(
-            [Diagnostic("RQ411", "error", f"{checkpoint} cannot be written: {reason}", help=hint)]
-        )
+        raise failure("RQ411", f"{checkpoint} cannot be written: {reason}", hint=hint)
     is_new = checkpoint is None or (home is not None and not (home / "plan.json").exists())
     for emit in plan.emits:
         if emit.path == "-" and emit.format != "json":
@@ -106,4 +104,4 @@ def _unwritable(folder: Path) -> str | None:
 
 
 def _failed(code: str, message: str, node: Source | Emit, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(code, "error", message, node.span, help=hint)])
+    return failure(code, message, node.span, hint=hint)
