@@ -60,9 +60,7 @@ def _nodes(plan: Plan) -> Iterator[_Node]:
 
 def _edges(plan: Plan) -> Iterator[tuple[str, str]]:
     """From inputs to operators, in the order of an operator's inputs; then to emits."""
-    for operator in plan.operators:
-        yield from ((name, operator.name) for name in operator.inputs)
-    yield from ((emit.relation, f"emit {emit.name}") for emit in plan.emits)
+    return ((start, end) for node in plan.graph for start, end in plan.graph.in_edges(node))
 
 
 def _numbers(plan: Plan) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -161,47 +160,46 @@ class Plan:
         return read and self._leads(operator, side)
 
     @cached_property
-    def shared(self) -> frozenset[str]:
-        """The operators whose output is used more than once."""
-        used = Counter([name for o in self.operators for name in o.inputs] + [e.relation for e in self.emits])
-        return frozenset(operator.name for operator in self.operators if used[operator.name] > 1)
-
-    @cached_property
-    def streamed(self) -> frozenset[str]:
-        """The sources of which every job of an epoch reads all tuples, and none from memory: nothing that is computed
-        from them is kept or shared, nor given to a user's operator."""
-        stopped = {
-            o.name for o in self.operators if o.stateful or o.name in self.shared or isinstance(o, User)
-        }
-        for operator in reversed(self.operators):
-            if operator.name in stopped:
-                stopped.update(operator.inputs)
-        return frozenset(source.name for source in self.sources if source.name not in stopped)
-
-    @cached_property
     def graph(self) -> MultiDiGraph[str]:
-        """The plan as a networkx DAG from sources over operators to emits; `side` tells inputs apart."""
+        """The plan as a networkx DAG from sources over operators to emits, in topological order; the key of an edge
+        tells inputs apart. The emit `e` is the node `emit e`."""
         import networkx
 
         graph: MultiDiGraph[str] = networkx.MultiDiGraph()
-        graph.add_nodes_from(source.name for source in self.sources)
+        graph.add_nodes_from((source.name, {"node": source}) for source in self.sources)
         for operator in self.operators:
-            graph.add_node(operator.name)
+            graph.add_node(operator.name, node=operator)
             for side, name in enumerate(operator.inputs):
-                graph.add_edge(name, operator.name, side=side)
+                graph.add_edge(name, operator.name, side)
         for emit in self.emits:
-            graph.add_edge(emit.relation, f"emit {emit.name}", side=0)
+            graph.add_node(f"emit {emit.name}", node=emit)
+            graph.add_edge(emit.relation, f"emit {emit.name}", 0)
         if not networkx.is_directed_acyclic_graph(graph):
             raise ValueError("a plan has no cycles")
         return graph
 
     def ancestors(self, relation: str) -> list[Source | Operator]:
         """What a relation is computed from, itself included, in topological order."""
-        wanted = {relation}
-        for operator in reversed(self.operators):
-            if operator.name in wanted:
-                wanted.update(operator.inputs)
-        return [node for node in (*self.sources, *self.operators) if node.name in wanted]
+        import networkx
+
+        above: set[str] = networkx.ancestors(self.graph, relation)  # pyright: ignore[reportUnknownMemberType]
+        return [
+            node for node in (*self.sources, *self.operators) if node.name in above or node.name == relation
+        ]
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The operators whose output is used more than once."""
+        uses = dict(self.graph.out_degree())
+        return frozenset(operator.name for operator in self.operators if uses[operator.name] > 1)
+
+    @cached_property
+    def streamed(self) -> frozenset[str]:
+        """The sources of which every job of an epoch reads all tuples, and none from memory: nothing that is computed
+        from them is kept or shared, nor given to a user's operator."""
+        stops = [o for o in self.operators if o.stateful or o.name in self.shared or isinstance(o, User)]
+        stopped = {node.name for operator in stops for node in self.ancestors(operator.name)}
+        return frozenset(source.name for source in self.sources if source.name not in stopped)
 
     @cached_property
     def droppable(self) -> dict[str, frozenset[str]]:

@@ -208,12 +208,8 @@ class Epoch:
 
     def is_first_stateful(self, name: str) -> bool:
         """Whether nothing between the sources and an operator has state."""
-        operator = self.plan.operator_of[name]
-        return not any(
-            self.plan.operator_of[each].stateful or not self.is_first_stateful(each)
-            for each in operator.inputs
-            if each in self.plan.operator_of
-        )
+        above = self.plan.ancestors(name)[:-1]
+        return not any(isinstance(node, Operator) and node.stateful for node in above)
 
     def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
         """Rows to those outside a region."""

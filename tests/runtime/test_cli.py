@@ -255,7 +255,7 @@ def test_commands_without_spark_do_not_load_it(command: str) -> None:
     program = (
         "import atexit, sys\n"
         "from cedilla.runtime.cli.main import main\n"
-        "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'networkx', 'rich')\n"
+        "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'rich')\n"
         "atexit.register(lambda: print([name for name in slow if name in sys.modules], file=sys.stderr))\n"
         f"main(['{command}', '{SENSORS}'])\n"
     )

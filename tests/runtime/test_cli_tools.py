@@ -320,7 +320,7 @@ def test_no_tool_loads_spark(arguments: tuple[str, ...]) -> None:
     program = (
         "import atexit, sys\n"
         "from cedilla.runtime.cli.main import main\n"
-        "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'networkx', 'rich')\n"
+        "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'rich')\n"
         "atexit.register(lambda: print([name for name in slow if name in sys.modules], file=sys.stderr))\n"
         f"main({list(arguments)!r})\n"
     )
