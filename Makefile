@@ -9,7 +9,7 @@ ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.engines.java > /dev/null 2>&1 || 
 # Runs what follows with JAVA_HOME set to the Java that was found.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.engines.java)" && export JAVA_HOME &&
 
-.PHONY: demo test bench bench-full soak mutants lint clean distclean
+.PHONY: demo test test-rest bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.stamp
@@ -21,10 +21,14 @@ demo: .venv/demo.stamp
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
 
-# Two processes, each with one Spark session; a file stays with one of them.
+# Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile --durations 30
+
+test-rest: .venv/dev.stamp
+	@$(ENSURE_JAVA)
+	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile --durations 30 -m "rest and not soak"
 
 # The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp

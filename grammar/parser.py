@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Literal, overload
 
 from lark.exceptions import UnexpectedInput
@@ -12,6 +13,9 @@ from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.syntax import AccentText, Constant, Expression, PunctuationText, Query
+
+_MARKERS = 1024
+"""How many texts of markers keep their nodes: a stream says many again, and each is read by more than one part."""
 
 
 def parse_query(
@@ -29,11 +33,13 @@ def parse_query(
     return _parse(text, source, "query", Builder(source, given, keep_names=keep_names))
 
 
+@lru_cache(_MARKERS)
 def parse_accent(text: str, source: str = "<accent>") -> AccentText:
     """An accent such as `[[s = 2, alter(t, y -> y * 2)]]` (design, section 6)."""
     return _parse(text, source, "accent")
 
 
+@lru_cache(_MARKERS)
 def parse_punctuation(text: str, source: str = "<punctuation>") -> PunctuationText:
     """A punctuation such as `[ts <= 600, s = 2]` (design, section 6)."""
     return _parse(text, source, "punctuation")

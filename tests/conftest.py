@@ -15,13 +15,19 @@ if TYPE_CHECKING:
 settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
 settings.load_profile("repeatable")
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that runs many small jobs once each: what the second compiler makes better never pays, which is a third of
+the time of a test run. Spark's settings are those that users have, and so is all of a JVM that a test starts itself."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """One local Spark session for the whole run."""
     from cedilla.runtime.engines.session import local_session
 
-    session = local_session("cedilla-tests")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}")
+        session = local_session("cedilla-tests")
     yield session
     session.stop()
 

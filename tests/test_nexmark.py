@@ -22,18 +22,19 @@ from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.stream import Decoder, Item, complaints, decode, read_output
+from tests.tiers import rest
 
 QUERIES = Path(__file__).parents[1] / "queries" / "nexmark"
 EVENTS, EVENTS_PER_FILE, DENSITY = 6_000, 1_000, 100
 FILES_PER_EPOCH = 4  # two of data, two of marks
 ACCENTS = 8
 _TIME = re.compile(r"2015-\d\d-\d\dT")
-SHORT = ("q3", "q5", "q9", "q16")
-"""What a plain test run tries; `make soak` tries all."""
+SHORT = "q5"
+"""What `make test` tries; `make test-rest` tries all others."""
 
 
 def some(names: Iterable[str]) -> list[Any]:
-    return [pytest.param(n, marks=() if n in SHORT else pytest.mark.soak) for n in names]
+    return [name if name == SHORT else rest(name) for name in names]
 
 
 @frozen

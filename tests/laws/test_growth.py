@@ -15,8 +15,9 @@ from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, run
 from tests.laws.worlds import ALL, World, canonical, stream, world
 from tests.runtime.plan_edits import edited
-from tests.strategies import BRIEF, HEAVY
+from tests.strategies import HEAVY
 from tests.stream import Item, complaints, decode
+from tests.tiers import tiered
 
 
 def before(world: World) -> str:
@@ -75,11 +76,11 @@ def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> 
     return "grown"
 
 
-@given(seed=st.integers(0, 2**32))
-@BRIEF
-def test_a_stream_that_grows_says_what_the_wide_one_says(seed: int) -> None:
-    rng = Random(seed)
-    check(rng, rng.randint(1, 4), 40)
+@pytest.mark.parametrize("seeds", tiered([range(12), range(12, 40)]), ids=str)
+def test_a_stream_that_grows_says_what_the_wide_one_says(seeds: range) -> None:
+    """And most streams do grow, otherwise it would say nothing."""
+    went = [check(rng, rng.randint(1, 4), 40) for rng in map(Random, seeds)]
+    assert went.count("grown") > len(seeds) / 2
 
 
 @pytest.mark.soak
@@ -88,12 +89,6 @@ def test_a_stream_that_grows_says_what_the_wide_one_says(seed: int) -> None:
 def test_growth_in_many_cases(seed: int) -> None:
     rng = Random(seed)
     check(rng, rng.randint(1, 6), rng.randint(10, 60))
-
-
-def test_most_cases_of_the_law_do_grow() -> None:
-    """Otherwise it would say nothing."""
-    went = [check(Random(seed), Random(seed).randint(1, 4), 40) for seed in range(40)]
-    assert went.count("grown") > 25
 
 
 # --- growth by a marker (N1) ---
@@ -134,11 +129,11 @@ def check_marker(rng: Random, size: int, length: int, kinds: tuple[str, ...] = A
     return "grown"
 
 
-@given(seed=st.integers(0, 2**32))
-@BRIEF
-def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seed: int) -> None:
-    rng = Random(seed)
-    check_marker(rng, rng.randint(1, 4), 40)
+@pytest.mark.parametrize("seeds", tiered([range(12), range(12, 40)]), ids=str)
+def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seeds: range) -> None:
+    """And most streams do grow, otherwise it would say nothing."""
+    went = [check_marker(rng, rng.randint(1, 4), 40) for rng in map(Random, seeds)]
+    assert went.count("grown") > len(seeds) / 2
 
 
 @pytest.mark.soak
@@ -147,8 +142,3 @@ def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seed: int) 
 def test_growth_by_markers_in_many_cases(seed: int) -> None:
     rng = Random(seed)
     check_marker(rng, rng.randint(1, 6), rng.randint(10, 60))
-
-
-def test_most_cases_with_markers_do_grow() -> None:
-    went = [check_marker(Random(seed), Random(seed).randint(1, 4), 40) for seed in range(40)]
-    assert went.count("grown") > 20

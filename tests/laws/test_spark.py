@@ -25,6 +25,7 @@ from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
 from tests.pipeline import Run
 from tests.seeds import soak_seeds
 from tests.stream import Item, complaints
+from tests.tiers import tiered
 
 SPOILT = (
     '{"k": 7, "ts": 3, "v": 1.0}',  # outside its domain
@@ -110,12 +111,12 @@ def same(
     assert Counter((s, line["code"]) for s in ("r", "s") for line in run.quarantine(s)) == aside, told
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", tiered(range(12), 3))
 def test_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed, 4, 40, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", tiered(range(4)))
 def test_run_and_simulate_agree_on_random_plans_and_bad_lines(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

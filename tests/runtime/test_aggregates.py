@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
+from tests.tiers import tiered
 
 HEAD = """
 stream r(ts: long, s: int in {1, 2}, t: double, n?: int, l: string) from json "in" punctuated on ts;
@@ -167,7 +168,10 @@ CALLS: dict[str, Callable[[list[Item]], Any]] = {
 }
 
 
-def test_every_function_in_whatever_epochs_its_tuples_come(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", tiered([10, 1]))  # ten: state is compacted on the way
+def test_every_function_in_whatever_epochs_its_tuples_come(
+    spark: SparkSession, tmp_path: Path, parts: int
+) -> None:
     names = {call: f"c{i}" for i, call in enumerate(CALLS)}
     named = ", ".join(f"{call} as {name}" for call, name in names.items())
     text = (
@@ -178,15 +182,14 @@ def test_every_function_in_whatever_epochs_its_tuples_come(spark: SparkSession, 
     emit out to json "o";
     """
     )
-    for parts in (1, 10):  # ten: state is compacted on the way
-        output = output_of(spark, tmp_path / str(parts), text, parts, stream()).output("out")
-        found = {row["wid"]: row for row in decode(output)}
-        assert set(found) == {0, 1}
-        for wid, row in found.items():
-            rows = ROWS[12 * wid : 12 * wid + 12]
-            for call, expected in CALLS.items():
-                assert same(row.get(names[call]), expected(rows)), (parts, call, row)
-        assert list(complaints(output, {"wid", *names.values()})) == []
+    output = output_of(spark, tmp_path, text, parts, stream()).output("out")
+    found = {row["wid"]: row for row in decode(output)}
+    assert set(found) == {0, 1}
+    for wid, row in found.items():
+        rows = ROWS[12 * wid : 12 * wid + 12]
+        for call, expected in CALLS.items():
+            assert same(row.get(names[call]), expected(rows)), (parts, call, row)
+    assert list(complaints(output, {"wid", *names.values()})) == []
     carried = {i["$accent"] for i in output if "$accent" in i}
     for call in HALVED:
         assert f"[[alter({names[call]}, y -> y / 2)]]" in carried, call
@@ -215,8 +218,9 @@ emit all to json "all";
 """
 
 
+@pytest.mark.parametrize("parts", tiered([5, 1]))
 def test_a_function_over_all_attributes_takes_what_is_added_later(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
     """`v` is added to s = 2 after 4 tuples and dropped after 20; strings are left out of a median (A2, A3, G37)."""
     items: list[Item] = []
@@ -233,16 +237,15 @@ def test_a_function_over_all_attributes_takes_what_is_added_later(
     values = {
         wid: [ts for ts in range(8 * wid, 8 * wid + 8) if ts % 2 == 1 and 4 <= ts < 20] for wid in range(3)
     }
-    for parts in (1, 5):
-        run = output_of(spark, tmp_path / str(parts), HEAD + OVER_ALL, parts, items)
-        for emit, function in (("middle", statistics.median), ("lists", list), ("all", len)):
-            output = run.output(emit)
-            rows = {row["wid"]: row for row in decode(output)}
-            assert {wid: row.get("v") for wid, row in rows.items()} == {
-                wid: function(v) for wid, v in values.items()
-            }
-            assert ("l" in rows[0]) == (emit != "middle")
-            assert list(complaints(output, {"wid", "t", "n", "l"})) == []
+    run = output_of(spark, tmp_path, HEAD + OVER_ALL, parts, items)
+    for emit, function in (("middle", statistics.median), ("lists", list), ("all", len)):
+        output = run.output(emit)
+        rows = {row["wid"]: row for row in decode(output)}
+        assert {wid: row.get("v") for wid, row in rows.items()} == {
+            wid: function(v) for wid, v in values.items()
+        }
+        assert ("l" in rows[0]) == (emit != "middle")
+        assert list(complaints(output, {"wid", "t", "n", "l"})) == []
 
 
 HOLDING = (
@@ -281,7 +284,8 @@ def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession
     assert list(complaints(output, {"s", "k", "m"})) == []
 
 
-def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", tiered([7, 1]))
+def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path, parts: int) -> None:
     """An aggregate of an aggregate; Fahrenheit from minute 70 on, and each group is written once it is closed."""
     text = """
     stream r(at: timestamp, t: double) from json "in" punctuated on at;
@@ -307,19 +311,18 @@ def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path) -> 
     items.append({"$punctuation": "[]"})
     start = 376944  # hours from 1970 to 2013
     means = {m: (degrees[m, 5] + degrees[m, 25]) / 2 for m in range(150)}
-    for parts in (1, 7):
-        output = output_of(spark, tmp_path / str(parts), text, parts, items).output("out")
-        rows = {row["hour"] - start: row for row in decode(output)}
-        for hour, row in rows.items():
-            inside = [v for m, v in means.items() if m // 60 == hour]
-            assert same(
-                [row["best"], row["middle"], row["n"]], [max(inside), statistics.median(inside), len(inside)]
-            )
-        assert set(rows) == {0, 1, 2}
-        assert list(complaints(output, {"hour", "best", "middle", "n"})) == []
-        if parts > 1:
-            hours = [i["hour"] - start if is_tuple(i) else i.get("$punctuation") for i in output]
-            assert hours.index(0) < hours.index(f"[hour < {start + 1}]") < hours.index(1)
+    output = output_of(spark, tmp_path, text, parts, items).output("out")
+    rows = {row["hour"] - start: row for row in decode(output)}
+    for hour, row in rows.items():
+        inside = [v for m, v in means.items() if m // 60 == hour]
+        assert same(
+            [row["best"], row["middle"], row["n"]], [max(inside), statistics.median(inside), len(inside)]
+        )
+    assert set(rows) == {0, 1, 2}
+    assert list(complaints(output, {"hour", "best", "middle", "n"})) == []
+    if parts > 1:
+        hours = [i["hour"] - start if is_tuple(i) else i.get("$punctuation") for i in output]
+        assert hours.index(0) < hours.index(f"[hour < {start + 1}]") < hours.index(1)
 
 
 # --- count windows ---
@@ -337,8 +340,9 @@ emit all to json "all";
 """
 
 
+@pytest.mark.parametrize("parts", tiered([6, 1]))
 def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
     """b has 10 tuples, a 7; `t` of a is doubled on the way (theory 1.3, "when the count is reached")."""
     sequence = "abbababbaabbabbab"
@@ -351,26 +355,25 @@ def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
     chunk = {v: i // 4 for values in of_key.values() for i, v in enumerate(values)}
     groups = {(u, c): [v for v in values if chunk[v] == c] for u, values in of_key.items() for c in range(3)}
     groups = {key: values for key, values in groups.items() if values}
-    for parts in (1, 12):
-        run = Run(spark, tmp_path / str(parts), COUNTED)
-        cut(run, "r", items, parts)
-        run.process(files_per_epoch=1)
-        assert {row["v"]: row["chunk"] for row in decode(run.output("chunks"))} == chunk
-        assert {row["v"]: row["k"] for row in decode(run.output("all"))} == {i: i // 5 for i in range(17)}
-        whole = {key: values for key, values in groups.items() if len(values) == 4}
-        assert {(r["u"], r["chunk"]): r["vs"] for r in decode(run.output("sums"))} == whole
-        assert decode(run.output("sizes")) == []
-        run.write("r", [{"$punctuation": "[u = 'a']"}])
-        run.write("r", [{"u": "b", "v": 17, "t": 17.0}, {"$punctuation": "[]"}])
-        executor = run.executor(1)
-        executor.process(1, {"r": run.files(executor)["r"][-2:]})
-        assert run.quarantine("r") == []
-        assert executor.last.segments == {}
-        found = [(r["u"], r["chunk"], r["vs"], r["total"]) for r in decode(run.output("sums"))]
-        complete = {**groups, ("b", 2): [*groups["b", 2], 17]}
-        assert sorted(found) == sorted((*key, values, sum(values)) for key, values in complete.items())
-        assert {r["chunk"]: r["n"] for r in decode(run.output("sizes"))} == {0: 8, 1: 7, 2: 3}
-        assert list(complaints(run.output("sums"), {"u", "chunk", "vs", "total"})) == []
-        order = [i for i in run.output("sums") if is_tuple(i) or "$punctuation" in i]
-        closed = next(i for i, item in enumerate(order) if "$punctuation" in item)
-        assert order[closed - 1]["u"] == "a", "the rest of a key passes once the key is closed"
+    run = Run(spark, tmp_path, COUNTED)
+    cut(run, "r", items, parts)
+    run.process(files_per_epoch=1)
+    assert {row["v"]: row["chunk"] for row in decode(run.output("chunks"))} == chunk
+    assert {row["v"]: row["k"] for row in decode(run.output("all"))} == {i: i // 5 for i in range(17)}
+    whole = {key: values for key, values in groups.items() if len(values) == 4}
+    assert {(r["u"], r["chunk"]): r["vs"] for r in decode(run.output("sums"))} == whole
+    assert decode(run.output("sizes")) == []
+    run.write("r", [{"$punctuation": "[u = 'a']"}])
+    run.write("r", [{"u": "b", "v": 17, "t": 17.0}, {"$punctuation": "[]"}])
+    executor = run.executor(1)
+    executor.process(1, {"r": run.files(executor)["r"][-2:]})
+    assert run.quarantine("r") == []
+    assert executor.last.segments == {}
+    found = [(r["u"], r["chunk"], r["vs"], r["total"]) for r in decode(run.output("sums"))]
+    complete = {**groups, ("b", 2): [*groups["b", 2], 17]}
+    assert sorted(found) == sorted((*key, values, sum(values)) for key, values in complete.items())
+    assert {r["chunk"]: r["n"] for r in decode(run.output("sizes"))} == {0: 8, 1: 7, 2: 3}
+    assert list(complaints(run.output("sums"), {"u", "chunk", "vs", "total"})) == []
+    order = [i for i in run.output("sums") if is_tuple(i) or "$punctuation" in i]
+    closed = next(i for i, item in enumerate(order) if "$punctuation" in item)
+    assert order[closed - 1]["u"] == "a", "the rest of a key passes once the key is closed"

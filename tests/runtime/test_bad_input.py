@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
+from tests.tiers import tiered
 
 QUERY = """
 stream readings(ts: long, s: int in {1, 2}, t: double, note?: string) from json "in" punctuated on ts;
@@ -89,6 +92,14 @@ BAD_MARKERS = {
 
 
 @pytest.mark.parametrize("text", BAD_MARKERS)
+def test_a_bad_marker_ends_the_query_in_the_reference(text: str) -> None:
+    reference = Reference(compile_query(QUERY).plan)
+    with pytest.raises(DiagnosticError) as caught:
+        reference.step([("readings", GOOD), ("readings", {"$accent": text})])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [BAD_MARKERS[text]]
+
+
+@pytest.mark.parametrize("text", tiered(BAD_MARKERS))
 def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
     spark: SparkSession, tmp_path: Path, text: str
 ) -> None:
@@ -118,7 +129,9 @@ def test_a_marker_that_is_no_json_ends_the_query_and_is_no_bad_tuple(
     assert len([i for i in run.output("hot") if is_tuple(i)]) == 1
 
 
-@pytest.mark.parametrize("mended", ['{"$accent": "[[-(note)]]"}', None, '{"ts": 6, "s": 1, "t": 1.0}'])
+@pytest.mark.parametrize(
+    "mended", tiered(['{"$accent": "[[-(note)]]"}', None, '{"ts": 6, "s": 1, "t": 1.0}'])
+)
 def test_once_the_marker_is_mended_or_gone_the_run_goes_on_at_its_place(
     spark: SparkSession, tmp_path: Path, mended: str | None
 ) -> None:

@@ -23,6 +23,7 @@ from cedilla.runtime.ingest.slices import MarkerSearch, Slice
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run
 from tests.stream import Item, decode
+from tests.tiers import tiered
 
 STREAM = 'stream r(k: int, t: double) from json "r" punctuated on k; '
 PASSED_ON = f'{STREAM} q := select[k >= 0](r); emit q to json "q";'
@@ -144,7 +145,7 @@ def _mixed(seed: int) -> list[list[Item | str]]:
     return files
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", tiered(range(3)))
 @pytest.mark.parametrize("query", [PASSED_ON, PASSED_ON.replace("punctuated on k", "heartbeat k delay 4")])
 def test_results_are_those_of_a_look_at_every_line(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, seed: int

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError
 from tests.pipeline import Run
 from tests.stream import is_tuple
+from tests.tiers import tiered
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
@@ -60,7 +61,7 @@ def test_what_cannot_grow_ends_the_query(spark: SparkSession, tmp_path: Path, ma
     assert caught.value.diagnostics[0].code == code
 
 
-@pytest.mark.parametrize("files_per_epoch", [1, None])
+@pytest.mark.parametrize("files_per_epoch", tiered([1, None]))
 def test_growths_where_files_begin_are_taken_with_epochs_in_flight(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:

@@ -18,6 +18,7 @@ from cedilla.runtime.operators import join as join_module
 from cedilla.runtime.state import segments
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode, read_output
+from tests.tiers import tiered
 
 Bag = Counter[tuple[tuple[str, Any], ...]]
 SENDERS = (0, 1)
@@ -194,7 +195,7 @@ def check(run: Run, left: Writer, right: Writer, *names_of_joins: str) -> None:
             assert bag(decode(stream)) == expected, (join, epoch)
 
 
-@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (12, 14, 23))])
+@pytest.mark.parametrize("seed", tiered([2, 12, 14, 23]))
 def test_joins_on_one_name_pass_exactly_what_is_certain(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
@@ -212,7 +213,7 @@ def all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "_MANY_SEGMENTS", 3)
 
 
-@pytest.mark.soak
+@pytest.mark.rest
 @pytest.mark.usefixtures("all_is_large")
 @pytest.mark.parametrize("seed", [3, 13, 15, 24])
 def test_large_states_give_what_small_ones_give(spark: SparkSession, tmp_path: Path, seed: int) -> None:
@@ -222,6 +223,7 @@ def test_large_states_give_what_small_ones_give(spark: SparkSession, tmp_path: P
     check(run, left, right, "inner", "semi", "anti", "outer")
 
 
+@pytest.mark.rest
 @pytest.mark.usefixtures("all_is_large")
 def test_joins_on_two_names_and_with_itself(spark: SparkSession, tmp_path: Path) -> None:
     left = Writer("order", "s", "v", "p", 17).write(EPOCHS)
@@ -235,7 +237,7 @@ def test_joins_on_two_names_and_with_itself(spark: SparkSession, tmp_path: Path)
     assert bag(decode(run.output("lonely"))) == bag([row for row in rows if row.get("order") is None])
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", tiered([True, False]))
 def test_a_drop_waits_for_tuples_without_a_match(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, *, large: bool
 ) -> None:

@@ -15,6 +15,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import POSITION, Steps, Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.engines.lookups import Lookups, Tables
+from tests.tiers import tiered
 
 PLACE = {POSITION: f"`{POSITION}`"}
 KEYS = {
@@ -100,7 +101,7 @@ def check(frame: DataFrame, types: dict[str, Type], tree: Tree) -> int:
     return len(joined.columns) - len(frame.columns)
 
 
-@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("name", tiered(KEYS))
 def test_tables_decode_as_cases_do(spark: SparkSession, name: str) -> None:
     rng = random.Random(name)
     types = {"k": TYPES[name], "u": Type("double"), "x": Type("double")}

@@ -19,6 +19,7 @@ from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.lines import merged
 from tests.stream import Item, decode, read_output
+from tests.tiers import tiered
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2}, litres: double)
@@ -171,7 +172,9 @@ def test_validate_and_canonize_read_both_folders(root: Path) -> None:
     assert call("validate", str(root / "pumps"), "--markers", str(root / "nothing")).exit_code == 1
 
 
-@pytest.mark.parametrize(("form", "each"), [("json", None), ("json", 2), ("parquet", 2), ("xml", None)])
+@pytest.mark.parametrize(
+    ("form", "each"), tiered([("json", 2), ("json", None), ("parquet", 2), ("xml", None)])
+)
 def test_run_gives_the_same_however_it_is_cut(
     root: Path, spark: SparkSession, form: str, each: int | None
 ) -> None:

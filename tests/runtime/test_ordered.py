@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
+from tests.tiers import tiered
 
 QUERY = """
 stream r(ts: long, k: int in {0, 1}, t: double, i: long) from json "in" punctuated on ts;
@@ -164,23 +165,22 @@ def cut(random: Random, items: list[Item], parts: int) -> list[list[Item]]:
     return [items[a:b] for a, b in pairwise(places)]
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.soak) for n in (2, 3, 4))])
+@pytest.mark.parametrize(("seed", "parts"), tiered(product((1, 2, 3, 4), (5, 3))))
 def test_random_streams_are_ordered_as_plain_python_orders_them(
-    spark: SparkSession, tmp_path: Path, seed: int
+    spark: SparkSession, tmp_path: Path, seed: int, parts: int
 ) -> None:
     """decode(out) is the operator over decode(in), epoch by epoch what the pass rule allows, whatever the cuts."""
     random = Random(seed)
     items = random_stream(random, 90)
-    for parts in (5, 3):
-        run = Run(spark, tmp_path / str(parts), QUERY)
-        pieces = cut(random, items, parts)
-        for batch, piece in enumerate(pieces):
-            run.write("r", piece)
-            executor = run.executor()  # each epoch begins anew from the checkpoint
-            executor.process(batch, {"r": run.files(executor)["r"][batch:]})
-        assert run.quarantine("r") == []
-        assert run.executor().last.segments == {}
-        check_epochs(run, pieces)
+    run = Run(spark, tmp_path, QUERY)
+    pieces = cut(random, items, parts)
+    for batch, piece in enumerate(pieces):
+        run.write("r", piece)
+        executor = run.executor()  # each epoch begins anew from the checkpoint
+        executor.process(batch, {"r": run.files(executor)["r"][batch:]})
+    assert run.quarantine("r") == []
+    assert run.executor().last.segments == {}
+    check_epochs(run, pieces)
 
 
 def check_epochs(run: Run, pieces: Sequence[Sequence[Item]]) -> None:
@@ -368,7 +368,10 @@ emit ends to json "4"; emit best to json "5";
 """
 
 
-def test_behind_a_sort_tuples_arrive_as_they_are_sorted(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cuts", tiered([[6, 1, 1, 1], [9]]), ids=len)
+def test_behind_a_sort_tuples_arrive_as_they_are_sorted(
+    spark: SparkSession, tmp_path: Path, cuts: list[int]
+) -> None:
     """However the input is cut: released at once, or piece by piece."""
     items: list[Item] = [
         *({"t": t, "v": v} for v, t in enumerate([5, 3, 9, 1, 3, 7])),
@@ -376,28 +379,27 @@ def test_behind_a_sort_tuples_arrive_as_they_are_sorted(spark: SparkSession, tmp
         {"$punctuation": "[t < 4]"},
         {"$punctuation": "[]"},
     ]
-    for cuts in ([9], [6, 1, 1, 1]):
-        run, rest = Run(spark, tmp_path / str(len(cuts)), BEHIND), list(items)
-        for size in cuts:
-            run.write("r", rest[:size])
-            rest = rest[size:]
-        run.process(files_per_epoch=1)
-        found = {
-            name: [i for i in run.output(name) if "$punctuation" not in i]
-            for name in ("first_two", "in_twos", "of_each", "ends", "best")
-        }
-        assert found["first_two"] == [{"t": 1, "v": 3}, {"t": 3, "v": 1}]
-        assert [i["w"] for i in sorted(found["in_twos"], key=lambda i: (i["t"], i["v"]))] == [
-            0,
-            0,
-            1,
-            1,
-            2,
-            2,
-        ]
-        assert sorted((i["t"], i["v"]) for i in found["of_each"]) == [(1, 3), (3, 1), (7, 5), (9, 2)]
-        assert found["ends"] == [{"first": 3, "last": 2, "all": [3, 1, 4, 0, 5, 2]}]
-        assert found["best"] == [{"t": 1, "v": 0}]
+    run, left = Run(spark, tmp_path, BEHIND), list(items)
+    for size in cuts:
+        run.write("r", left[:size])
+        left = left[size:]
+    run.process(files_per_epoch=1)
+    found = {
+        name: [i for i in run.output(name) if "$punctuation" not in i]
+        for name in ("first_two", "in_twos", "of_each", "ends", "best")
+    }
+    assert found["first_two"] == [{"t": 1, "v": 3}, {"t": 3, "v": 1}]
+    assert [i["w"] for i in sorted(found["in_twos"], key=lambda i: (i["t"], i["v"]))] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+    ]
+    assert sorted((i["t"], i["v"]) for i in found["of_each"]) == [(1, 3), (3, 1), (7, 5), (9, 2)]
+    assert found["ends"] == [{"first": 3, "last": 2, "all": [3, 1, 4, 0, 5, 2]}]
+    assert found["best"] == [{"t": 1, "v": 0}]
 
 
 TIES = """
@@ -409,19 +411,19 @@ emit some to json "1"; emit early to json "2";
 """
 
 
+@pytest.mark.parametrize("parts", tiered([4, 1]))
 def test_ties_of_a_sort_over_what_has_no_order_are_told_apart_by_their_values(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
     """They wait for each other, so the first of them are the same however the input is cut."""
     a: list[Item] = [{"k": 2, "v": 4}, {"k": 1, "v": 3}, {"k": 1, "v": 9}, {"$punctuation": "[k < 1]"}]
     b: list[Item] = [{"k": 1, "v": 1}, {"k": 3, "v": 0}, {"$punctuation": "[k < 1]"}, {"k": 4, "v": 0}]
-    for parts in (1, 4):
-        run = Run(spark, tmp_path / str(parts), TIES)
-        for part in range(parts):
-            for source, items in (("a", a), ("b", b)):
-                run.write(source, items[part * 4 // parts : (part + 1) * 4 // parts])
-        for source in ("b", "a"):
-            run.write(source, [{"$punctuation": "[]"}])
-        run.process(files_per_epoch=1)
-        assert [i for i in run.output("early") if "v" in i] == [{"k": 1, "v": 1}, {"k": 1, "v": 3}]
-        assert [i["k"] for i in run.output("some") if "k" in i] == [1, 2, 3]
+    run = Run(spark, tmp_path, TIES)
+    for part in range(parts):
+        for source, items in (("a", a), ("b", b)):
+            run.write(source, items[part * 4 // parts : (part + 1) * 4 // parts])
+    for source in ("b", "a"):
+        run.write(source, [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=1)
+    assert [i for i in run.output("early") if "v" in i] == [{"k": 1, "v": 1}, {"k": 1, "v": 3}]
+    assert [i["k"] for i in run.output("some") if "k" in i] == [1, 2, 3]

@@ -24,6 +24,7 @@ from cedilla.runtime.items.entries import needed
 from cedilla.runtime.reading.reading import InUnits
 from tests.runtime.test_sensors import random_stream, wild_stream
 from tests.stream import Decoder, Item
+from tests.tiers import tiered
 
 PUMPS = """
 stream pumps(ts: long, at: timestamp, pump: int in {1, 2}, litres: double) from json "ROOT/pumps" punctuated on ts;
@@ -273,7 +274,7 @@ def _defined(row: Item) -> Item:
     return {name: value for name, value in row.items() if value is not None}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", tiered(range(2)))
 def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: SparkSession, seed: int) -> None:
     stream = wild_stream(random.Random(seed), 120)
     write(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tests.pipeline import Run
 from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item, complaints, decode
+from tests.tiers import tiered
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
@@ -147,7 +148,7 @@ def check(
             )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", tiered(range(4)))
 def test_decoded_output_is_the_plain_average_however_the_input_is_cut(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
@@ -162,7 +163,7 @@ def test_decoded_output_is_the_plain_average_on_longer_streams(
     check(spark, tmp_path, seed, 200)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", tiered(range(3)))
 def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed, 60, wild_stream)
 

@@ -19,6 +19,7 @@ from cedilla.runtime.operators import epoch
 from cedilla.runtime.pipeline.executor import Executor
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
+from tests.tiers import rest, tiered
 
 HEAD = """
 stream a(k: int in {1, 2, 3}, v: int, p?: int) from json "in" punctuated on k;
@@ -152,13 +153,15 @@ def renamed(row: Row, names: dict[str, str]) -> Row:
     return frozenset((names.get(name, name), value) for name, value in row)
 
 
-@pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), (2, False, 0)])
+@pytest.mark.parametrize("parts", tiered([3, 1]))
+@pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), rest(2, False, 0)])
 def test_sets_and_bags_are_those_of_the_decoded_inputs(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
     much: int | None,
+    parts: int,
     *,
     ends: bool,
 ) -> None:
@@ -177,17 +180,17 @@ def test_sets_and_bags_are_those_of_the_decoded_inputs(
         "left": {row for row in in_a if row not in in_b and decided(row)},
         "left_all": [row for row in (in_a - in_b).elements() if decided(row)],
     }
-    for parts in (3, 1):
-        run, executor = run_cut(spark, tmp_path / str(parts), emitting(SETS), parts, a=a, b=b)
-        for name, result in expected.items():
-            check(run, name, result, {"k", "v", "p"})
-        if ends:
-            assert executor.last.segments == {}, "all is closed, so nothing is kept"
-            assert list((tmp_path / str(parts) / "checkpoint" / "state").rglob("*.parquet")) == []
+    run, executor = run_cut(spark, tmp_path, emitting(SETS), parts, a=a, b=b)
+    for name, result in expected.items():
+        check(run, name, result, {"k", "v", "p"})
+    if ends:
+        assert executor.last.segments == {}, "all is closed, so nothing is kept"
+        assert list((tmp_path / "checkpoint" / "state").rglob("*.parquet")) == []
 
 
+@pytest.mark.parametrize("parts", tiered([3, 1]))
 def test_the_first_to_arrive_count(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
     """distinct[k], limit and rename, and set operators over what has an order of arrival; also where tuples are sent
     to state."""
@@ -201,12 +204,11 @@ def test_the_first_to_arrive_count(
         "both": set(in_a) & set(in_b),
         "left_all": list((Counter(set(in_a)) - Counter(in_b[:20])).elements()),
     }
-    for parts in (3, 1):
-        run, executor = run_cut(spark, tmp_path / str(parts), emitting(ORDERED), parts, a=a, b=b)
-        for name, result in expected.items():
-            check(run, name, result, {"v", "w", "p"} if name == "named" else {"k", "v", "p"})
-        assert executor.last.segments == {}
-        assert [i for i in run.output("some") if "$punctuation" in i][-1] == {"$punctuation": "[]"}
+    run, executor = run_cut(spark, tmp_path, emitting(ORDERED), parts, a=a, b=b)
+    for name, result in expected.items():
+        check(run, name, result, {"v", "w", "p"} if name == "named" else {"k", "v", "p"})
+    assert executor.last.segments == {}
+    assert [i for i in run.output("some") if "$punctuation" in i][-1] == {"$punctuation": "[]"}
 
 
 def test_a_drop_waits_for_the_tuples_of_a_difference(spark: SparkSession, tmp_path: Path) -> None:

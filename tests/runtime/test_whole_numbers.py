@@ -22,6 +22,7 @@ from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, save_parquet
 from tests.stream import Item, read_output
+from tests.tiers import tiered
 
 ODD = 2**53 + 1
 KEPT = 2**53 - 1
@@ -150,7 +151,9 @@ def test_what_waits_in_state_ends_the_query_rather_than_change(case: str) -> Non
 # --- Spark ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("files", [[MIXED], [[item] for item in MIXED], [MIXED[:5], MIXED[5:]]])
+@pytest.mark.parametrize(
+    "files", tiered([[MIXED[:5], MIXED[5:]], [MIXED], [[item] for item in MIXED]]), ids=len
+)
 def test_run_and_simulate_agree_on_whole_numbers(
     spark: SparkSession, tmp_path: Path, files: list[list[Item]]
 ) -> None:
@@ -181,7 +184,7 @@ def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, t
     assert [line["code"] for line in run.quarantine("r")] == ["RQ310"]
 
 
-@pytest.mark.parametrize("case", KEEPING)
+@pytest.mark.parametrize("case", tiered(KEEPING))
 def test_spark_ends_the_query_as_the_reference_does(spark: SparkSession, tmp_path: Path, case: str) -> None:
     query = f"{STREAM} {SECOND if case == 'union' else ''} {KEEPING[case]}"
     run = Run(spark, tmp_path, query)

@@ -1,0 +1,19 @@
+"""Which tests run when: `make test` has one case of each question, `make test-rest` the further ones."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def rest(*values: Any) -> Any:
+    """A parameter set of `make test-rest`."""
+    return pytest.param(*values, marks=pytest.mark.rest)
+
+
+def tiered(values: Iterable[Any], count: int = 1) -> list[Any]:
+    """Parameters, of which the first `count` are in `make test`, the others in `make test-rest`; a tuple is a set."""
+    return [
+        value if number < count else rest(*value) if isinstance(value, tuple) else rest(value)
+        for number, value in enumerate(values)
+    ]
