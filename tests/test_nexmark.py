@@ -222,6 +222,7 @@ def test_punctuation_is_true_and_close(spark: SparkSession, data: Data) -> None:
     assert bids == [max(1000, 902 + 3 * x // 50) for x in range(EVENTS_PER_FILE, EVENTS, EVENTS_PER_FILE)]
 
 
+@pytest.mark.rest
 def test_parquet_has_the_same_tuples(spark: SparkSession, data: Data, tmp_path: Path) -> None:
     generator.write(spark, tmp_path, EVENTS, EVENTS_PER_FILE, format="parquet", density=DENSITY)
     for stream, schema in generator.SCHEMAS.items():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
@@ -41,15 +45,31 @@ def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> 
             output += outputs[emit].items()
 
 
-def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> str:
-    """One random case; how it went: `refused` where something closed would be opened again."""
-    made = world(rng, size, kinds)
+def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items, int]:
+    """A query, its plan when the fleet had two members, a valid stream, and after how many items the third comes."""
+    made = world(rng, size, ALL)
     small = compile_query(before(made)).plan
     items = accepted(made.plan, stream(rng, length))
-    cut = rng.randint(0, len(items))
-    early = accepted(small, without_newcomer(items[:cut]))
-    items = accepted(made.plan, [*early, *items[cut:]])
-    cut = len(early)
+    bound = rng.randint(0, len(items))
+    early = accepted(small, without_newcomer(items[:bound]))
+    return made, small, accepted(made.plan, [*early, *items[bound:]]), len(early)
+
+
+def meaning(
+    made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], told: str
+) -> Counter[Any]:
+    """What the query says of a whole stream but for its rejected tuples, which are late ones of the newcomer."""
+    rest = list(items)
+    for source, code, item in rejected:
+        assert code == "RQ305", told
+        assert item["k"] == 3, told  # only the newcomer's, where its past is closed
+        rest.remove((source, dict(item)))
+    return bag(evaluate_plan(made.plan, canonical(rest))[made.plan.emits[0].relation])
+
+
+def check(rng: Random, size: int, length: int) -> str:
+    """One random case; how it went: `refused` where something closed would be opened again."""
+    made, small, items, cut = random_case(rng, size, length)
     told = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
     (emit,) = made.plan.emits
     reference, output = Reference(small), list[Item]()
@@ -62,14 +82,7 @@ def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> 
         return "let go"  # what an input had of the newcomer before is to be sent again
     kick = ("r", {"$punctuation": "[ts < -1000]"})
     drive(grown, emit.name, [kick, *items[cut:]], output)
-    late = [item for _, code, item in grown.rejected if code == "RQ305"]
-    assert len(late) == len(grown.rejected), told
-    assert all(item["k"] == 3 for item in late), told  # only the newcomer's, where its past is closed
-    rest = list(items)
-    for source, _, item in grown.rejected:
-        rest.remove((source, dict(item)))
-    expected = bag(evaluate_plan(made.plan, canonical(rest))[emit.relation])
-    assert bag(decode(output)) == expected, told
+    assert bag(decode(output)) == meaning(made, items, grown.rejected, told), told
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     assert list(complaints(output, initial)) == [], told
@@ -97,15 +110,10 @@ def test_growth_in_many_cases(seed: int) -> None:
 GROWTHS: Items = [(source, {"$accent": "[[grow(k, {3})]]"}) for source in ("r", "s")]
 
 
-def check_marker(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> str:
+def check_marker(rng: Random, size: int, length: int) -> str:
     """One random case in which both streams say at a random place that they have a new member."""
-    made = world(rng, size, kinds)
-    small = compile_query(before(made)).plan
-    items = accepted(made.plan, stream(rng, length))
-    bound = rng.randint(0, len(items))
-    early = accepted(small, without_newcomer(items[:bound]))
-    items = accepted(made.plan, [*early, *items[bound:]])
-    items = [*items[: len(early)], *GROWTHS, *items[len(early) :]]
+    made, small, items, bound = random_case(rng, size, length)
+    items = [*items[:bound], *GROWTHS, *items[bound:]]
     told = f"{made.text}\n" + "\n".join(f"{source} {item}" for source, item in items)
     try:
         whole = run(small, [[item] for item in items])
@@ -114,13 +122,8 @@ def check_marker(rng: Random, size: int, length: int, kinds: tuple[str, ...] = A
             raise
         return "refused"
     late = whole.reference.rejected
-    assert all(code == "RQ305" and item["k"] == 3 for _, code, item in late), told
-    rest = list(items)
-    for source, _, item in late:
-        rest.remove((source, dict(item)))
-    (emit,) = made.plan.emits
-    expected = bag(evaluate_plan(made.plan, canonical(rest))[emit.relation])
-    start = small.start[emit.relation]
+    expected = meaning(made, items, late, told)
+    start = small.start[made.plan.emits[0].relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     for ran in (whole, run(small, cut(rng, items), purge=False), run(small, [items])):
         assert ran.reference.rejected == late, told

@@ -17,6 +17,7 @@ from cedilla.runtime.control.source_state import SourceState
 from tests.runtime.test_sensors import QUERY, wild_stream
 from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item
+from tests.tiers import tiered
 
 
 def follow(stream: list[Item]) -> SourceState:
@@ -62,15 +63,16 @@ def check(seed: int, length: int) -> None:
             assert closed == decoder.closed(probe), f"item {place}: {probe}"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", tiered(range(40), 12))
 def test_every_tuple_is_decoded_and_judged_as_its_place_demands(seed: int) -> None:
     check(seed, 80)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", soak_seeds(2000))
-def test_every_tuple_is_decoded_and_judged_on_longer_streams(seed: int) -> None:
-    check(seed, 150)
+@pytest.mark.parametrize("first", soak_seeds(2000)[::100])
+def test_every_tuple_is_decoded_and_judged_on_longer_streams(first: int) -> None:
+    for seed in range(first, first + 100):
+        check(seed, 150)
 
 
 def test_an_attributes_own_map_follows_its_new_values() -> None:

@@ -280,21 +280,21 @@ def relations() -> dict[str, str]:
         },
         **{f"{word}_{n}": f"b {word} join few on {n}" for word in ("semi", "anti") for n in "nxd"},
         "window": chained("window[7 on {n} as {w}]({r})", NUMBERS),
-        "small": chained("window[0.5 on {n} as {w}]({r})", NUMBERS),
-        **{f"sliding_{n}": f"project[k, {n}, w](window[7 every 3 on {n} as w](b))" for n in NUMBERS},
-        **{f"unit_{n}": f"project[k, {n}, w](window[3 every 1 on {n} as w](b))" for n in NUMBERS},
-        "milliseconds": "window[1 millisecond on at as w](b)",
-        "weeks": "window[1 week every 3 days on at as w](b)",
+        "window_small": chained("window[0.5 on {n} as {w}]({r})", NUMBERS),
+        **{f"window_sliding_{n}": f"project[k, {n}, w](window[7 every 3 on {n} as w](b))" for n in NUMBERS},
+        **{f"window_unit_{n}": f"project[k, {n}, w](window[3 every 1 on {n} as w](b))" for n in NUMBERS},
+        "window_milliseconds": "window[1 millisecond on at as w](b)",
+        "window_weeks": "window[1 week every 3 days on at as w](b)",
         **{f"session_{n}": f"project[k, {n}, w](session[7 on {n} as w](b))" for n in NUMBERS},
         "session_at": "project[k, at, w](session[1 week on at as w](b))",
         "rows": f"project[k, w0, w1, w2, w3, w4]({chained('window[2 rows per {n} as {w}]({r})', 'nxdes')})",
-        "counted": "aggregate[count() as c by w](window[7 on x as w](b))",
-        "groups": "aggregate[count() as c by n, x, d, e, s, at, day](b)",
-        **{f"group_{n}": f"aggregate[count() as c by {n}](b)" for n in "xd"},
         "aggregate": f"aggregate[{numbered(every())}](b)",
-        "by_key": f"aggregate[{numbered(every())} by k](b)",
+        "aggregate_by_key": f"aggregate[{numbered(every())} by k](b)",
+        "aggregate_counted": "aggregate[count() as c by w](window[7 on x as w](b))",
+        "aggregate_groups": "aggregate[count() as c by n, x, d, e, s, at, day](b)",
+        **{f"aggregate_{n}": f"aggregate[count() as c by {n}](b)" for n in "xd"},
         **{f"top_{n}": f"project[k, {n}](top[4 by {n} desc, k](b))" for n in ("n", "x", "d", "s", "at")},
-        "best": "project[k, x](top[1 by e, k per x](b))",
+        "top_best": "project[k, x](top[1 by e, k per x](b))",
         **{f"sort_{n}": f"project[k, {n}](sort[{n}, k desc](b))" for n in ("n", "x", "d", "s", "at")},
         "limit": "limit[3](b)",
     }
@@ -317,7 +317,7 @@ def test_no_value_ends_a_query_in_the_reference(name: str) -> None:
 
 
 def of_each_operator() -> list[str]:
-    """The first relation of each kind: those of a kind are called `kind_ATTRIBUTE`."""
+    """The first relation of each operator: their names begin with its name."""
     return list({name.partition("_")[0]: name for name in reversed(relations())}.values())
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +146,10 @@ def _mixed(seed: int) -> list[list[Item | str]]:
     return files
 
 
-@pytest.mark.parametrize("seed", tiered(range(3)))
-@pytest.mark.parametrize("query", [PASSED_ON, PASSED_ON.replace("punctuated on k", "heartbeat k delay 4")])
+@pytest.mark.parametrize(
+    ("query", "seed"),
+    tiered(product([PASSED_ON, PASSED_ON.replace("punctuated on k", "heartbeat k delay 4")], range(3))),
+)
 def test_results_are_those_of_a_look_at_every_line(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, seed: int
 ) -> None:

@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.markers import read_growth
 from cedilla.compiler.plan import derive
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.announce import SinkState, announce
 from cedilla.runtime.control.source_state import SourceState
+from tests.runtime.test_marker_warnings import call, said
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
@@ -29,10 +28,6 @@ emit pumps join places on pump to json "out";
 """
 GROWS = "[[grow(pump, {3})]]"
 TUPLE = {"ts": 0, "pump": 3, "litres": 140.0}
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
 
 
 @pytest.fixture
@@ -67,20 +62,13 @@ WRONG = {
 @pytest.mark.parametrize("code", WRONG)
 def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: str, code: str) -> None:
     markers, message, hint = WRONG[code]
-    folder = write(query, [{"$accent": text} for text in markers])
-    match command:
-        case "simulate":
-            done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "flow=-")
-        case "validate":
-            done = call("validate", str(folder), "--query", str(query))
-        case _:
-            done = call("trace", str(query), "--on", "pumps", *markers)
-    assert done.exit_code == 1
-    assert f"error[{code}]: {message}" in done.output
-    place = f"<marker {len(markers)}>:1:3" if command == "trace" else f"{folder}/a.jsonl:{len(markers)}:3"
-    assert f"--> {place}\n" in done.output
-    assert f"| {markers[-1]}\n  |   {'^' * (len(markers[-1]) - 4)}\n" in done.output
-    assert hint in done.output
+    output = said(query, markers, command)
+    assert f"error[{code}]: {message}" in output
+    number = len(markers)
+    place = f"<marker {number}>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:{number}:3"
+    assert f"--> {place}\n" in output
+    assert f"| {markers[-1]}\n  |   {'^' * (len(markers[-1]) - 4)}\n" in output
+    assert hint in output
 
 
 def test_a_join_that_kept_nothing_for_the_new_values_ends_the_query_there(query: Path) -> None:

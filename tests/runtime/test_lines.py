@@ -25,6 +25,7 @@ from cedilla.runtime.streams.validate import stream_lines, validate, with_schema
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
+from tests.tiers import rest
 
 QUERY = """
 stream r(ts: long, s: int, t?: double, note?: string) from json "r" punctuated on ts;
@@ -169,13 +170,16 @@ def test_other_lines_are_not(line: str) -> None:
     assert near_key(line, json.loads(line)) is None
 
 
-@pytest.mark.parametrize("reader", ["glance", "scan", "careful"])
+@pytest.mark.parametrize(
+    ("reader", "lines"),
+    [*((reader, NEAR[:1]) for reader in ("glance", "scan", "careful")), rest("scan", NEAR[1:])],
+)
 def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
-    spark: SparkSession, tmp_path: Path, reader: str
+    spark: SparkSession, tmp_path: Path, reader: str, lines: list[str]
 ) -> None:
     """Everything before it is committed; each way of looking for markers finds it."""
     query = STATELESS if reader == "glance" else QUERY
-    for number, near in enumerate(NEAR if reader == "scan" else NEAR[:2]):
+    for number, near in enumerate(lines):
         run = Run(spark, tmp_path / str(number), query)
         run.write("r", [*tuples(1, 2), near, *tuples(3)])
         executor = run.executor()

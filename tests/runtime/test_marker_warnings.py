@@ -58,7 +58,7 @@ def said(query: Path, markers: list[str], command: str) -> str:
     (folder / "a.jsonl").write_text("".join(json.dumps({"$accent": text}) + "\n" for text in markers))
     match command:
         case "simulate":
-            done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "select=-")
+            done = call("simulate", str(query), "--source", f"pumps={folder}")
         case "validate":
             done = call("validate", str(folder), "--query", str(query))
         case _:
