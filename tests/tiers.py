@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+TIERS = pytest.StashKey[dict[str, str]]()
+"""In the configuration of a run: the tier of each test that was collected, `test`, `rest` or `soak`."""
+
 
 def rest(*values: Any) -> Any:
     """A parameter set of `make test-rest`."""

@@ -1,0 +1,40 @@
+"""`make test` leaves no question to `make test-rest`: of every test that has further cases there it runs one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from cedilla.compiler.operators import OPERATORS
+from tests.laws.worlds import ALL
+from tests.tiers import TIERS
+
+WHOLLY_IN_REST = {
+    # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
+    "tests/runtime/test_joins.py::test_joins_on_two_names_and_with_itself",
+    "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",
+    # The generator of a benchmark in its other format.
+    "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
+}
+OF_EACH = {
+    "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": [
+        operator.__name__ for operator in OPERATORS
+    ],
+    "tests/laws/test_reference.py::test_every_operator_keeps_the_laws": list(ALL),
+}
+"""Tests with a case for each operator."""
+
+
+def test_every_question_is_asked_by_make_test(request: pytest.FixtureRequest) -> None:
+    cases: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, tier in request.config.stash[TIERS].items():
+        test, _, case = name.partition("[")
+        cases[test][case.removesuffix("]")] = tier
+    left = {
+        test for test, tiers in cases.items() if "rest" in tiers.values() and "test" not in tiers.values()
+    }
+    assert left <= WHOLLY_IN_REST
+    for test, names in OF_EACH.items():
+        if test in cases:
+            assert {name for name, tier in cases[test].items() if tier == "test"} == set(names)
