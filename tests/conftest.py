@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
 settings.load_profile("repeatable")
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a JVM that runs many small jobs once each: what the second compiler makes better never pays, which is a third of
-the time of a test run. Spark's settings are those that users have, and so is all of a JVM that a test starts itself."""
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=512m"
+"""For a JVM that runs many small jobs once each: what the second compiler makes better never pays, and nothing is
+gained by dropping code or by collecting beside the work. Spark's settings are those that users have, and so is all of
+a JVM that a test starts itself."""
 
 
 @pytest.fixture(scope="session")
