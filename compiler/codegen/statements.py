@@ -144,6 +144,8 @@ def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str |
             return _widening(types[0], lambda each: str(items_sql(operator, each)))
         case Union() if any(_may_widen(each) for side in types for each in side.values()):
             return "types may differ"
+        case Rename() if operator.names.keys() & {*operator.names.values()}:
+            return "names change places"
         case _:
             fixed = all(_has_fixed_attributes(plan, name) for name in operator.inputs)
             return None if fixed else "attributes may come and go"
