@@ -9,7 +9,8 @@
 """
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
-from cedilla.grammar.formatter import format_accent, format_expression, format_punctuation, format_query
+from cedilla.grammar.expression_formatter import format_accent, format_expression, format_punctuation
+from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
 
 __all__ = [

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
-from fractions import Fraction
 from functools import partial
 
 from attrs import frozen
 
 from cedilla.grammar import syntax
 from cedilla.grammar.comments import ends_in_comment, woven
+from cedilla.grammar.expression_formatter import (
+    LEVELS,
+    branch_text,
+    call_text,
+    format_expression,
+    item_text,
+    measure_text,
+    pattern_text,
+    quote,
+    type_text,
+    within,
+)
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 
 _WIDTH = 110
 _STEP = 2
 _broken: ContextVar[bool] = ContextVar("broken", default=False)
 """Whether every part is to have a line of its own, for a comment that stands behind one."""
-_LEVELS = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
-_NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
 _LOOSE = (syntax.Union, syntax.Minus)
 
 
@@ -79,7 +88,7 @@ def format_statement(statement: Statement) -> str:
         case syntax.Setting(name, value):
             return f"set {name} = {value};"
         case syntax.Let(name, value):
-            written = value.text if isinstance(value, syntax.Literal) else _measure(value)
+            written = value.text if isinstance(value, syntax.Literal) else measure_text(value)
             return f"let {name} = {written};"
         case syntax.Definition(name, relation):
             head = f"{name} := "
@@ -95,7 +104,7 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     clauses = [f"from {stream.format} {quote(stream.path)}"]
     clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
     if stream.heartbeat is not None:
-        clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {_measure(stream.heartbeat.delay)}")
+        clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {measure_text(stream.heartbeat.delay)}")
     if stream.markers is not None:
         clauses.append(f"markers {quote(stream.markers)}")
     declared = f"{head}{', '.join(attributes)})"
@@ -124,36 +133,8 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
 
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
-    domain = "" if attribute.domain is None else f" in {_pattern(attribute.domain)}"
-    return f"{attribute.name}{mark}: {_type(attribute.type)}{domain}"
-
-
-def _type(type: syntax.TypeName) -> str:
-    if type.element is not None:
-        return f"{type.name}<{_type(type.element)}>"
-    parameters = ", ".join(str(parameter) for parameter in type.parameters)
-    return f"{type.name}({parameters})" if parameters else type.name
-
-
-def _measure(measure: syntax.Measure) -> str:
-    value = measure.value
-    number = measure.name or decimal_text(value)
-    if measure.unit is None:
-        return number
-    return f"{number} {measure.unit}" if value == 1 else f"{number} {measure.unit}s"
-
-
-def decimal_text(number: Fraction) -> str:
-    """A number in decimals, exact: every one that can be written has a denominator of twos and fives."""
-    digits = 0
-    scaled = number
-    while scaled.denominator != 1:
-        scaled *= 10
-        digits += 1
-    if not digits:
-        return str(scaled)
-    whole, rest = divmod(scaled.numerator, 10**digits)
-    return f"{whole}.{rest:0{digits}}"
+    domain = "" if attribute.domain is None else f" in {pattern_text(attribute.domain)}"
+    return f"{attribute.name}{mark}: {type_text(attribute.type)}{domain}"
 
 
 # --- relations ---
@@ -276,7 +257,7 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
         case syntax.Rename(pairs):
             word, parts = "rename", _separated(f"{pair.name} as {pair.alias}" for pair in pairs)
         case syntax.Aggregate(None, calls, by):
-            word, parts = "aggregate", _separated(map(_call, calls))
+            word, parts = "aggregate", _separated(map(call_text, calls))
             clauses = [f"by {', '.join(by)}"] if by else []
         case _:
             return f"{_operator(relation)}("
@@ -287,10 +268,10 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
 
 def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
     """A projected item; a `case` that is too long has a line for each branch."""
-    flat = _item(item)
+    flat = item_text(item)
     if not isinstance(item.expression, syntax.Case) or _Place(indent, indent, 1).fits(flat):
         return flat
-    branches = [_branch(branch) for branch in item.expression.branches]
+    branches = [branch_text(branch) for branch in item.expression.branches]
     if item.expression.otherwise is not None:
         branches.append(f"else {format_expression(item.expression.otherwise)}")
     margin = " " * indent
@@ -307,13 +288,13 @@ def _connected(predicate: Expression) -> list[str]:
     """The operands of the loosest connective of a predicate, each but the first after its word."""
     if not isinstance(predicate, syntax.Binary) or predicate.operator not in ("and", "or"):
         return [format_expression(predicate)]
-    operator, level = predicate.operator, _LEVELS[predicate.operator]
+    operator, level = predicate.operator, LEVELS[predicate.operator]
     operands: list[str] = []
     rest: Expression = predicate
     while isinstance(rest, syntax.Binary) and rest.operator == operator:
-        operands.append(f"{operator} {_within(rest.right, level + 1)}")
+        operands.append(f"{operator} {within(rest.right, level + 1)}")
         rest = rest.left
-    return [_within(rest, level), *reversed(operands)]
+    return [within(rest, level), *reversed(operands)]
 
 
 def _side(relation: Relation, *looser: type[Relation]) -> str:
@@ -337,12 +318,12 @@ def _operator(relation: syntax.OneInput) -> str:
         case syntax.Select(predicate):
             return f"select[{format_expression(predicate)}]"
         case syntax.Project(items, rest=rest):
-            listed = ", ".join(map(_item, items)) or "*"
+            listed = ", ".join(map(item_text, items)) or "*"
             return f"{'extend' if rest and items else 'project'}[{listed}]"
         case syntax.Window(length, every, on, alias):
-            slide = "" if every is None else f" every {_measure(every)}"
+            slide = "" if every is None else f" every {measure_text(every)}"
             names = alias if isinstance(alias, str) else f"[{', '.join(alias)}]"
-            return f"window[{_measure(length)}{slide} on {on} as {names}]"
+            return f"window[{measure_text(length)}{slide} on {on} as {names}]"
         case syntax.Rename(pairs):
             return f"rename[{', '.join(f'{pair.name} as {pair.alias}' for pair in pairs)}]"
         case syntax.Distinct(on):
@@ -356,29 +337,10 @@ def _operator(relation: syntax.OneInput) -> str:
         case syntax.CountWindow(size, per, alias):
             return f"window[{size} rows{_clause('per', per)} as {alias}]"
         case syntax.Session(gap, on, per, alias):
-            return f"session[{_measure(gap)} on {on}{_clause('per', per)} as {alias}]"
+            return f"session[{measure_text(gap)} on {on}{_clause('per', per)} as {alias}]"
         case syntax.Aggregate(function, calls, by, excepts):
-            computed = function or ", ".join(_call(call) for call in calls)
+            computed = function or ", ".join(call_text(call) for call in calls)
             return f"aggregate[{computed}{_clause('by', by)}{_clause('except', excepts)}]"
-
-
-def _item(item: syntax.ProjectItem) -> str:
-    alias = "" if item.alias is None else f" as {item.alias}"
-    return format_expression(item.expression) + alias
-
-
-def _call(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
-    if isinstance(call, syntax.ProjectItem):
-        return _item(call)
-    return f"{call.function}({_inside(call)}) as {call.alias}"
-
-
-def _inside(call: syntax.AggregateCall | syntax.Scalar) -> str:
-    """What a call has in its parentheses."""
-    words = ["distinct"] if call.distinct else []
-    words += [", ".join(map(format_expression, call.arguments))] if call.arguments else []
-    words += [f"where {format_expression(call.where)}"] if call.where is not None else []
-    return " ".join(words)
 
 
 def _keys(keys: tuple[syntax.SortKey, ...]) -> str:
@@ -392,116 +354,7 @@ def _clause(word: str, names: Iterable[str] | None) -> str:
 # --- expressions ---
 
 
-def format_expression(expression: Expression) -> str:
-    """An expression, with parentheses only where they are needed."""
-    match expression:
-        case syntax.Attribute(name, qualifier):
-            return name if qualifier is None else f"{qualifier}.{name}"
-        case syntax.Literal(text=text):
-            return text
-        case syntax.Unary("not", operand):
-            return f"not {_within(operand, _NOT)}"
-        case syntax.Unary(_, operand):
-            return f"-{_within(operand, _OPPOSITE)}"
-        case syntax.Binary(operator, left, right):
-            level = _LEVELS.get(operator, _COMPARED)
-            # Comparisons do not associate, all others do to the left.
-            first = _within(left, level + (level == _COMPARED))
-            return f"{first} {operator} {_within(right, level + 1)}"
-        case syntax.InSet(operand, values, negated):
-            return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_set(values)}"
-        case syntax.InRange(operand, range, negated):
-            return f"{_within(operand, _COMPARED + 1)} {_in(negated)} {_pattern(range)}"
-        case syntax.Scalar(name):
-            return f"{name}({_inside(expression)})"
-        case syntax.Case(branches, otherwise):
-            return f"case {' '.join(map(_branch, branches))}{_else(otherwise)} end"
-
-
-def _branch(branch: syntax.Branch) -> str:
-    return f"when {format_expression(branch.condition)} then {format_expression(branch.value)}"
-
-
-def _else(otherwise: Expression | None) -> str:
-    return "" if otherwise is None else f" else {format_expression(otherwise)}"
-
-
-def _within(expression: Expression, level: int) -> str:
-    text = format_expression(expression)
-    return text if _level(expression) >= level else f"({text})"
-
-
-def _level(expression: Expression) -> int:
-    match expression:
-        case syntax.Binary(operator):
-            return _LEVELS.get(operator, _COMPARED)
-        case syntax.Unary(operator):
-            return _NOT if operator == "not" else _OPPOSITE
-        case syntax.InSet() | syntax.InRange():
-            return _COMPARED
-        case _:
-            return _ATOM
-
-
-def _in(negated: bool) -> str:
-    return "not in" if negated else "in"
-
-
-def _set(values: tuple[syntax.Literal, ...]) -> str:
-    return "{" + ", ".join(value.text for value in values) + "}"
-
-
-def _pattern(pattern: syntax.SetPattern | syntax.RangePattern) -> str:
-    if isinstance(pattern, syntax.SetPattern):
-        return _set(pattern.values)
-    low = "" if pattern.low is None else pattern.low.text
-    high = "" if pattern.high is None else f" {pattern.high.text}"
-    return f"{'[' if pattern.low_closed else '('}{low},{high}{']' if pattern.high_closed else ')'}"
-
-
 # --- markers ---
 
 
-def format_accent(accent: syntax.AccentText) -> str:
-    """`[[description, change]]`."""
-    return f"[[{', '.join([*map(_condition, accent.description), _change(accent.primitive)])}]]"
-
-
-def format_punctuation(punctuation: syntax.PunctuationText) -> str:
-    """`[conditions]`, `[*]` if there are none."""
-    return f"[{', '.join(map(_condition, punctuation.conditions)) or '*'}]"
-
-
-def _change(primitive: syntax.Primitive) -> str:
-    match primitive:
-        case syntax.AddAttribute(name, type):
-            return f"+({name}: {_type(type)})"
-        case syntax.DropAttribute(name):
-            return f"-({name})"
-        case syntax.AlterAttribute(name, parameter, body, inverse):
-            back = ""
-            if inverse is not None:
-                back = f", {inverse.parameter} -> {format_expression(inverse.body)}"
-            return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
-        case syntax.GrowDomain(name, members):
-            return f"grow({name}, {_pattern(members)})"
-
-
-def _condition(condition: syntax.Condition) -> str:
-    match condition.pattern:
-        case syntax.Comparison(operator, value):
-            return f"{condition.attribute} {operator} {value.text}"
-        case syntax.Wildcard():
-            return f"{condition.attribute} = *"
-        case pattern:
-            return f"{condition.attribute} in {_pattern(pattern)}"
-
-
 # --- strings ---
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-def quote(value: str) -> str:
-    """The string as a constant in double quotes, readable by every start rule of the grammar."""
-    return '"' + "".join(_ESCAPES.get(character, character) for character in value) + '"'

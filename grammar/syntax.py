@@ -2,6 +2,8 @@
 
 Two nodes are equal when they say the same thing: where they were written (`span`) is not compared.
 Unicode spellings (`≠`, `∧`, `σ`) leave no trace; nodes carry the ASCII ones.
+
+Over 400 lines, as the nodes refer to each other: expressions, relations, statements and markers are one tree.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from lark.tree import Meta
 
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.formatter import decimal_text
+from cedilla.grammar.expression_formatter import decimal_text
 from cedilla.grammar.lalr import per_rule
 from cedilla.grammar.slips import closest
 

@@ -7,15 +7,12 @@ a run would do. A `*` stands for an attribute that does not exist yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import frozen
 
-from cedilla.compiler.analysis.growths import Growth, growth_json, growths
-from cedilla.compiler.analysis.reactions import OTHER, SIGNS, inputs_of, reaction
+from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
-from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.facts.facts import Facts
@@ -65,7 +62,7 @@ class Step:
         said = [f"waits {self.waits}"] if self.waits is not None else []
         said += [f"held {self.held}"] if self.held is not None else []
         if self.mentions != self.reaction.mentions and self.waits is None:
-            names = _listed(self.reaction.mentions)
+            names = listed(self.reaction.mentions)
             said.append(f"{f'described by {names}' if names else 'without description'} from here on")
         return f"{self.place}: {', '.join(said)}" if said else None
 
@@ -302,126 +299,5 @@ def _outcome(
     return Outcome(emit.name, "accumulates" if "accumulates" in kinds else verdict, names, mine)
 
 
-# --- as text and JSON ------------------------------------------------------------------------------------
-
-
-_Row = tuple[str, str, str, str]
-"""Accent, verdict, what it reaches or by which code it ends, and why."""
-
-
-def evolution_text(plan: Plan, width: int = WIDTH) -> str:
-    """A table per source; attributes with equal fates stand together. No line is longer than `width`, but for one
-    word."""
-    parts: list[str] = []
-    grown = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
-    by_source: dict[str, dict[str, list[Fate]]] = {}
-    for fate in fates(plan):
-        by_source.setdefault(fate.source, {}).setdefault(fate.attribute, []).append(fate)
-    for name, by_attribute in by_source.items():
-        others = [attribute.name for attribute in plan.source_of[name].attributes]
-        alike: dict[tuple[_Row, ...], list[str]] = {}
-        for attribute, found in by_attribute.items():
-            rows = (*_block(found, others), *(row for row in grown.get((name, attribute), ())))
-            alike.setdefault(rows, []).append(attribute)
-        parts.append("\n".join([name, *_lines(alike, width)]))
-    signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
-    return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
-
-
-def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[str]:
-    shown = iter(laid_out([row for rows in alike for row in rows], width, "    "))
-    for rows, names in alike.items():
-        yield from (f"  {line}" for line in wrapped(", ".join(names), width - 2, "  "))
-        for lines in islice(shown, len(rows)):
-            yield from lines
-
-
-def _block(found: list[Fate], others: list[str]) -> Iterator[_Row]:
-    """The rows of one attribute, without its name."""
-    for fate in found:
-        label = SIGNS[fate.kind]
-        if fate.mentions:
-            same = [f for f in found if f.kind is fate.kind and f.mentions]
-            rest = len([name for name in others if name != fate.attribute])
-            most = max(same, key=lambda f: len(f.mentions))
-            is_rest = fate is most and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
-            label = f"  described by {'any other' if is_rest else ', '.join(fate.mentions)}"
-        yield from _rows(fate, label)
-
-
-def _rows(fate: Fate, label: str) -> Iterator[_Row]:
-    if not fate.outcomes:
-        verdict, _, why = (fate.why or "").partition(": ")
-        yield label, verdict, fate.code or "", why
-        return
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for outcome in fate.outcomes:
-        names = ", ".join(name for name in outcome.attributes)
-        reached = outcome.emit if names == fate.attribute else f"{outcome.emit}: {names}" if names else ""
-        groups.setdefault((outcome.verdict, outcome.notes), []).append(reached or f"not {outcome.emit}")
-    for number, ((verdict, notes), reached) in enumerate(groups.items()):
-        why = [fate.why] if fate.why is not None and not fate.mentions and number == 0 else []
-        yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
-
-
-def _growth(growth: Growth) -> _Row:
-    verdict = "accumulates" if growth.waits else "propagates"
-    return "wider", verdict, "", "; ".join(growth.notes)
-
-
-def evolution_json(plan: Plan) -> dict[str, Any]:
-    """The fates, and what wider domains do, as plain JSON values."""
-    return {
-        "version": 1,
-        "query": plan.name,
-        "accents": [_json(fate) for fate in fates(plan)],
-        "domains": [growth_json(growth) for growth in growths(plan)],
-    }
-
-
-def _json(fate: Fate) -> dict[str, Any]:
-    return {
-        "source": fate.source,
-        "attribute": fate.attribute,
-        "primitive": fate.kind,
-        "described_by": list(fate.mentions),
-        "verdict": _verdict(fate),
-        "code": fate.code,
-        "reason": fate.why,
-        "outputs": [
-            {
-                "emit": outcome.emit,
-                "verdict": outcome.verdict,
-                "attributes": list(outcome.attributes),
-                "steps": [step_json(step) for step in outcome.steps],
-            }
-            for outcome in fate.outcomes
-        ],
-    }
-
-
-def _verdict(fate: Fate) -> str:
-    if not fate.outcomes:
-        return (fate.why or "").partition(":")[0]
-    verdicts = {outcome.verdict for outcome in fate.outcomes}
-    order: tuple[Verdict, ...] = ("accumulates", "coordinates", "propagates", "absorbed", "ignored")
-    return next(verdict for verdict in order if verdict in verdicts)
-
-
-def step_json(step: Step) -> dict[str, Any]:
-    """A step as plain JSON values."""
-    return {
-        "operator": step.operator.name,
-        "line": step.operator.line,
-        "input": step.input,
-        "attribute": step.attribute,
-        "kind": step.reaction.kind,
-        "rule": step.reaction.rule,
-        "passes": [] if step.reaction.kind == "aborts" else list(step.reaction.passes),
-        "waits": step.waits,
-        "held": step.held,
-    }
-
-
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))

@@ -63,7 +63,7 @@ def _plan(compiled: CompiledQuery, form: str) -> str | dict[str, Any]:
 def _other(compiled: CompiledQuery, view: str, as_json: bool, width: int) -> str | dict[str, Any]:
     match view:
         case "evolution":
-            from cedilla.compiler.explain.impact import evolution_json, evolution_text
+            from cedilla.compiler.explain.impact_text import evolution_json, evolution_text
 
             return evolution_json(compiled.plan) if as_json else evolution_text(compiled.plan, width)
         case "trace":

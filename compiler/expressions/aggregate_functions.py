@@ -8,12 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from typing import Literal as OneOf
 
 from attrs import evolve, field, frozen
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, array_of
+from cedilla.compiler.expressions.aggregate_parts import (
+    all_values,
+    argument_type,
+    double_type,
+    fold_array,
+    let,
+    long_type,
+    no_alter,
+    same_alter,
+    scaled_alter,
+    slope_of_alter,
+    squared_slope,
+    sum_type,
+    unless_empty,
+)
+from cedilla.compiler.expressions.types import LONG, Type, array_of
 from cedilla.compiler.regions.affine import Affine
 
 Carry = Callable[[Affine], Affine | None]
@@ -61,71 +75,10 @@ class Function:
 # --- what an Alter of the argument becomes ---
 
 
-def _same(alter: Affine) -> Affine:
-    return alter
-
-
-def _scale(alter: Affine) -> Affine | None:
-    return alter if alter.shift == 0 else None
-
-
-def _slope(alter: Affine) -> Affine:
-    return Affine(alter.slope, Fraction(0))
-
-
-def _square(alter: Affine) -> Affine:
-    return Affine(alter.slope**2, Fraction(0))
-
-
-def _absorbed(alter: Affine) -> None:
-    return None
-
-
 # --- types ---
 
 
-def _as_argument(argument: Type) -> Type:
-    return argument
-
-
-def _double(argument: Type) -> Type:
-    return DOUBLE
-
-
-def _long(argument: Type) -> Type:
-    return LONG
-
-
-def _sum_type(argument: Type) -> Type:
-    if argument.name == "decimal":
-        precision, scale = argument.parameters
-        return Type("decimal", (min(38, precision + 10), scale))
-    return LONG if argument.is_integral else DOUBLE
-
-
 # --- templates ---
-
-
-def _all(column: str) -> str:
-    """The arrays of all partial results as one."""
-    return f"flatten(collect_list(`{{p}}${column}`))"
-
-
-def _some(array: str) -> str:
-    """An array, undefined where it is empty."""
-    return f"IF(size({array}) > 0, {array}, NULL)"
-
-
-def _let(value: str, name: str, body: str) -> str:
-    """SQL has no local names but those of lambdas."""
-    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
-
-
-def _fold(array: str, operator: str) -> str:
-    """Sum or product of an array from its least element on, whatever order it comes in; undefined if empty."""
-    return _let(
-        f"array_sort({array})", "s", f"aggregate(slice(s, 2, size(s)), get(s, 0), (a, b) -> a {operator} b)"
-    )
 
 
 # Chan, Golub and LeVeque's pairwise update: stable where sums of squares would cancel.
@@ -221,8 +174,8 @@ def _special_distinct_sum(argument: Type) -> Function | None:
 
 
 _NUMBERS = {"values": "collect_list(CAST({x} AS DOUBLE))"}
-_MERGE_VALUES = {"values": _all("values")}
-_HOLDS_VALUES = _some("`{p}$values`")
+_MERGE_VALUES = {"values": all_values("values")}
+_HOLDS_VALUES = unless_empty("`{p}$values`")
 _DOUBLES = "transform(`{p}$set`, v -> CAST(v AS DOUBLE))"
 
 
@@ -232,7 +185,7 @@ def _quantile(share: str) -> str:
     low, high = f"CAST(floor({place}) AS INT)", f"CAST(ceil({place}) AS INT)"
     least, greatest = f"get(s, {low})", f"get(s, {high})"
     between = f"{least} + ({greatest} - {least}) * ({place} - floor({place}))"
-    return _let(
+    return let(
         "array_sort(`{p}$values`)",
         "s",
         f"IF(size(s) > 0, IF({least} = {greatest}, {least}, {between}), NULL)",
@@ -243,10 +196,10 @@ def _best(usage: str, ascending: str) -> Function:
     return Function(
         usage,
         {"best": f"slice(sort_array(collect_list({{x}}), {ascending}), 1, {{k}})"},
-        {"best": f"slice(sort_array({_all('best')}, {ascending}), 1, {{k}})"},
-        _some("`{p}$best`"),
-        _some("`{p}$best`"),
-        _same,
+        {"best": f"slice(sort_array({all_values('best')}, {ascending}), 1, {{k}})"},
+        unless_empty("`{p}$best`"),
+        unless_empty("`{p}$best`"),
+        same_alter,
         array_of,
         ("value", "size"),
     )
@@ -260,8 +213,8 @@ def _end(usage: str, end: str) -> Function:
         {"end": f"{end}(`{{p}}$end`)"},
         "`{p}$end`.v",
         "`{p}$end`",
-        _same,
-        _as_argument,
+        same_alter,
+        argument_type,
         ("value",),
         ordered=True,
     )
@@ -272,9 +225,9 @@ def _distinct(function: Function, finish: str) -> Function:
     return evolve(
         function,
         partials={"set": "collect_set({x})"},
-        merge={"set": f"array_distinct({_all('set')})"},
+        merge={"set": f"array_distinct({all_values('set')})"},
         finish=finish,
-        has_value=_some("`{p}$set`"),
+        has_value=unless_empty("`{p}$set`"),
     )
 
 
@@ -284,11 +237,11 @@ _AVG = Function(
     {"sum": "sum(`{p}$sum`)", "n": "sum(`{p}$n`)"},
     "`{p}$sum` / nullif(`{p}$n`, 0)",
     "nullif(`{p}$n`, 0)",
-    _same,
-    _double,
+    same_alter,
+    double_type,
 )
 _SUM = Function(
-    "sum(x)", {"sum": "sum({x})"}, {"sum": "sum(`{p}$sum`)"}, "`{p}$sum`", "`{p}$sum`", _scale, _sum_type
+    "sum(x)", {"sum": "sum({x})"}, {"sum": "sum(`{p}$sum`)"}, "`{p}$sum`", "`{p}$sum`", scaled_alter, sum_type
 )
 _COUNT = Function(
     "count(x)",
@@ -296,8 +249,8 @@ _COUNT = Function(
     {"n": "sum(`{p}$n`)"},
     "coalesce(`{p}$n`, 0L)",
     "nullif(`{p}$n`, 0)",
-    _absorbed,
-    _long,
+    no_alter,
+    long_type,
     ("value",),
 )
 _MIN, _MAX = (
@@ -307,8 +260,8 @@ _MIN, _MAX = (
         {end: f"{end}(`{{p}}${end}`)"},
         f"`{{p}}${end}`",
         f"`{{p}}${end}`",
-        _same,
-        _as_argument,
+        same_alter,
+        argument_type,
         ("value",),
     )
     for end in ("min", "max")
@@ -322,8 +275,8 @@ _VAR = Function(
     {"spread": _SPREAD},
     f"IF(`{{p}}$spread`.n > 1, {_VARIANCE}, NULL)",
     "nullif(`{p}$spread`.n, 0)",
-    _square,
-    _double,
+    squared_slope,
+    double_type,
 )
 _QUANTILE = Function(
     "quantile(x, 0.9)",
@@ -331,29 +284,29 @@ _QUANTILE = Function(
     _MERGE_VALUES,
     _quantile("{k}"),
     _HOLDS_VALUES,
-    _same,
-    _double,
+    same_alter,
+    double_type,
     ("number", "share"),
 )
 _COLLECT = Function(
     "collect(x)",
     {"list": "collect_list(struct({order} AS o, {x} AS v)) FILTER (WHERE {x} IS NOT NULL)"},
-    {"list": _all("list")},
-    _some("transform(array_sort(`{p}$list`), e -> e.v)"),
-    _some("`{p}$list`"),
-    _same,
+    {"list": all_values("list")},
+    unless_empty("transform(array_sort(`{p}$list`), e -> e.v)"),
+    unless_empty("`{p}$list`"),
+    same_alter,
     array_of,
     ("value",),
     ordered=True,
 )
 _PRODUCT = Function(
     "product(x)",
-    {"product": f"{_fold('collect_list(CAST({x} AS DOUBLE))', '*')}"},
-    {"product": f"{_fold('collect_list(`{p}$product`)', '*')}"},
+    {"product": f"{fold_array('collect_list(CAST({x} AS DOUBLE))', '*')}"},
+    {"product": f"{fold_array('collect_list(`{p}$product`)', '*')}"},
     "`{p}$product`",
     "`{p}$product`",
-    _absorbed,
-    _double,
+    no_alter,
+    double_type,
 )
 _CORR = Function(
     "corr(x, y)",
@@ -362,24 +315,29 @@ _CORR = Function(
     "IF(`{p}$min_x` < `{p}$max_x` AND `{p}$min_y` < `{p}$max_y`, "
     "`{p}$joint`.xy / nullif(sqrt(`{p}$joint`.xx) * sqrt(`{p}$joint`.yy), 0), NULL)",
     "nullif(`{p}$joint`.n, 0)",
-    _absorbed,
-    _double,
+    no_alter,
+    double_type,
     ("number", "number"),
 )
 
 FUNCTIONS: dict[str, Function] = {
-    "avg": evolve(_AVG, distinct=_distinct(_AVG, f"{_fold(_DOUBLES, '+')} / nullif(size(`{{p}}$set`), 0)")),
+    "avg": evolve(
+        _AVG, distinct=_distinct(_AVG, f"{fold_array(_DOUBLES, '+')} / nullif(size(`{{p}}$set`), 0)")
+    ),
     "sum": evolve(
         _SUM,
         special=_special_sum,
-        distinct=evolve(_distinct(_SUM, _fold(_DOUBLES, "+")), special=_special_distinct_sum),
+        distinct=evolve(_distinct(_SUM, fold_array(_DOUBLES, "+")), special=_special_distinct_sum),
     ),
     "count": evolve(_COUNT, distinct=_distinct(_COUNT, "CAST(size(`{p}$set`) AS BIGINT)")),
     "min": evolve(_MIN, distinct=_MIN),
     "max": evolve(_MAX, distinct=_MAX),
     "var": _VAR,
     "stddev": evolve(
-        _VAR, usage="stddev(x)", finish=f"IF(`{{p}}$spread`.n > 1, sqrt({_VARIANCE}), NULL)", carry=_slope
+        _VAR,
+        usage="stddev(x)",
+        finish=f"IF(`{{p}}$spread`.n > 1, sqrt({_VARIANCE}), NULL)",
+        carry=slope_of_alter,
     ),
     "first": _end("first(x)", "min"),
     "last": _end("last(x)", "max"),
@@ -388,12 +346,12 @@ FUNCTIONS: dict[str, Function] = {
     "collect": evolve(
         _COLLECT,
         distinct=evolve(
-            _COLLECT, finish=_some("array_distinct(transform(array_sort(`{p}$list`), e -> e.v))")
+            _COLLECT, finish=unless_empty("array_distinct(transform(array_sort(`{p}$list`), e -> e.v))")
         ),
     ),
     "largest": _best("largest(x, 3)", "false"),
     "smallest": _best("smallest(x, 3)", "true"),
-    "product": evolve(_PRODUCT, distinct=_distinct(_PRODUCT, _fold(_DOUBLES, "*"))),
+    "product": evolve(_PRODUCT, distinct=_distinct(_PRODUCT, fold_array(_DOUBLES, "*"))),
     "corr": _CORR,
     "slope": evolve(
         _CORR,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cedilla.compiler.expressions import patterns, scalar_functions
+from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     MIRRORED,
@@ -76,7 +76,7 @@ def _sql(expression: Expression, types: Types) -> str:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
         case Scalar(_, arguments):
             given = [type_of(argument, types) for argument in arguments]
-            return scalar_functions.sql(expression, given, [_sql(argument, types) for argument in arguments])
+            return scalar_calls.sql(expression, given, [_sql(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             cases = [
                 f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import patterns, scalar_functions
+from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -151,13 +151,13 @@ def type_of(expression: Expression, types: Types) -> Type:
                 return DOUBLE
             return LONG if operator != "%" or LONG in numbers else Type("int")
         case Scalar(_, arguments):
-            return scalar_functions.check(expression, [type_of(argument, types) for argument in arguments])
+            return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:
                 _boolean(branch.condition, types)
             values = [branch.value for branch in branches] + ([] if otherwise is None else [otherwise])
-            return scalar_functions.common(
-                [(v, scalar_functions.read_as(type_of(v, types))) for v in values], "a case"
+            return scalar_calls.common(
+                [(v, scalar_calls.read_as(type_of(v, types))) for v in values], "a case"
             )
 
 
@@ -176,7 +176,7 @@ def _numeric(operand: Expression, types: Types) -> Type:
     found = type_of(operand, types)
     if not found.is_numeric:
         raise clash(f"arithmetic requires numbers, found {found}", operand.span, _MOMENTS.get(found.name))
-    return scalar_functions.read_as(found)
+    return scalar_calls.read_as(found)
 
 
 _MOMENTS = {

@@ -42,7 +42,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Attribute, Expression, Literal
 

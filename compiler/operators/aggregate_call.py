@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, FUNCTION
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.syntax import AggregateCall, Expression, Literal
 

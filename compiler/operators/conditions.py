@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.regions import ANYTHING, Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.syntax import (
     Attribute,
     Binary,

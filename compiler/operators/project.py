@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, scalar_functions
+from cedilla.compiler.expressions import expressions, scalar_calls
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import (
@@ -30,7 +30,7 @@ from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.slips import misspelt
 from cedilla.grammar.syntax import Attribute, Expression, Scalar
@@ -95,7 +95,7 @@ class Project(Operator):
         Raises `DiagnosticError` where the name is a misspelt one (RQ102), or what SQL calls the time of day (RQ117).
         """
         name, read = attribute.name, frozenset[str]().union(*map(expressions.attributes, self.items.values()))
-        if scalar_functions.is_changing(name):
+        if scalar_calls.is_changing(name):
             expressions.type_of(Scalar(name.lower(), (), span=attribute.span), source.types)
         near = misspelt(name, source.types.keys() - read)
         if near is not None:

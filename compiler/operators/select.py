@@ -13,7 +13,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
 

@@ -11,7 +11,7 @@ from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator
 from cedilla.compiler.plan import Attribute, Heartbeat
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
 

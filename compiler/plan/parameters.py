@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.formatter import quote
+from cedilla.grammar.expression_formatter import quote
 from cedilla.grammar.parser import parse_query
 
 UNKNOWN, ILL_TYPED = "RQ135", "RQ136"

@@ -6,31 +6,35 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from attrs import asdict, astuple, evolve
-from immutables import Map
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.facts import History, Presence
+from cedilla.compiler.facts.facts import Presence
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions import Domain, Steps, Tree, Value
-from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.tree_files import (
+    TreeFiles,
+    Trees,
+    dump_leaf,
+    dump_tree,
+    load_affine,
+    load_history,
+    load_tree,
+)
 from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import MANY, Altered, SourceState
+from cedilla.runtime.control.source_state import Altered, SourceState
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment, paths
 
 _VERSION = 1
-_KEPT_COMMITS = 2
 _BASES = re.compile(r'"base": "([^"]+)"')
 
 
@@ -46,7 +50,7 @@ class Checkpoint:
         self.path = path.rstrip("/")
         self.streams: tuple[str, ...] = ()
         """The streams in the order in which Spark's own record has them."""
-        self._trees = _TreeFiles(f"{self.path}/trees", files)
+        self._trees = TreeFiles(f"{self.path}/trees", files)
 
     def open(self, plan: Plan, on_edited: OnEdited = resume) -> Commit:
         """The last commit, an empty one in a new checkpoint.
@@ -114,7 +118,7 @@ class Checkpoint:
         """Make an epoch real; older records are removed."""
         text = json.dumps(dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch)))
         self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
-        for old in self._files.list(f"{self.path}/commits")[:-_KEPT_COMMITS]:
+        for old in self._files.list(f"{self.path}/commits")[:-KEPT_COMMITS]:
             self._files.delete(old.path)
         self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))
 
@@ -193,8 +197,8 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
             for n, (members, integral) in data["universe"].items()
         },
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
-        _load_trees(data["units"], _load_history, trees, f"{slot} units"),
-        _load_trees(data["original"], _load_affine, trees, f"{slot} original"),
+        _load_trees(data["units"], load_history, trees, f"{slot} units"),
+        _load_trees(data["original"], load_affine, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
         tuple(_load_altered(each) for each in data.get("alters", ())),
         doubled=frozenset(data.get("doubled", ())),
@@ -204,12 +208,12 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
 
 def _dump_altered(altered: Altered) -> list[Any]:
     where = dump_tree(altered.where)
-    return [altered.attribute, _dump_leaf(altered.function), where, altered.place, altered.text]
+    return [altered.attribute, dump_leaf(altered.function), where, altered.place, altered.text]
 
 
 def _load_altered(data: list[Any]) -> Altered:
     attribute, function, where, place, text = data
-    return Altered(attribute, _load_affine(function), load_tree(where, bool), place, text)
+    return Altered(attribute, load_affine(function), load_tree(where, bool), place, text)
 
 
 def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
@@ -224,7 +228,7 @@ def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
 def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
     return SinkState(
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
-        _load_trees(data["scale"], _load_affine, trees, f"{slot} scale"),
+        _load_trees(data["scale"], load_affine, trees, f"{slot} scale"),
         trees.load(f"{slot} closed", data["closed"], bool),
         {name: Type.parse(text) for name, text in data.get("types", {}).items()},
     )
@@ -238,168 +242,3 @@ def _load_trees(
     data: Mapping[str, Any], leaf: Callable[[Any], Any], trees: Trees, slot: str
 ) -> dict[str, Tree]:
     return {name: trees.load(f"{slot} {name}", tree, leaf) for name, tree in data.items()}
-
-
-class Trees:
-    """How a commit record holds its trees: all in it. `slot` names what a tree is for."""
-
-    def dump(self, slot: str, tree: Tree) -> Any:
-        return dump_tree(tree)
-
-    def load(self, slot: str, data: Any, leaf: Callable[[Any], Any]) -> Tree:
-        if isinstance(data, dict) and "base" in data:
-            base = self.base(slot, data["base"], leaf)
-            points = base.points.update([(_load_value(v), load_tree(c, leaf)) for v, c in data["points"]])
-            mutation = points.mutate()
-            for value in data["without"]:
-                del mutation[_load_value(value)]
-            return load_tree(data, leaf, mutation.finish())
-        return load_tree(data, leaf)
-
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
-        """The tree in a file of `CHECKPOINT/trees`."""
-        raise AssertionError(f"{name} lies beside the record")
-
-
-_LARGE = 500  # points from which on a tree has a file of its own
-_CHANGED = 50  # a change at more than one in so many points is worth a new file
-
-
-class StoredTrees(Trees):
-    """Reads trees that lie beside the commit record; `read`: file name -> its text."""
-
-    def __init__(self, read: Callable[[str], str]) -> None:
-        self._read = read
-
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
-        return load_tree(json.loads(self._read(name)), leaf)
-
-
-class _TreeFiles(StoredTrees):
-    """Large trees in files of their own. A record says which, and what has changed since at a few points, so an
-    epoch costs no more for the accents that came long ago."""
-
-    def __init__(self, folder: str, files: Files) -> None:
-        super().__init__(lambda name: files.read(f"{folder}/{name}"))
-        self._folder = folder
-        self._files = files
-        self._bases: dict[str, tuple[str, Steps]] = {}
-        self._epoch = 0
-        self._count = 0
-        self.used: dict[int, frozenset[str]] = {}
-
-    def during(self, epoch: int) -> Trees:
-        """To dump the record of an epoch."""
-        self._epoch, self._count = epoch, 0
-        return self
-
-    def dump(self, slot: str, tree: Tree) -> Any:
-        if not isinstance(tree, Steps) or len(tree.points) < _LARGE:
-            return dump_tree(tree)
-        name, base = self._bases.get(slot, ("", None))
-        limit = len(tree.points) // _CHANGED
-        if base is None or (changes := _changes(base, tree, limit)) is None:
-            name, changes = f"{self._epoch:012d}-{self._count}.json", ({}, [])
-            self._count += 1
-            self._files.make(self._folder)
-            self._files.write(f"{self._folder}/{name}", json.dumps(dump_tree(tree)))
-            self._bases[slot] = name, tree
-        changed, gone = changes
-        return {
-            "base": name,
-            **dump_tree(evolve(tree, points=Map(changed))),
-            "without": [_dump_value(value) for value in gone],
-        }
-
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
-        self._bases[slot] = name, super().base(slot, name, leaf)
-        return self._bases[slot][1]
-
-    def keep_only_used(self, epoch: int, names: frozenset[str]) -> None:
-        """Remove the files that no kept record names."""
-        before = frozenset[str]().union(*self.used.values())
-        self.used[epoch] = names
-        for old in sorted(self.used)[:-_KEPT_COMMITS]:
-            del self.used[old]
-        for name in before.difference(*self.used.values()):
-            self._files.delete(f"{self._folder}/{name}")
-
-
-def _changes(base: Steps, tree: Steps, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
-    """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
-    if base.attribute != tree.attribute:
-        return None
-    if base.points is tree.points:
-        return {}, []
-    was = base.points
-    changed = {
-        value: child
-        for value, child in tree.points.items()
-        if (old := was.get(value, was)) is not child and old != child
-    }
-    same = len(tree.points) - len(changed)
-    gone = [v for v in was if v not in tree.points] if same < len(was) and len(changed) <= limit else []
-    return (changed, gone) if len(changed) + len(gone) <= limit else None
-
-
-def dump_tree(tree: Tree) -> Any:
-    """A tree as JSON: a level is an object, a leaf anything else."""
-    if not isinstance(tree, Steps):
-        return _dump_leaf(tree)
-    return {
-        "attribute": tree.attribute,
-        "undefined": dump_tree(tree.undefined),
-        "cuts": [[_dump_value(value), after] for value, after in tree.cuts],
-        "pieces": [dump_tree(piece) for piece in tree.pieces],
-        "points": [[_dump_value(value), dump_tree(child)] for value, child in tree.points.items()],
-    }
-
-
-def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | None = None) -> Tree:
-    """The tree that `dump_tree` wrote; `leaf` reads a leaf. `points`: those of the level, where they are known."""
-    if not isinstance(data, dict):
-        return leaf(data)
-    return Steps(
-        data["attribute"],
-        load_tree(data["undefined"], leaf),
-        tuple((_load_value(value), after) for value, after in data["cuts"]),
-        tuple(load_tree(piece, leaf) for piece in data["pieces"]),
-        Map({_load_value(value): load_tree(child, leaf) for value, child in data["points"]})
-        if points is None
-        else points,
-    )
-
-
-def _dump_leaf(leaf: Any) -> Any:
-    if isinstance(leaf, Affine):
-        return [str(leaf.slope), str(leaf.shift)]
-    if isinstance(leaf, tuple):
-        return [_dump_leaf(f) for f in leaf]
-    return leaf
-
-
-def _load_affine(data: list[str]) -> Affine:
-    return _affine(*data)
-
-
-def _load_history(data: list[list[str]]) -> History:
-    return _history(*map(tuple, data))
-
-
-@lru_cache(MANY)
-def _affine(slope: str, shift: str) -> Affine:
-    return Affine(Fraction(slope), Fraction(shift))
-
-
-@lru_cache(MANY)
-def _history(*functions: tuple[str, str]) -> History:
-    """One object for equal histories, as the markers had made them (`control`)."""
-    return tuple(_affine(*f) for f in functions)
-
-
-def _dump_value(value: Any) -> Any:
-    return [str(value)] if isinstance(value, Fraction) else value
-
-
-def _load_value(value: Any) -> Any:
-    return Fraction(value[0]) if isinstance(value, list) else value

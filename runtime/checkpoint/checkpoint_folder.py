@@ -11,10 +11,11 @@ from attrs import frozen
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.checkpoint import StoredTrees, load_commit
+from cedilla.runtime.checkpoint.checkpoint import load_commit
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.tree_files import StoredTrees
 
 
 @frozen

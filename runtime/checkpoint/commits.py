@@ -11,6 +11,9 @@ from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
+KEPT_COMMITS = 2
+"""How many of the last commit records a checkpoint keeps."""
+
 
 @frozen
 class Progress:

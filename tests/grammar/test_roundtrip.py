@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cedilla.grammar import formatter, syntax
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.formatter import format_accent, format_punctuation, format_query, quote
+from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote
+from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 
 SHIPPED = Path(__file__).parent.parent.parent / "queries"

@@ -1,0 +1,234 @@
+"""Calls of scalar functions: their types, what is wrong with them, their SQL."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+
+from cedilla.compiler.expressions import aggregate_functions, patterns
+from cedilla.compiler.expressions.scalar_functions import (
+    BOUNDS,
+    FORMAT,
+    FUNCTIONS,
+    INT,
+    UNITS,
+    WORDS,
+    Function,
+)
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, quote
+from cedilla.grammar import foreign
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.syntax import Expression, Literal, Scalar
+
+_REGEX = re.compile(
+    r"(?:[^\\\[\](){}*+?|^$.]|\\[dDwWsSbB\\.\[\](){}*+?|^$/-]|\[\^?(?:[^\\\[\]&^]|\\[dDwWsS\\\[\]^-])+\]"
+    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??)*"
+)
+
+
+_LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
+
+
+_CHANGING = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"),
+    *(
+        "now",
+        "current_timestamp",
+        "current_date",
+        "curdate",
+        "current_time",
+        "localtimestamp",
+        "unix_timestamp",
+    ),
+    *("current_timezone", "current_user", "user", "session_user", "current_database", "current_schema"),
+    *("version", "spark_partition_id", "input_file_name"),
+}
+
+
+def check(node: Scalar, types: Sequence[Type]) -> Type:
+    """The type of a call whose arguments have these types.
+
+    Raises `DiagnosticError`: RQ117 (no such function), RQ103 (other arguments than it takes).
+    """
+    function = _known(node)
+    kinds = _kinds(function, node)
+    for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
+        if not _fits(kind, argument, type_, node):
+            found = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
+            message = f"{function.name} requires {WORDS[kind]}, found {found}"
+            help = "`string(x)` is the text of a value" if function.name == "concat" else None
+            raise failure("RQ103", message, argument.span, hint=help)
+    chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
+    same = common(chosen, function.name) if chosen else None
+    match function.gives:
+        case Type() as type_:
+            return type_
+        case "same":
+            assert same is not None
+            return same
+        case "number":
+            numbers = [read_as(t) for k, t in zip(kinds, types, strict=True) if k == "number"]
+            return max(numbers, key=_WIDTH.index)
+        case _:
+            return DOUBLE if read_as(types[0]) == DOUBLE else LONG
+
+
+_WIDTH = (INT, LONG, DOUBLE)
+
+
+def read_as(type_: Type) -> Type:
+    """The type that a part of an expression has: decimals are read as doubles."""
+    return DOUBLE if type_.name == "decimal" else type_
+
+
+def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
+    """The one type of several values, numbers widened; RQ103 at the first that does not fit."""
+    result = parts[0][1]
+    for part, type_ in parts[1:]:
+        if result.is_numeric and type_.is_numeric:
+            result = max(result, type_, key=_WIDTH.index)
+        elif type_ != result:
+            moment = {"timestamp", "date"} & {type_.name, result.name}
+            help = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
+            message = f"{what} requires values of one type, found {result} and {type_}"
+            raise failure("RQ103", message, part.span, hint=help)
+    return result
+
+
+_PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
+
+
+def is_changing(name: str) -> bool:
+    """Whether a name without parentheses calls in SQL what gives another value each time."""
+    return name.lower() in _CHANGING - _PLAIN
+
+
+def _known(node: Scalar) -> Function:
+    if node.name in FUNCTIONS and (node.distinct or node.where is not None):
+        message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
+        raise failure("RQ109", message, node.span, hint="`if(condition, a, b)` chooses between two values")
+    if node.name in FUNCTIONS:
+        return FUNCTIONS[node.name]
+    if node.name in _CHANGING:
+        message = (
+            f"`{node.name}` gives another value each time, and an epoch that is redone must give the same"
+        )
+        raise failure("RQ117", message, node.span, hint="a source can bring the value as an attribute")
+    if node.name in aggregate_functions.FUNCTIONS:
+        help = f"`aggregate[{node.name}(...) as name by ...](R)`"
+        raise failure(
+            "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=help
+        )
+    if (other := foreign.SCALARS.get(node.name)) is not None:
+        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=f"did you mean `{other}`?")
+    if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
+        help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
+        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
+    close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
+    help = f"did you mean `{'` or `'.join(close)}`?" if close else None
+    raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
+
+
+def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
+    """The kind of each argument, or RQ103 where there are too few or too many."""
+    count, most = len(node.arguments), len(function.takes)
+    if count < function.required or (count > most and not function.repeats):
+        required = f"{function.required}" + (f" or {most}" if most > function.required else "")
+        number = f"at least {function.required}" if function.repeats else required
+        noun = "argument" if number.endswith("1") else "arguments"
+        message = f"{function.name} requires {number} {noun}, found {count}"
+        taken = ", ".join(WORDS.get(kind, "a value") for kind in function.takes)
+        raise failure("RQ103", message, node.span, hint=f"it takes {taken}" if taken else None)
+    return (*function.takes[:count], *function.takes[-1:] * (count - most))
+
+
+def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
+    constant = argument.value if isinstance(argument, Literal) else None
+    match kind:
+        case "number" | "whole" | "length" | "days" | "months":
+            return type_.is_numeric
+        case "string" | "boolean":
+            return type_.name == kind
+        case "timestamp" | "date":
+            if isinstance(constant, str):
+                patterns.value_of(Type(kind), Literal(constant, repr(constant), span=argument.span))
+                return True
+            return type_.name in ("timestamp", "date")
+        case "plain":
+            return type_.is_numeric or type_.name in ("string", "boolean")
+        case "dated":
+            return type_.name in ("timestamp", "date", "string")
+        case "digits":
+            return type_ == INT and isinstance(constant, int) and constant <= 15
+        case "bits":
+            return type_ == INT and constant in (224, 256, 384, 512)
+        case "group":
+            groups = re.compile(str(getattr(node.arguments[1], "value", ""))).groups
+            return type_ == INT and isinstance(constant, int) and constant <= groups
+        case "value":
+            return type_.element is None
+        case "same":
+            return type_.element is None or node.name not in ("greatest", "least", "nullif")
+        case "any":
+            return True
+        case _:
+            return isinstance(constant, str) and _CONSTANTS[kind](constant)
+
+
+def _is_regex(text: str) -> bool:
+    """Whether Java and Python read the expression, and read it alike."""
+    try:
+        return bool(_REGEX.fullmatch(text)) and bool(re.compile(text))
+    except re.error:
+        return False
+
+
+_CONSTANTS: dict[str, Callable[[str], bool]] = {
+    "unit": lambda text: text.lower() in UNITS,
+    "dateunit": lambda text: text.lower() in UNITS[-4:],
+    "format": lambda text: bool(text) and not FORMAT.sub("", text),
+    "like": lambda text: bool(_LIKE.fullmatch(text)),
+    "regex": _is_regex,
+    "replacement": lambda text: not set(text) & {"$", "\\"},
+}
+
+
+def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
+    """A checked call in Spark SQL. `types` and `texts`: those of the arguments, decimals already as doubles."""
+    function = FUNCTIONS[node.name]
+    kinds = _kinds(function, node)
+    types = [read_as(t) for t in types]
+    given = [
+        _given(kind, argument, type_, text)
+        for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
+    ]
+    if callable(function.sql):
+        return function.sql(given, types)
+    return function.sql.format(*given, all=", ".join(given))
+
+
+def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
+    """An argument as what the function takes."""
+    if kind in ("timestamp", "date"):
+        wanted = Type(kind)
+        if isinstance(argument, Literal):
+            return wanted.sql(patterns.value_of(wanted, argument))
+        return text if type_ == wanted else f"CAST({text} AS {wanted.spark})"
+    if kind == "group":
+        return text
+    if kind == "whole" or kind in BOUNDS:
+        low, high = BOUNDS.get(kind, (-(2**31), 2**31 - 1))
+        if (
+            isinstance(argument, Literal)
+            and isinstance(argument.value, int)
+            and low <= argument.value <= high
+        ):
+            return text
+        if type_ == DOUBLE:
+            text = f"round({text})"  # an altered whole number may be a hair off
+        whole = text if type_ == INT else f"try_cast({text} AS INT)"
+        return f"CASE WHEN {whole} BETWEEN {low} AND {high} THEN {whole} END" if kind in BOUNDS else whole
+    if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
+        return quote(argument.value.lower())
+    return text

@@ -1,0 +1,168 @@
+"""Expressions, accents and punctuations as text, which parses to the same again."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from cedilla.grammar import syntax
+from cedilla.grammar.syntax import Expression
+
+_NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
+LEVELS = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+
+
+def type_text(type: syntax.TypeName) -> str:
+    if type.element is not None:
+        return f"{type.name}<{type_text(type.element)}>"
+    parameters = ", ".join(str(parameter) for parameter in type.parameters)
+    return f"{type.name}({parameters})" if parameters else type.name
+
+
+def measure_text(measure: syntax.Measure) -> str:
+    value = measure.value
+    number = measure.name or decimal_text(value)
+    if measure.unit is None:
+        return number
+    return f"{number} {measure.unit}" if value == 1 else f"{number} {measure.unit}s"
+
+
+def decimal_text(number: Fraction) -> str:
+    """A number in decimals, exact: every one that can be written has a denominator of twos and fives."""
+    digits = 0
+    scaled = number
+    while scaled.denominator != 1:
+        scaled *= 10
+        digits += 1
+    if not digits:
+        return str(scaled)
+    whole, rest = divmod(scaled.numerator, 10**digits)
+    return f"{whole}.{rest:0{digits}}"
+
+
+def item_text(item: syntax.ProjectItem) -> str:
+    alias = "" if item.alias is None else f" as {item.alias}"
+    return format_expression(item.expression) + alias
+
+
+def call_text(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
+    if isinstance(call, syntax.ProjectItem):
+        return item_text(call)
+    return f"{call.function}({_inside(call)}) as {call.alias}"
+
+
+def _inside(call: syntax.AggregateCall | syntax.Scalar) -> str:
+    """What a call has in its parentheses."""
+    words = ["distinct"] if call.distinct else []
+    words += [", ".join(map(format_expression, call.arguments))] if call.arguments else []
+    words += [f"where {format_expression(call.where)}"] if call.where is not None else []
+    return " ".join(words)
+
+
+def format_expression(expression: Expression) -> str:
+    """An expression, with parentheses only where they are needed."""
+    match expression:
+        case syntax.Attribute(name, qualifier):
+            return name if qualifier is None else f"{qualifier}.{name}"
+        case syntax.Literal(text=text):
+            return text
+        case syntax.Unary("not", operand):
+            return f"not {within(operand, _NOT)}"
+        case syntax.Unary(_, operand):
+            return f"-{within(operand, _OPPOSITE)}"
+        case syntax.Binary(operator, left, right):
+            level = LEVELS.get(operator, _COMPARED)
+            # Comparisons do not associate, all others do to the left.
+            first = within(left, level + (level == _COMPARED))
+            return f"{first} {operator} {within(right, level + 1)}"
+        case syntax.InSet(operand, values, negated):
+            return f"{within(operand, _COMPARED + 1)} {_in(negated)} {_set(values)}"
+        case syntax.InRange(operand, range, negated):
+            return f"{within(operand, _COMPARED + 1)} {_in(negated)} {pattern_text(range)}"
+        case syntax.Scalar(name):
+            return f"{name}({_inside(expression)})"
+        case syntax.Case(branches, otherwise):
+            return f"case {' '.join(map(branch_text, branches))}{_else(otherwise)} end"
+
+
+def branch_text(branch: syntax.Branch) -> str:
+    return f"when {format_expression(branch.condition)} then {format_expression(branch.value)}"
+
+
+def _else(otherwise: Expression | None) -> str:
+    return "" if otherwise is None else f" else {format_expression(otherwise)}"
+
+
+def within(expression: Expression, level: int) -> str:
+    text = format_expression(expression)
+    return text if _level(expression) >= level else f"({text})"
+
+
+def _level(expression: Expression) -> int:
+    match expression:
+        case syntax.Binary(operator):
+            return LEVELS.get(operator, _COMPARED)
+        case syntax.Unary(operator):
+            return _NOT if operator == "not" else _OPPOSITE
+        case syntax.InSet() | syntax.InRange():
+            return _COMPARED
+        case _:
+            return _ATOM
+
+
+def _in(negated: bool) -> str:
+    return "not in" if negated else "in"
+
+
+def _set(values: tuple[syntax.Literal, ...]) -> str:
+    return "{" + ", ".join(value.text for value in values) + "}"
+
+
+def pattern_text(pattern: syntax.SetPattern | syntax.RangePattern) -> str:
+    if isinstance(pattern, syntax.SetPattern):
+        return _set(pattern.values)
+    low = "" if pattern.low is None else pattern.low.text
+    high = "" if pattern.high is None else f" {pattern.high.text}"
+    return f"{'[' if pattern.low_closed else '('}{low},{high}{']' if pattern.high_closed else ')'}"
+
+
+def format_accent(accent: syntax.AccentText) -> str:
+    """`[[description, change]]`."""
+    return f"[[{', '.join([*map(_condition, accent.description), _change(accent.primitive)])}]]"
+
+
+def format_punctuation(punctuation: syntax.PunctuationText) -> str:
+    """`[conditions]`, `[*]` if there are none."""
+    return f"[{', '.join(map(_condition, punctuation.conditions)) or '*'}]"
+
+
+def _change(primitive: syntax.Primitive) -> str:
+    match primitive:
+        case syntax.AddAttribute(name, type):
+            return f"+({name}: {type_text(type)})"
+        case syntax.DropAttribute(name):
+            return f"-({name})"
+        case syntax.AlterAttribute(name, parameter, body, inverse):
+            back = ""
+            if inverse is not None:
+                back = f", {inverse.parameter} -> {format_expression(inverse.body)}"
+            return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
+        case syntax.GrowDomain(name, members):
+            return f"grow({name}, {pattern_text(members)})"
+
+
+def _condition(condition: syntax.Condition) -> str:
+    match condition.pattern:
+        case syntax.Comparison(operator, value):
+            return f"{condition.attribute} {operator} {value.text}"
+        case syntax.Wildcard():
+            return f"{condition.attribute} = *"
+        case pattern:
+            return f"{condition.attribute} in {pattern_text(pattern)}"
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def quote(value: str) -> str:
+    """The string as a constant in double quotes, readable by every start rule of the grammar."""
+    return '"' + "".join(_ESCAPES.get(character, character) for character in value) + '"'

@@ -1,0 +1,61 @@
+"""From lark's tree to syntax nodes: accents and punctuations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from lark import Token
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.terms import ASCII, TermBuilder
+
+if TYPE_CHECKING:
+    from cedilla.grammar.syntax import Expression
+
+
+@per_rule
+class MarkerBuilder(TermBuilder):
+    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+
+    def accent(self, meta: Meta, *parts: Any) -> syntax.AccentText:
+        return syntax.AccentText(parts[:-1], parts[-1], span=self._span(meta))
+
+    def punctuation(self, meta: Meta, *conditions: syntax.Condition | None) -> syntax.PunctuationText:
+        named = tuple(condition for condition in conditions if condition is not None)
+        return syntax.PunctuationText(named, span=self._span(meta))
+
+    def condition(
+        self,
+        meta: Meta,
+        attribute: Token,
+        pattern: syntax.Comparison | syntax.SetPattern | syntax.RangePattern | syntax.Wildcard,
+    ) -> syntax.Condition:
+        return syntax.Condition(str(attribute), pattern, span=self._span(meta))
+
+    def compared(self, meta: Meta, operator: Token, value: syntax.Literal) -> syntax.Comparison:
+        known = cast("syntax.Comparator", ASCII.get(operator, str(operator)))
+        return syntax.Comparison(known, value, span=self._span(meta))
+
+    def wildcard(self, meta: Meta) -> syntax.Wildcard:
+        return syntax.Wildcard(span=self._span(meta))
+
+    def add(self, meta: Meta, name: Token, type: syntax.TypeName) -> syntax.AddAttribute:
+        return syntax.AddAttribute(str(name), type, span=self._span(meta))
+
+    def drop(self, meta: Meta, name: Token) -> syntax.DropAttribute:
+        return syntax.DropAttribute(str(name), span=self._span(meta))
+
+    def alter(
+        self, meta: Meta, name: Token, mapping: syntax.Inverse, inverse: syntax.Inverse | None
+    ) -> syntax.AlterAttribute:
+        return syntax.AlterAttribute(
+            str(name), mapping.parameter, mapping.body, inverse, span=self._span(meta)
+        )
+
+    def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
+        return syntax.GrowDomain(str(name), members, span=self._span(meta))
+
+    def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
+        return syntax.Inverse(str(parameter), body, span=self._span(meta))

@@ -1,0 +1,186 @@
+"""Trees of regions in a checkpoint: as JSON in a commit record, or, if they are large, in files beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from attrs import evolve
+from immutables import Map
+
+from cedilla.compiler.facts.facts import History
+from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
+from cedilla.runtime.control.source_state import MANY
+from cedilla.runtime.engines.files import Files
+
+
+class Trees:
+    """How a commit record holds its trees: all in it. `slot` names what a tree is for."""
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        return dump_tree(tree)
+
+    def load(self, slot: str, data: Any, leaf: Callable[[Any], Any]) -> Tree:
+        if isinstance(data, dict) and "base" in data:
+            base = self.base(slot, data["base"], leaf)
+            points = base.points.update([(_load_value(v), load_tree(c, leaf)) for v, c in data["points"]])
+            mutation = points.mutate()
+            for value in data["without"]:
+                del mutation[_load_value(value)]
+            return load_tree(data, leaf, mutation.finish())
+        return load_tree(data, leaf)
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        """The tree in a file of `CHECKPOINT/trees`."""
+        raise AssertionError(f"{name} lies beside the record")
+
+
+_LARGE = 500  # points from which on a tree has a file of its own
+
+
+_CHANGED = 50  # a change at more than one in so many points is worth a new file
+
+
+class StoredTrees(Trees):
+    """Reads trees that lie beside the commit record; `read`: file name -> its text."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        return load_tree(json.loads(self._read(name)), leaf)
+
+
+class TreeFiles(StoredTrees):
+    """Large trees in files of their own. A record says which, and what has changed since at a few points, so an
+    epoch costs no more for the accents that came long ago."""
+
+    def __init__(self, folder: str, files: Files) -> None:
+        super().__init__(lambda name: files.read(f"{folder}/{name}"))
+        self._folder = folder
+        self._files = files
+        self._bases: dict[str, tuple[str, Steps]] = {}
+        self._epoch = 0
+        self._count = 0
+        self.used: dict[int, frozenset[str]] = {}
+
+    def during(self, epoch: int) -> Trees:
+        """To dump the record of an epoch."""
+        self._epoch, self._count = epoch, 0
+        return self
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        if not isinstance(tree, Steps) or len(tree.points) < _LARGE:
+            return dump_tree(tree)
+        name, base = self._bases.get(slot, ("", None))
+        limit = len(tree.points) // _CHANGED
+        if base is None or (changes := _changes(base, tree, limit)) is None:
+            name, changes = f"{self._epoch:012d}-{self._count}.json", ({}, [])
+            self._count += 1
+            self._files.make(self._folder)
+            self._files.write(f"{self._folder}/{name}", json.dumps(dump_tree(tree)))
+            self._bases[slot] = name, tree
+        changed, gone = changes
+        return {
+            "base": name,
+            **dump_tree(evolve(tree, points=Map(changed))),
+            "without": [_dump_value(value) for value in gone],
+        }
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+        self._bases[slot] = name, super().base(slot, name, leaf)
+        return self._bases[slot][1]
+
+    def keep_only_used(self, epoch: int, names: frozenset[str]) -> None:
+        """Remove the files that no kept record names."""
+        before = frozenset[str]().union(*self.used.values())
+        self.used[epoch] = names
+        for old in sorted(self.used)[:-KEPT_COMMITS]:
+            del self.used[old]
+        for name in before.difference(*self.used.values()):
+            self._files.delete(f"{self._folder}/{name}")
+
+
+def _changes(base: Steps, tree: Steps, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
+    """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
+    if base.attribute != tree.attribute:
+        return None
+    if base.points is tree.points:
+        return {}, []
+    was = base.points
+    changed = {
+        value: child
+        for value, child in tree.points.items()
+        if (old := was.get(value, was)) is not child and old != child
+    }
+    same = len(tree.points) - len(changed)
+    gone = [v for v in was if v not in tree.points] if same < len(was) and len(changed) <= limit else []
+    return (changed, gone) if len(changed) + len(gone) <= limit else None
+
+
+def dump_tree(tree: Tree) -> Any:
+    """A tree as JSON: a level is an object, a leaf anything else."""
+    if not isinstance(tree, Steps):
+        return dump_leaf(tree)
+    return {
+        "attribute": tree.attribute,
+        "undefined": dump_tree(tree.undefined),
+        "cuts": [[_dump_value(value), after] for value, after in tree.cuts],
+        "pieces": [dump_tree(piece) for piece in tree.pieces],
+        "points": [[_dump_value(value), dump_tree(child)] for value, child in tree.points.items()],
+    }
+
+
+def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | None = None) -> Tree:
+    """The tree that `dump_tree` wrote; `leaf` reads a leaf. `points`: those of the level, where they are known."""
+    if not isinstance(data, dict):
+        return leaf(data)
+    return Steps(
+        data["attribute"],
+        load_tree(data["undefined"], leaf),
+        tuple((_load_value(value), after) for value, after in data["cuts"]),
+        tuple(load_tree(piece, leaf) for piece in data["pieces"]),
+        Map({_load_value(value): load_tree(child, leaf) for value, child in data["points"]})
+        if points is None
+        else points,
+    )
+
+
+def dump_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, Affine):
+        return [str(leaf.slope), str(leaf.shift)]
+    if isinstance(leaf, tuple):
+        return [dump_leaf(f) for f in leaf]
+    return leaf
+
+
+def load_affine(data: list[str]) -> Affine:
+    return _affine(*data)
+
+
+def load_history(data: list[list[str]]) -> History:
+    return _history(*map(tuple, data))
+
+
+@lru_cache(MANY)
+def _affine(slope: str, shift: str) -> Affine:
+    return Affine(Fraction(slope), Fraction(shift))
+
+
+@lru_cache(MANY)
+def _history(*functions: tuple[str, str]) -> History:
+    """One object for equal histories, as the markers had made them (`control`)."""
+    return tuple(_affine(*f) for f in functions)
+
+
+def _dump_value(value: Any) -> Any:
+    return [str(value)] if isinstance(value, Fraction) else value
+
+
+def _load_value(value: Any) -> Any:
+    return Fraction(value[0]) if isinstance(value, list) else value
