@@ -69,11 +69,14 @@ class Builder(MarkerBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
-        domain: syntax.SetPattern | syntax.RangePattern | None = None,
+        domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
         return syntax.AttributeDeclaration(
             str(name), type, optional is not None, domain, span=self._span(meta)
         )
+
+    def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
+        return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]

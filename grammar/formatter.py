@@ -133,8 +133,14 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
 
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
-    domain = "" if attribute.domain is None else f" in {pattern_text(attribute.domain)}"
+    domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     return f"{attribute.name}{mark}: {type_text(attribute.type)}{domain}"
+
+
+def _domain(domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn) -> str:
+    if isinstance(domain, syntax.TableColumn):
+        return f"{domain.table}.{domain.attribute}"
+    return pattern_text(domain)
 
 
 # --- relations ---

@@ -173,8 +173,9 @@ def declaration(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("the type is written behind a colon: `a: int`, `a?: int` if it may be missing")
     if found in ("not", "null", "primary", "default") and {"IN", "COMMA", "RPAR"} <= accepts:
         return slip.unexpected("every tuple has an attribute, unless it is declared as `a?: int`")
-    if accepts == frozenset(("LBRACE", "LPAR", "LSQB")) and last == "in":
-        return slip.unexpected("values are written `in {1, 2, 3}` or `in [1, 10)`")
+    if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
+        column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
+        return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}")
     if "PUNCTUATED" in accepts and slip.found.type == "NAME" and (help := foreign.PROMISES.get(found)):
         return slip.unexpected(help)
     if last == "punctuated":

@@ -160,6 +160,14 @@ class Wildcard(Node):
 
 
 @frozen
+class TableColumn(Node):
+    """`devices.s` as a domain: the values that an attribute has in a table."""
+
+    table: str
+    attribute: str
+
+
+@frozen
 class Condition(Node):
     """What one attribute must satisfy."""
 
@@ -193,12 +201,12 @@ class TypeName(Node):
 
 @frozen
 class AttributeDeclaration(Node):
-    """`p?: double` or `s: int in {1, 2, 3}`."""
+    """`p?: double`, `s: int in {1, 2, 3}` or `s: int in devices.s`."""
 
     name: str
     type: TypeName
     optional: bool = False
-    domain: SetPattern | RangePattern | None = None
+    domain: SetPattern | RangePattern | TableColumn | None = None
 
 
 @frozen

@@ -37,6 +37,7 @@ class Run:
     """Whether an edited query may go on."""
     _batch: int = 0
     _count: int = 0
+    _brought: set[str] = field(factory=set[str])
 
     def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
         """A file of a source; later ones come later in its order. Text items are written as they are."""
@@ -82,6 +83,15 @@ class Run:
             for s in executor.plan.sources
             if not s.table
         }
+
+    def go_on(self, executor: Executor, batch: int) -> None:
+        """The files that no batch has brought yet, as the next one."""
+        found = {
+            name: [file for file in files if file.path not in self._brought]
+            for name, files in self.files(executor).items()
+        }
+        self._brought |= {file.path for files in found.values() for file in files}
+        executor.process(batch, found)
 
     def process(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None

@@ -7,29 +7,37 @@ from collections.abc import Iterator
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.join import Matching
-from cedilla.compiler.plan import Plan, Source, derive, follow
+from cedilla.compiler.plan import Attribute, Plan, Source, derive, follow
 
 
 @frozen
 class Growth:
     """A wider domain of a source's attribute. `waits`: operators at which what only some values have announced waits
-    for the new one, too; `lets_go`: joins that have kept nothing for it, each with the input of which.
+    for the new one, too; `lets_go`: joins that have kept nothing for it, each with the input of which. `table`: the one
+    that the domain comes from; `is_read`: whether the query reads it as a relation, too.
     """
 
     source: str
     attribute: str
     waits: tuple[str, ...]
     lets_go: tuple[tuple[str, str], ...]
+    table: str | None = None
+    is_read: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of it, part by part."""
         waits = [f"{', '.join(self.waits)}: what some have announced waits for it"] if self.waits else []
+        comes = [f"by a new file of {self.table}"] if self.table else []
+        stays = [f"as a relation {self.table} stays what it was at the start"] if self.is_read else []
         return (
+            *comes,
             *waits,
             *(f"{join}: what came of {name} for it has to be sent again" for join, name in self.lets_go),
+            *stays,
         )
 
 
@@ -38,11 +46,14 @@ def growths(plan: Plan) -> Iterator[Growth]:
     for source in plan.sources:
         for attribute in source.attributes:
             if attribute.domain is not None:
+                table = None if attribute.column is None else attribute.column.table
                 yield Growth(
                     source.name,
                     attribute.name,
                     tuple(_waits(plan, source, attribute.name)),
-                    tuple(_let_go(plan, source, attribute.name)),
+                    tuple(_let_go(plan, source, attribute)),
+                    table,
+                    any(table == node.name for emit in plan.emits for node in plan.ancestors(emit.relation)),
                 )
 
 
@@ -53,6 +64,7 @@ def growth_json(growth: Growth) -> dict[str, object]:
         "attribute": growth.attribute,
         "waits": list(growth.waits),
         "lets_go": [{"operator": join, "input": name} for join, name in growth.lets_go],
+        "table": growth.table,
     }
 
 
@@ -70,11 +82,21 @@ def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
                 yield _label(operator.title, operator.name, operator.line)
 
 
-def _let_go(plan: Plan, source: Source, grown: str) -> Iterator[tuple[str, str]]:
-    """The joins that keep of one input only what the domain lets meet a tuple."""
+def _let_go(plan: Plan, source: Source, attribute: Attribute) -> Iterator[tuple[str, str]]:
+    """The joins that keep of one input only what the domain lets meet a tuple. All domains that come from one table
+    grow together."""
     narrow = {s.name: evolve(plan.start[s.name], closed=s.table) for s in plan.sources}
-    before = derive(plan, narrow)
-    after = derive(plan, {**narrow, source.name: _grown(narrow[source.name], grown)})
+    wide = dict(narrow)
+    together = (
+        (s, a)
+        for s in plan.sources
+        for a in s.attributes
+        if a.column is not None and a.column == attribute.column
+    )
+    for each, same in together if attribute.column is not None else [(source, attribute)]:
+        narrow[each.name] = _with_list(narrow[each.name], same)
+        wide[each.name] = _grown(wide[each.name], same.name)
+    before, after = derive(plan, narrow), derive(plan, wide)
     for operator in plan.operators:
         if not isinstance(operator, Matching):
             continue
@@ -83,6 +105,15 @@ def _let_go(plan: Plan, source: Source, grown: str) -> Iterator[tuple[str, str]]
             lost = regions.difference(operator.released(inputs[0])[side], operator.released(inputs[1])[side])
             if not regions.is_empty(lost, inputs[0][side].universe):
                 yield _label(operator.title, operator.name, operator.line), name
+
+
+def _with_list(facts: Facts, attribute: Attribute) -> Facts:
+    """A source whose attribute has some one value, where its table tells which it may have."""
+    if attribute.column is None:
+        return facts
+    domain = facts.universe[attribute.name]
+    some = evolve(attribute, domain=sample(attribute.type)).domain_members()
+    return evolve(facts, universe={**facts.universe, attribute.name: evolve(domain, members=some)})
 
 
 def _grown(facts: Facts, name: str) -> Facts:
@@ -94,3 +125,11 @@ def _grown(facts: Facts, name: str) -> Facts:
 
 def _label(title: str, name: str, line: int) -> str:
     return f"{title} {name} (line {line})" if line else f"{title} {name}"
+
+
+_SAMPLES = {"string": '""', "boolean": "true", "timestamp": '"2000-01-01"', "date": '"2000-01-01"'}
+
+
+def sample(type_: Type) -> str:
+    """A domain of one value of a type, as text."""
+    return "{" + _SAMPLES.get(type_.name, "0") + "}"

@@ -7,12 +7,12 @@ from itertools import combinations, islice
 
 from attrs import evolve, frozen
 
+from cedilla.compiler.analysis.growths import sample
 from cedilla.compiler.analysis.safety import Bound, analysed, promised
 from cedilla.compiler.facts.schemes import is_finite, known
 from cedilla.compiler.operators import Aggregate, Session, Sort, Window
 from cedilla.compiler.plan import Attribute, Plan, Source
 
-_SAMPLES = {"string": '""', "timestamp": '"2000-01-01"', "date": '"2000-01-01"'}
 _TRIED = 500
 
 
@@ -111,7 +111,7 @@ def _required(source: Source, attribute: Attribute) -> _Change:
 
 
 def _with_domain(source: Source, attribute: Attribute) -> _Change:
-    changed = evolve(attribute, optional=False, domain="{" + _SAMPLES.get(attribute.type.name, "0") + "}")
+    changed = evolve(attribute, optional=False, domain=sample(attribute.type))
     advice = f"a domain `{attribute.name}: {attribute.type} in {{...}}` of `{source.name}`"
     return _Change(source, _with(source, changed), advice)
 

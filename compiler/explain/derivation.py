@@ -92,7 +92,7 @@ def _values(name: str, facts: Facts, undefined: str) -> str:
     written = patterns.texts(
         {name: regions.intersection(members, regions.defined(name))}, facts.types, outer=False
     )
-    texts = [text for (text,) in written]
+    texts = [f"{name} in {domain.listed}"] if domain.listed else [text for (text,) in written]
     any_value = texts == [f"{name} in [,]"]
     return f"{'any value' if any_value else ' or '.join(texts)}{lacking}"
 

@@ -195,6 +195,8 @@ def _covered(plan: Plan, operator: Operator, name: str, side: int, found: Safety
 
 def domain_text(name: str, facts: Facts) -> str:
     """`s in {1, 2, 3}`: the values that an attribute may have, of which there are finitely many."""
+    if listed := facts.universe[name].listed:
+        return f"{name} in {listed}"
     domain = patterns.texts({name: facts.universe[name].members}, facts.types, outer=False)
     return " or ".join(text for (text,) in domain)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Steps, Tree, Universe, Value
+from cedilla.compiler.regions import Cut, Domain, Steps, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
@@ -128,6 +128,17 @@ def texts(
     yield from _product(alternatives)
 
 
+def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree:
+    """What `texts` says of a set without ⊥: without the ranges that no value of the domain lies in."""
+    if not isinstance(members, Steps):
+        return members
+    some = [value for value, hit in members.points.items() if hit]
+    ranges = (
+        regions.interval(attribute, *each) for each in _ranges(attribute, members, type_, {attribute: domain})
+    )
+    return regions.union(regions.values(attribute, some), *ranges)
+
+
 def _product(alternatives: list[list[str]]) -> Iterator[tuple[str, ...]]:
     if not alternatives:
         yield ()
@@ -143,13 +154,21 @@ def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> I
         yield f"{attribute} = {type_.wire(inside[0])}"
     elif inside:
         yield f"{attribute} in {{{', '.join(map(type_.wire, inside))}}}"
+    for start, end in _ranges(attribute, members, type_, domain):
+        yield _range(attribute, start, end, type_)
+
+
+def _ranges(
+    attribute: str, members: Steps, type_: Type, domain: Universe
+) -> Iterator[tuple[Cut | None, Cut | None]]:
+    """The ranges of a set, between those of its points that are none of it, in which some value of the domain lies."""
     holes = sorted(v for v, hit in members.points.items() if not hit)
     for low, high, hit in members.piece_bounds():
         if hit:
             here = [v for v in holes if (low is None or low <= (v, 0)) and (high is None or (v, 0) < high)]
             for start, end in _pieces(low, high, here, type_):
                 if not regions.is_empty(regions.interval(attribute, start, end), domain):
-                    yield _range(attribute, start, end, type_)
+                    yield start, end
 
 
 def _pieces(

@@ -86,6 +86,8 @@ def is_finite(name: str, facts: Facts) -> bool:
     """Whether an attribute takes finitely many values, and never ⊥."""
     domain: Domain = facts.universe.get(name, ANYTHING)
     members = domain.members
+    if domain.listed:
+        return not isinstance(members, Steps) or not members.undefined
     if not isinstance(members, Steps) or members.undefined:
         return False
     return all(

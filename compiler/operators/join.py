@@ -130,12 +130,15 @@ class Matching(Operator):
         left, right = inputs
         met: dict[str, Domain] = {}
         for a, b in self.on:
-            integral = any(f.universe.get(n, ANYTHING).integral for f, n in ((left, a), (right, b)))
+            two = [f.universe.get(n, ANYTHING) for f, n in ((left, a), (right, b))]
+            integral, listed = any(each.integral for each in two), two[0].listed or two[1].listed
             for name in (a, b):
                 members = (regions.renamed(_defined(n, f), name) for n, f in ((a, left), (b, right)))
                 before = met.get(name, ANYTHING)
                 met[name] = Domain(
-                    regions.intersection(before.members, *members), before.integral or integral
+                    regions.intersection(before.members, *members),
+                    before.integral or integral,
+                    before.listed or listed,
                 )
         return met
 

@@ -12,7 +12,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import HeldDrops, Invariants
 from cedilla.compiler.operators.join import Join
-from cedilla.compiler.regions import ANYTHING, Domain
+from cedilla.compiler.regions import ANYTHING
 
 
 @frozen(kw_only=True)
@@ -42,7 +42,7 @@ class LeftJoin(Join):
         for name in optional:
             domain = joined.universe.get(name, ANYTHING)
             undefined = regions.complement(regions.defined(name))
-            alone[name] = Domain(regions.union(domain.members, undefined), domain.integral)
+            alone[name] = evolve(domain, members=regions.union(domain.members, undefined))
         # Where a left tuple can meet nothing more and is closed, neither it nor its pairs can come; else pairs
         # may be closed, but only what has an attribute of the right is known to be one.
         done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])

@@ -145,7 +145,9 @@ class Project(Operator):
                 history = map_history(folded(source, form[0], dropped), carried(form[1]))
                 units[name] = move(history, COMMON, NO_FEEDER)
         universe = {
-            target: Domain(move(domain.members, UNION, False), domain.integral and function.is_whole)
+            target: Domain(
+                move(domain.members, UNION, False), domain.integral and function.is_whole, domain.listed
+            )
             for name, (target, function) in axes.items()
             if (domain := source.universe.get(name)) is not None
         }

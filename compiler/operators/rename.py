@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
@@ -19,7 +19,7 @@ from cedilla.compiler.operators.base import (
     Signature,
     require,
 )
-from cedilla.compiler.regions import UNION, Box, Domain, Operation, Tree
+from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
 
@@ -55,7 +55,7 @@ class Rename(Operator):
         return Facts(
             {self._new(n): source.types[n] for n in kept},
             {
-                self._new(n): Domain(self._moved(domain.members, UNION, False), domain.integral)
+                self._new(n): evolve(domain, members=self._moved(domain.members, UNION, False))
                 for n, domain in source.universe.items()
                 if n in kept
             },

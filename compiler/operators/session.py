@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
@@ -123,7 +123,7 @@ class Session(Operator):
     def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
         (source,) = inputs
         domain = source.universe.get(self.on, ANYTHING)
-        started = Domain(regions.renamed(domain.members, self.alias), domain.integral)
+        started = evolve(domain, members=regions.renamed(domain.members, self.alias))
         present = {n: self._up(p, MOST, ABSENT, domain) for n, p in source.present.items()}
         closed_keys = fold_closed(source, frozenset(source.types).difference(self.per))
         return Facts(

@@ -109,6 +109,9 @@ def _either(name: str, left: Facts, right: Facts) -> Domain:
     """What an attribute can be in the output; ⊥ too where one input lacks it."""
     undefined = Domain(Steps(name, True, (), (False,)), True)
     domains = [f.universe.get(name, ANYTHING) if name in f.types else undefined for f in (left, right)]
+    names = {domain.listed for domain in domains}
     return Domain(
-        regions.union(*(domain.members for domain in domains)), all(domain.integral for domain in domains)
+        regions.union(*(domain.members for domain in domains)),
+        all(domain.integral for domain in domains),
+        names.pop() if len(names) == 1 else "",
     )

@@ -13,7 +13,7 @@ from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import Measure, RangePattern, SetPattern
+from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
 FORMATS = ("json", "parquet", "xml")
 """Formats that sources and sinks can have."""
@@ -57,10 +57,12 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
 
 
-def _domain_text(domain: SetPattern | RangePattern | None, type_: Type) -> str | None:
+def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: Type) -> str | None:
     match domain:
         case None:
             return None
+        case TableColumn(table, attribute):
+            return f"{table}.{attribute}"
         case SetPattern(values):
             return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
         case RangePattern(low, high, low_closed, high_closed):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import define, evolve, field, frozen
 
@@ -33,17 +33,30 @@ def _type(given: Type | str) -> Type:
     return Type.parse(given) if isinstance(given, str) else given
 
 
+class TableColumn(NamedTuple):
+    """An attribute of a table whose values are the domain of another attribute."""
+
+    table: str
+    attribute: str
+
+
 @frozen
 class Attribute:
-    """A declared attribute; `domain` is its domain as text, `{1, 2}` or `[1, 10)`."""
+    """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`.
+
+    `members`: the values of a domain that comes from a table, once the table has been looked at.
+    """
 
     name: str
     type: Type = field(converter=_type)
     optional: bool = False
     domain: str | None = None
+    members: Tree | None = field(default=None, eq=False, repr=False)
 
     def domain_members(self) -> Tree:
-        """The declared domain without ⊥; every value of the type where none is declared."""
+        """The declared domain without ⊥; every value of the type where none is declared or known."""
+        if self.column is not None:
+            return regions.defined(self.name) if self.members is None else self.members
         if self.domain is None:
             boolean = self.type.name == "boolean"
             return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
@@ -52,7 +65,19 @@ class Attribute:
     @property
     def has_list(self) -> bool:
         """Whether the declared domain is a list of values, which alone may grow by a marker."""
-        return self.domain is not None and isinstance(self._pattern(), SetPattern)
+        return self.domain is not None and self.column is None and isinstance(self._pattern(), SetPattern)
+
+    @property
+    def column(self) -> TableColumn | None:
+        """The table, and its attribute, whose values are the domain."""
+        if self.domain is None or self.domain[0] in "{[(":
+            return None
+        return TableColumn(*self.domain.split("."))
+
+    @property
+    def listed(self) -> str:
+        """What a list that comes from a table is called."""
+        return (self.domain or "") if self.column is not None else ""
 
     def _pattern(self) -> patterns.Pattern:
         return parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0].pattern
@@ -93,7 +118,7 @@ class Source:
             members = attribute.domain_members()
             if attribute.optional or attribute.name in droppable:
                 members = regions.union(members, regions.complement(regions.defined(attribute.name)))
-            universe[attribute.name] = Domain(members, attribute.type.is_integral)
+            universe[attribute.name] = Domain(members, attribute.type.is_integral, attribute.listed)
         return Facts(
             {a.name: a.type for a in self.attributes},
             universe,

@@ -148,7 +148,9 @@ class _Planner:
         attributes = tuple(attribute_of(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
-            if declared.domain is not None:
+            if isinstance(declared.domain, syntax.TableColumn):
+                self._check_column(node, declared, declared.domain, types[declared.name])
+            elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
         for scheme in node.punctuated:
             for name in scheme:
@@ -179,6 +181,34 @@ class _Planner:
         self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
         self.nodes[node.name] = node.name
         self.broken.discard(node.name)
+
+    def _check_column(
+        self,
+        node: syntax.StreamDeclaration,
+        declared: syntax.AttributeDeclaration,
+        domain: syntax.TableColumn,
+        type_: Type,
+    ) -> None:
+        """Raise where the values of a domain cannot come from what it names: RQ101, RQ102, RQ103, RQ139."""
+        name, span = declared.name, domain.span
+        if domain.table == node.name:
+            hint = "its files are read to know the domain; a table above it, or a list"
+            raise failure("RQ139", f"the domain of `{name}` comes from `{node.name}` itself", span, hint=hint)
+        self._reference(domain.table, span)
+        table = next((s for s in self.sources if s.name == domain.table), None)
+        if table is None or not table.table:
+            what = "a stream" if table is not None else "computed"
+            hint = "its values have to be known before the first tuple: they come from a table"
+            message = f"the domain of `{name}` comes from `{domain.table}`, which is {what}"
+            raise failure("RQ139", message, span, hint=hint)
+        attributes = {a.name: a.type for a in table.attributes}
+        if domain.attribute not in attributes:
+            known = meant(domain.attribute, attributes, "attributes")
+            raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=known)
+        if (theirs := attributes[domain.attribute]) != type_:
+            message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
+            hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"
+            raise failure("RQ103", message, span, hint=hint)
 
     def _definition(self, name: str, relation: syntax.Relation, span: Span) -> None:
         self._declare(name, span)

@@ -27,11 +27,14 @@ from cedilla.compiler.regions.value_sets import ceiling
 class Domain:
     """What values an attribute can take: coverage is asked relative to it (theory G5, ⊥ lemma).
 
-    `members` is a region over the attribute; `integral` says that only whole numbers occur.
+    `members` is a region over the attribute; `integral` says that only whole numbers occur. `listed`: what people
+    call a list that comes from elsewhere (`devices.s`): `members` has every value while the list is not known, though
+    only finitely many come.
     """
 
     members: Tree = True
     integral: bool = False
+    listed: str = ""
 
 
 ANYTHING = Domain()

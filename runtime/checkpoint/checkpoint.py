@@ -30,6 +30,7 @@ from cedilla.runtime.checkpoint.tree_files import (
 )
 from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import Altered, SourceState
+from cedilla.runtime.control.table_domains import is_longer
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment, paths
@@ -55,8 +56,9 @@ class Checkpoint:
     def open(self, plan: Plan, on_edited: OnEdited = resume) -> Commit:
         """The last commit, an empty one in a new checkpoint.
 
-        Where the query was edited, `on_edited` tells what it goes on from, and that is committed as an epoch of its
-        own, without tuples. Raises `DiagnosticError` RQ402 where it cannot go on, or has to be confirmed.
+        Where the query was edited, or a table that gives a domain has more values, `on_edited` tells what it goes on
+        from, and that is committed as an epoch of its own, without tuples. Raises `DiagnosticError` RQ402 where it
+        cannot go on, or has to be confirmed.
         """
         commit = self._opened(plan, on_edited)
         streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
@@ -77,7 +79,8 @@ class Checkpoint:
         plans = StoredPlans.load(json.loads(self._files.read(place)))
         stored = plans.in_force(last.epoch)
         self.streams = plans.streams
-        if stored.is_of(plan):
+        is_same = stored.is_of(plan)
+        if is_same and not is_longer(plan, last.sources):
             if not stored.complete:
                 self._write(plans.edited(stored, plan, stored.since))
             return last
@@ -85,8 +88,9 @@ class Checkpoint:
         if changes.commit == evolve(last, epoch=changes.commit.epoch):
             self._write(plans.edited(stored, plan, stored.since))
             return last
-        # The plan counts once a record of its epoch is there: a crash in between changes nothing.
-        self._write(plans.edited(stored, plan, changes.commit.epoch))
+        if not is_same:
+            # The plan counts once a record of its epoch is there: a crash in between changes nothing.
+            self._write(plans.edited(stored, plan, changes.commit.epoch))
         self.commit(changes.commit)
         for path in sorted(paths(last.segments) - paths(changes.commit.segments)):
             self._files.delete(path)
@@ -178,7 +182,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
 def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
     return {
         "types": {name: str(t) for name, t in state.types.items()},
-        "universe": {n: [dump_tree(d.members), d.integral] for n, d in state.universe.items()},
+        "universe": {n: _dump_domain(d) for n, d in state.universe.items()},
         "present": _dump_trees(state.present, trees, f"{slot} present"),
         "units": _dump_trees(state.units, trees, f"{slot} units"),
         "original": _dump_trees(state.original, trees, f"{slot} original"),
@@ -193,8 +197,8 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
     return SourceState(
         {name: Type.parse(t) for name, t in data["types"].items()},
         {
-            n: Domain(load_tree(members, bool), integral)
-            for n, (members, integral) in data["universe"].items()
+            n: Domain(load_tree(members, bool), integral, *listed)
+            for n, (members, integral, *listed) in data["universe"].items()
         },
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
         _load_trees(data["units"], load_history, trees, f"{slot} units"),
@@ -204,6 +208,10 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         doubled=frozenset(data.get("doubled", ())),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
     ).next_epoch()
+
+
+def _dump_domain(domain: Domain) -> list[Any]:
+    return [dump_tree(domain.members), domain.integral, *([domain.listed] if domain.listed else [])]
 
 
 def _dump_altered(altered: Altered) -> list[Any]:

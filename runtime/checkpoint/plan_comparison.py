@@ -29,6 +29,7 @@ from cedilla.runtime.checkpoint.source_changes import compare_source, region_tex
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.table_domains import of_states
 from cedilla.runtime.state.segments import Segment
 
 
@@ -44,8 +45,8 @@ class _Comparison:
     def __init__(
         self, stored: StoredPlan, commit: Commit, plan: Plan, is_fresh: Callable[[Emit], bool]
     ) -> None:
-        self.stored, self.commit, self.plan, self.is_fresh = stored, commit, plan, is_fresh
-        self.old = stored.plan
+        self.stored, self.commit, self.is_fresh = stored, commit, is_fresh
+        self.plan, self.old = (of_states(each, commit.sources) for each in (plan, stored.plan))
         self.epoch = commit.epoch + 2  # the one before it is the edit itself
         self.items: list[Change] = []
         self.states: dict[str, SourceState] = {}

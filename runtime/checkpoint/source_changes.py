@@ -15,6 +15,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Effect
 from cedilla.runtime.control.announce import simple_boxes
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.table_domains import value_texts
 
 _SHOWN = 3
 
@@ -123,6 +124,7 @@ class _Comparison:
                 continue
             yield from self._declared(attribute)
             self._widen(name)
+            self._remember(attribute)
 
     def _new(self, attribute: Attribute) -> Iterator[Change]:
         name = attribute.name
@@ -180,6 +182,9 @@ class _Comparison:
         gone, came = regions.difference(before, after), regions.difference(after, before)
         universe = {new.name: evolve(self.start.universe[new.name], members=True)}
         what = f"{_domain_text(old)} → {_domain_text(new)}"
+        if new.column is not None and new.domain == old.domain:
+            yield from self._listed(new, came, gone)
+            return
         if not regions.is_empty(came, universe):
             if self.is_read:
                 why = "the table has been read, without the rows that have new values (RQ303)"
@@ -192,6 +197,33 @@ class _Comparison:
                 "them waits until a punctuation closes them"
             )
             yield self._change("continues", what, why)
+
+    def _listed(self, attribute: Attribute, came: Tree, gone: Tree) -> Iterator[Change]:
+        """A domain that comes from the same table as before: nothing is asked, as while the query runs."""
+        if came is not False:
+            what = f"{_domain_text(attribute)}: {value_texts(attribute, came)} is new"
+            yield self._change("at once", what, self._why_wider(came))
+        if gone is not False:
+            what = f"{_domain_text(attribute)}: {value_texts(attribute, gone)} is gone"
+            yield self._change("at once", what, "in the domain it stays (RQ418)")
+
+    def _remember(self, attribute: Attribute) -> None:
+        """Keep the values of a domain that comes from a table, and what it is called."""
+        name = attribute.name
+        if name not in self.state.universe:
+            return
+        before = self.before.get(name)
+        was = before.column if before is not None else None
+        # Values that markers have added stay, and those of the same table; those of another one do not count any more.
+        kept = self.state.grown.get(name, False) if was == attribute.column else False
+        values = regions.union(kept, attribute.members or False)
+        grown = {**self.state.grown, name: values}
+        domain = evolve(self.state.universe[name], listed=attribute.listed)
+        self.state = evolve(
+            self.state,
+            universe={**self.state.universe, name: domain},
+            grown={n: each for n, each in grown.items() if each is not False},
+        )
 
     def _why_wider(self, came: Tree) -> str:
         grown = self.state.grow(_only(came), came)

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.plan import Emit, Heartbeat, Plan, Source
+from cedilla.compiler.plan import Emit, Heartbeat, Plan
 from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.parser import parse_query
 
@@ -117,7 +117,8 @@ def _load(data: dict[str, Any]) -> StoredPlan:
 
 def plan_of(described: list[str]) -> Plan:
     """The plan from the lines that describe it in a checkpoint (`Plan.describe`), without paths."""
-    sources: list[Source] = []
+    declared: list[str] = []
+    names: list[str] = []
     built: list[Operator] = []
     emits: list[Emit] = []
     for line in described:
@@ -126,8 +127,8 @@ def plan_of(described: list[str]) -> Plan:
             name = line.split(" ", 1)[1].split("(", 1)[0]
             # Paths are not part of it.
             folder = ' markers "_-"' if line.endswith(" markers") else ""
-            query = f'{line.removesuffix(" markers")} "-"{folder}; emit {name} to json "-";'
-            sources.append(plan_query(parse_query(query)).plan.sources[0])
+            declared.append(f'{line.removesuffix(" markers")} "-"{folder};')
+            names.append(name)
         elif word == "emit":
             relation = line.split(" ")[1]
             taken = {emit.name for emit in emits}
@@ -135,6 +136,9 @@ def plan_of(described: list[str]) -> Plan:
             emits.append(Emit(name=chosen, relation=relation, format=line.split(" ")[-1], path=chosen))
         else:
             built.append(_operator(line))
+    # Together, for a domain may come from a table above it.
+    query = "".join([*declared, *(f'emit {name} to json "{name}";' for name in names[:1])])
+    sources = plan_query(parse_query(query)).plan.sources if names else ()
     return Plan(name="query", sources=sources, operators=built, emits=emits)
 
 

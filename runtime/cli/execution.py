@@ -46,7 +46,8 @@ def simulate_command(query: str, options: Options) -> None:
     into a folder. `--source NAME=-` reads standard input.
     """
     from cedilla.compiler.analysis.findings import warnings as unbounded
-    from cedilla.runtime.reference.simulation import Input, simulate
+    from cedilla.runtime.reference.inputs import Input
+    from cedilla.runtime.reference.simulation import simulate
 
     console = Console()
     _, texts, compiled = compiled_query(query, console)
@@ -106,11 +107,13 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
     """
     from cedilla.runtime.checkpoint.checkpoint_folder import changes_of
     from cedilla.runtime.checkpoint.plan_changes import changes_json, changes_text
+    from cedilla.runtime.reference.table_domains import can_read, with_domains
 
     console = Console()
     _, texts, compiled = compiled_query(query, console)
     options.check(compiled.plan)
     with reported(console, texts):
-        changes = changes_of(checkpoint, apply(compiled.plan, options))
+        plan = apply(compiled.plan, options)
+        changes = changes_of(checkpoint, with_domains(plan) if can_read(plan) else plan)
     console.out(json_text(changes_json(changes)) if form == "json" else changes_text(changes))
     sys.exit(not changes.goes_on_at_once)

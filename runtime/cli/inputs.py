@@ -18,6 +18,7 @@ from cedilla.runtime.terminal.options import params_of
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
+    from cedilla.compiler.plan import Plan
     from cedilla.runtime.streams.schema import Schema
 
 USAGE = ("RQ135", "RQ136")
@@ -44,7 +45,15 @@ def schema_of(stream: Stream, console: Console) -> Schema | None:
         (source,) = known
     if source not in known:
         raise click.UsageError(f"--source NAME requires one of {', '.join(known)}")
-    return Schema(known[source], True)
+    return Schema(known_domains(compiled.plan, console).source_of[source], True)
+
+
+def known_domains(plan: Plan, console: Console) -> Plan:
+    """The plan with the domains that come from tables, which are read; exits with what is wrong with them."""
+    from cedilla.runtime.reference.table_domains import with_domains
+
+    with reported(console, {}):
+        return with_domains(plan)
 
 
 def read_query(query: str) -> tuple[str, str]:

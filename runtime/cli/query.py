@@ -10,7 +10,7 @@ from typing import TextIO
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
-from cedilla.runtime.cli.inputs import USAGE, compiled_query, json_text, read_query, reported
+from cedilla.runtime.cli.inputs import USAGE, compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import format_option, query_argument
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import params_of
@@ -106,12 +106,13 @@ def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str
         if source not in compiled.plan.source_of:
             known = ", ".join(compiled.plan.source_of)
             raise click.UsageError(f"the query has no source `{source}`; it has {known}")
+    plan = known_domains(compiled.plan, console)
     texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
     with reported(console, texts):
         if form == "json":
-            console.out(json_text(trace_json(trace(compiled.plan, markers))))
+            console.out(json_text(trace_json(trace(plan, markers))))
             return
-        for number, traced in enumerate(trace(compiled.plan, markers)):
+        for number, traced in enumerate(trace(plan, markers)):
             console.out(("\n" if number else "") + trace_text(traced))
 
 

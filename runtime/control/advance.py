@@ -15,7 +15,6 @@ from cedilla.compiler.facts.markers import (
     Accent,
     Add,
     Drop,
-    Grow,
     accent_text,
     read_accent,
     read_growth,
@@ -23,11 +22,11 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.control.growth import check_growth
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
@@ -154,39 +153,14 @@ def _grown(
             if growth is None or not state.is_new(source, growth):
                 continue
             states = {**result.begun, source.name: state.grown_by(growth)}
-            _check_growth(plan, result.begun, states, growth)
+            what = f"the domain of `{growth.attribute}` cannot grow"
+            check_growth(plan, result.begun, states, what, growth.span)
         except DiagnosticError as error:
             stop = Stop(source.name, marker, error.diagnostics)
             result = evolve(result, stops={**result.stops, source.name: stop})
             continue
         result = evolve(result, states=states, begun=states)
     return result
-
-
-def _check_growth(
-    plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, SourceState], growth: Grow
-) -> None:
-    """Raise where a growth would open what is closed, or a join has let go of what it would need (theory N1, G8)."""
-    was = derive(plan, {name: state.facts() for name, state in before.items()})
-    now = derive(plan, {name: state.facts() for name, state in after.items()})
-    for operator in plan.operators:
-        name = operator.name
-        opened = regions.difference(was[name].closed, now[name].closed)
-        if not regions.is_empty(opened, now[name].universe):
-            raise _stuck(
-                operator, growth, "its inputs have closed something together, for the old values only"
-            )
-        if isinstance(operator, Matching):
-            for side in (0, 1):
-                if released_too_much(operator, operator, side, was, now) is not False:
-                    why = f"it has kept nothing of `{operator.inputs[side]}` for the new values"
-                    raise _stuck(operator, growth, why)
-
-
-def _stuck(operator: Operator, growth: Grow, why: str) -> DiagnosticError:
-    message = f"the domain of `{growth.attribute}` cannot grow: {operator.title} `{operator.name}` cannot go on: {why}"
-    hint = "`cedilla plan` tells what a wider domain in the query's text would do"
-    return failure("RQ222", message, growth.span, hint=hint)
 
 
 INFERRED = {

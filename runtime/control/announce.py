@@ -243,6 +243,10 @@ def _described(
             told = _sayable(told)
         else:
             told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
+        # A domain may grow by what no text names (theory N1): it is not announced for that.
+        told = {
+            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m for n, m in told.items()
+        }
         if any(members is False for members in told.values()):
             continue  # only ⊥ is left: the wire has no words for it
         raw = translate(regions.box(told), scale)

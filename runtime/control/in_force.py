@@ -47,6 +47,8 @@ def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
     """The values that markers have added to declared domains (theory N1)."""
     for attribute in source.attributes:
+        if attribute.column is not None:
+            continue
         grown = state.grown.get(attribute.name, False)
         new = grown is not False and regions.difference(grown, attribute.domain_members())
         if isinstance(new, Steps):

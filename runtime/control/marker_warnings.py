@@ -58,6 +58,8 @@ def _values(state: SourceState, name: str, where: Tree) -> Tree:
 def _widening(state: SourceState, name: str, members: Tree) -> str:
     """How described values come into the declared domain: by a marker, where it is a list (theory N1)."""
     domain, how = state.universe[name].members, ""
+    if listed := state.universe[name].listed:
+        return f"A new value first comes in a new file of the table (`{listed}`), then its accents are sent"
     is_list = isinstance(domain, Steps) and any(inside for inside in domain.points.values())
     if is_list and isinstance(members, Steps) and name not in state.original:
         listed = [state.types[name].wire(value) for value, inside in members.points.items() if inside]

@@ -60,7 +60,8 @@ class SourceState:
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
     `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
     `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
-    `grown`: attribute -> the values that markers have added to its declared domain.
+    `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
+    from a table.
     """
 
     types: Mapping[str, Type]
@@ -81,7 +82,8 @@ class SourceState:
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
         facts = source.facts(droppable)
-        return cls(facts.types, facts.universe, facts.present, {}, {}).next_epoch()
+        grown = {a.name: a.members for a in source.attributes if a.members is not None}
+        return cls(facts.types, facts.universe, facts.present, {}, {}, grown=grown).next_epoch()
 
     def next_epoch(self) -> SourceState:
         """The state with no epoch under way."""
@@ -166,14 +168,27 @@ class SourceState:
 
     def domain(self, attribute: Attribute) -> Tree:
         """The values that a declared attribute may have here, without ⊥ (RQ303)."""
-        return regions.union(attribute.domain_members(), self.grown.get(attribute.name, False))
+        known = self.grown.get(attribute.name, False)
+        if attribute.column is not None:  # no value is ever taken back that the table has had
+            return known or attribute.domain_members()
+        return regions.union(attribute.domain_members(), known)
 
     def is_new(self, source: Source, growth: Grow) -> bool:
-        """Whether a growth adds a value to the domain. Raises `DiagnosticError`: RQ220 where the domain is no list,
-        RQ221 where the attribute has been altered."""
+        """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
+        `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered.
+        """
         name = growth.attribute
         declared = next((a for a in source.attributes if a.name == name), None)
-        if declared is None or not declared.has_list:
+        if declared is None or not self._is_beyond(declared, growth.members):
+            return False
+        if declared.column is not None:
+            raise failure(
+                "RQ220",
+                f"the domain of `{name}` cannot grow by a line of the stream: it comes from `{declared.domain}`",
+                growth.span,
+                hint=f"a new file of the table `{declared.column.table}` brings the value",
+            )
+        if not declared.has_list:
             raise failure(
                 "RQ220",
                 f"the domain of `{name}` cannot grow: it is not declared as a list",
@@ -181,8 +196,6 @@ class SourceState:
                 hint=f"`{name}: {self.types[name]} in {{...}}` declares a list; "
                 "any other is widened in the query's text",
             )
-        if regions.is_empty(regions.difference(growth.members, self.domain(declared)), {}):
-            return False
         if name in self.original:
             raise failure(
                 "RQ221",
@@ -194,9 +207,15 @@ class SourceState:
 
     def grown_by(self, growth: Grow) -> SourceState:
         """The state after a growth, at the beginning of an epoch (theory N1)."""
-        name = growth.attribute
-        values = regions.union(self.grown.get(name, False), growth.members)
-        return evolve(self.grow(name, growth.members), grown={**self.grown, name: values})
+        return self.with_values(growth.attribute, growth.members)
+
+    def with_values(self, name: str, members: Tree) -> SourceState:
+        """The state whose domain of an attribute has more values, which are remembered as such."""
+        values = regions.union(self.grown.get(name, False), members)
+        return evolve(self.grow(name, members), grown={**self.grown, name: values})
+
+    def _is_beyond(self, attribute: Attribute, members: Tree) -> bool:
+        return not regions.is_empty(regions.difference(members, self.domain(attribute)), {})
 
     def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.
@@ -300,7 +319,7 @@ class SourceState:
             doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
             universe={
                 **self.universe,
-                attribute: Domain(self.universe[attribute].members, integral=False),
+                attribute: evolve(self.universe[attribute], integral=False),
             },
             units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: _altered(h, function)),
             original=_shifted(self.original, attribute, function, raw, inverse),

@@ -52,6 +52,14 @@ class Files:
         ]
         return sorted(found, key=lambda file: file.path)
 
+    def tree(self, path: str) -> list[FoundFile]:
+        """The visible files of a folder and of those below it, by their paths; nothing where there is none."""
+        return [*self.list(path), *(f for each in self._below(path) for f in self.tree(each))]
+
+    def _below(self, path: str) -> list[str]:
+        names = [name for name in self.folders(path, "") if not name.startswith((".", "_"))]
+        return [f"{path.rstrip('/')}/{name}" for name in names]
+
     def folders(self, path: str, prefix: str) -> list[str]:
         """The names of a folder's folders that start with a prefix; nothing where there is none."""
         if not self.exists(path):

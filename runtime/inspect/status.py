@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import Steps, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
@@ -25,7 +25,7 @@ from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failu
 from cedilla.runtime.control.announce import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
-from cedilla.runtime.control.source_state import leaves
+from cedilla.runtime.control.source_state import SourceState, leaves
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible
 
@@ -37,12 +37,13 @@ _SHOWN = 8
 class Stream:
     """A source or an output: what its accents and punctuations have said so far, as texts.
 
-    Descriptions are in canonical values: the units of the query's start.
+    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables.
     """
 
     name: str
     accents: tuple[str, ...]
     closed: str | None
+    domains: tuple[str, ...] = ()
 
 
 @frozen
@@ -168,7 +169,7 @@ def _counts(number: int, noun: str) -> str:
 
 def _told(stream: Stream) -> list[str]:
     closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
-    return [*(stream.accents or ("as at its start",)), *closed]
+    return [*stream.domains, *(stream.accents or ("as at its start",)), *closed]
 
 
 def _block(title: str, lines: Any) -> list[str]:
@@ -181,7 +182,15 @@ def _block(title: str, lines: Any) -> list[str]:
 def _source(source: Source, commit: Commit) -> Stream:
     state = commit.sources[source.name]
     facts, accents = of_source(source, state)
-    return Stream(source.name, tuple(_accents(accents, facts)), _closed(state.closed, facts))
+    told = tuple(_accents(accents, facts)), _closed(state.closed, facts)
+    return Stream(source.name, *told, tuple(_domains(source, state)))
+
+
+def _domains(source: Source, state: SourceState) -> Iterator[str]:
+    for attribute in source.attributes:
+        known = state.grown.get(attribute.name, False)
+        if attribute.column is not None and isinstance(known, Steps):
+            yield f"{attribute.name} in {attribute.domain}: {_counts(len(known.points), 'value')}"
 
 
 def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:

@@ -38,6 +38,7 @@ from cedilla.runtime.control.advance import (
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.table_domains import news
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, order, refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
@@ -55,6 +56,7 @@ from cedilla.runtime.ingest.quarantine import refuse, set_aside
 from cedilla.runtime.ingest.slices import MarkerSearch, Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.operators.epoch import Epoch
+from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
@@ -114,11 +116,14 @@ class Executor:
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
     marker_search: MarkerSearch = field(init=False)
+    tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _committed: float = field(init=False, default=0.0)
     _releases: tuple[Release, ...] = field(init=False)
+    _grown: tuple[str, ...] = field(init=False, default=())
+    """What has grown between the last run and this one, to be told."""
     _last_cached: ExitStack = field(init=False, factory=ExitStack)
     """What the last epoch that was completed has in memory."""
 
@@ -126,6 +131,9 @@ class Executor:
         self.sinks = {
             e.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(e) for e in self.plan.emits
         }
+        self.marker_search = self._marker_search()
+        self.tables = TableDomains(self.spark, self.files, self.marker_search)
+        self.plan = self.tables.of(self.plan)
         self.last = self.checkpoint.open(self.plan, self._edited)
         if self.last.epoch < 0:
             self.last = evolve(
@@ -141,19 +149,21 @@ class Executor:
             self._tidy()
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
+        self.tuning = Tuning(self.spark, self.conf)
+        self._releases = releases(self.plan)
+
+    def _marker_search(self) -> MarkerSearch:
         # A user's function may read part of its tuples only.
         counted = frozenset[str]() if self.on_epoch else self.plan.streamed
         beating = {source.name for source in self.plan.sources if source.heartbeat}
         declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
-        self.marker_search = MarkerSearch(
-            self.spark, self.jobs, self.files, f"{self.checkpoint.path}/copies", counted | beating, declared
-        )
-        self.tuning = Tuning(self.spark, self.conf)
-        self._releases = releases(self.plan)
+        copies = f"{self.checkpoint.path}/copies"
+        return MarkerSearch(self.spark, self.jobs, self.files, copies, counted | beating, declared)
 
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
         changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
+        self._grown = tuple(news(plan, last.sources, changes.commit.sources))
         for emit in stored.plan.emits if stored.complete else ():
             sink = self._sink(emit)
             sink.publish(last.epoch)
@@ -183,6 +193,7 @@ class Executor:
             return
         if batch > self.last.batch:
             self.last = evolve(self.last, batch=batch, progress={})
+        self.tables.look(self.plan, self.last.sources)
         ordered = self.checkpoint.order(batch, {**found, **self._tables()})
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         try:
@@ -303,7 +314,7 @@ class Executor:
         def place(source: str, marker: MarkerLine) -> str:
             return whole[source].files[marker.file].known.path
 
-        return advance(self.plan, self._base.sources, found, place, first)
+        return advance(self.plan, self.tables.grown(self.plan, self._base.sources), found, place, first)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -344,6 +355,7 @@ class Executor:
         started: float,
         cached: ExitStack,
     ) -> RunningEpoch:
+        sources = self._base.sources
         base = evolve(self._base, sources=effects.begun)
         number = base.epoch + 1
         self.state.begin(number)
@@ -403,7 +415,13 @@ class Executor:
             self.jobs.take(),
             self.state.unused(base.segments),
             stops,
-            _report(self.plan, record, read, effects, left_out(self.plan, before, after)),
+            _report(
+                self.plan,
+                record,
+                read,
+                effects,
+                (*news(self.plan, sources, effects.begun), *left_out(self.plan, before, after)),
+            ),
             started,
             cached.pop_all(),
         )
@@ -443,7 +461,10 @@ class Executor:
             quarantined=dict(quarantined),
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
+            warnings=(*self.tables.warnings(), *running.report.warnings),
+            notes=(*self._grown, *running.report.notes),
         )
+        self._grown = ()
         self.on_report(report)
         self._refuse(running.stops)
 

@@ -27,6 +27,7 @@ from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.table_domains import Values, grown
 from cedilla.runtime.items.json_objects import json_text, read_strings, word
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import beyond, is_ignored
@@ -138,7 +139,18 @@ class Reference:
         self.warnings += warnings
         return [self._epoch(states, began, arrived)]
 
+    def grow(self, values: Values) -> None:
+        """Let the domains that come from tables have more values from here on (theory N1). Raises `DiagnosticError`
+        RQ222."""
+        states = {name: state.next_epoch() for name, state in self.states.items()}
+        self.states = dict(grown(self.plan, states, values))
+        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.opened)
+
     # --- input ---
+
+    def decoded(self, source: str, item: Item) -> tuple[Row, str | None]:
+        """A tuple of a source in canonical values, as it would be taken now, and the code that rejects it."""
+        return self._tuple(self.states[source], source, item)
 
     def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, str | None]:
         """A tuple in canonical values, and the code that rejects it."""

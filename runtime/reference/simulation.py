@@ -5,36 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.plan import Plan, Source, check_paths
+from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
-from cedilla.runtime.items.near_markers import is_near_marker
 from cedilla.runtime.items.rejections import MALFORMED, REASONS, is_fatal, refusal
+from cedilla.runtime.reference.inputs import Input, is_marker, parsed
 from cedilla.runtime.reference.reference import Item, Output, Reference
+from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.writers import writers
 from cedilla.runtime.terminal.options import Options, apply
 from cedilla.runtime.terminal.places import check_inputs
-
-
-@frozen
-class Input:
-    """A line of a source, with its text and place for messages."""
-
-    source: str
-    item: Item
-    line: Line
-
-    def marked(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic at the line, with an excerpt where it is a marker."""
-        marker = self.item.get("$accent") or self.item.get("$punctuation")
-        return self.line.mark(diagnostic, None if marker is None else str(marker))
 
 
 def simulate(
@@ -83,6 +68,7 @@ def replay(
     plan = apply(plan, options)
     check_paths(plan)
     _check(plan)
+    plan = with_domains(plan)
     reference = Reference(plan)
     for lines in _steps(plan):
         seen, warned = len(reference.rejected), len(reference.warnings)
@@ -124,45 +110,27 @@ def _refuse(
 
 
 def _steps(plan: Plan) -> Iterator[list[Input]]:
-    for is_marker, lines in groupby(_inputs(plan), key=lambda line: _is_marker(line.item)):
-        if is_marker:
+    for are_markers, lines in groupby(_inputs(plan), key=lambda line: is_marker(line.item)):
+        if are_markers:
             yield from ([line] for line in lines)
         else:
             yield list(lines)
 
 
-def _is_marker(item: Item) -> bool:
-    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray"))
-
-
 def _inputs(plan: Plan) -> Iterator[Input]:
     for source in plan.sources:
         if source.table:
-            yield from (_parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
+            yield from (parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
             yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
     waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
     while any(waiting.values()):
         for source in plan.sources:
             if files := waiting.get(source.name):
                 file, is_markers = files.pop(0)
-                parsed = (_parsed(source, line) for line in lines_of(file))
-                yield from map(_of_markers, parsed) if is_markers else parsed
+                read = (parsed(source, line) for line in lines_of(file))
+                yield from map(_of_markers, read) if is_markers else read
 
 
 def _of_markers(line: Input) -> Input:
     """A line of a folder of markers, where a tuple ends the query (RQ224)."""
-    return line if _is_marker(line.item) else evolve(line, item={"$stray": line.line.text})
-
-
-def _parsed(source: Source, line: Line) -> Input:
-    try:
-        item: Any = parse_line(line.text)
-    except ValueError:
-        item = None
-    declared = {attribute.name for attribute in source.attributes}
-    if item is not None and is_near_marker(line.text, declared):
-        item = {"$spoilt": line.text}
-    elif item is None or not line.is_utf8:
-        spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
-        item = {"$spoilt" if spoilt else "$corrupt": line.text}
-    return Input(source.name, item, line)
+    return line if is_marker(line.item) else evolve(line, item={"$stray": line.line.text})

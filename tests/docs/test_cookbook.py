@@ -15,7 +15,8 @@ import pytest
 from attrs import frozen
 
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.reference.simulation import Input, simulate
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.docs.test_examples import in_parts
 from tests.stream import read_output

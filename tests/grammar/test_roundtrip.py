@@ -119,7 +119,8 @@ SIMPLE_TYPES = [name for name in syntax.TYPES if name != "decimal"]
 TYPES = make(syntax.TypeName, st.sampled_from(SIMPLE_TYPES)) | make(
     syntax.TypeName, st.just("decimal"), st.tuples(st.integers(5, 38), st.integers(0, 5))
 )
-DECLARED = make(syntax.AttributeDeclaration, NAMES, TYPES, st.booleans(), optional(SETS | RANGES))
+COLUMNS = make(syntax.TableColumn, NAMES, NAMES)
+DECLARED = make(syntax.AttributeDeclaration, NAMES, TYPES, st.booleans(), optional(SETS | RANGES | COLUMNS))
 STATEMENTS = (
     make(
         syntax.StreamDeclaration,

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Plan, TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.control.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, run
@@ -145,3 +146,54 @@ def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seeds: rang
 def test_growth_by_markers_in_many_cases(seed: int) -> None:
     rng = Random(seed)
     check_marker(rng, rng.randint(1, 6), rng.randint(10, 60))
+
+
+# --- growth of a table that gives the domain (N1) ---
+
+FLEET = TableColumn("fleet", "k")
+
+
+def from_table(world: World) -> str:
+    """The query's text where both streams have their domain from a table."""
+    return 'table fleet(k: int) from json "fleet";' + world.text.replace(
+        "k: int in {1, 2, 3}", "k: int in fleet.k", 2
+    )
+
+
+def check_table(rng: Random, size: int, length: int) -> str:
+    """One random case in which the table that gives both streams their domain has a new row at a random place."""
+    made, _, items, bound = random_case(rng, size, length)
+    text = from_table(made)
+    small = with_values(compile_query(text).plan, {FLEET: frozenset({1, 2})})
+    told = f"{text}\n{bound} of " + "\n".join(f"{source} {item}" for source, item in items)
+    (emit,) = made.plan.emits
+    reference, output = Reference(small), list[Item]()
+    drive(reference, emit.name, [("fleet", {"$punctuation": "[]"}), *TABLE, *items[:bound]], output)
+    assert reference.rejected == [], told
+    try:
+        reference.grow({FLEET: frozenset({2, 3})})  # 1 has gone from the table: it stays in the domain
+    except DiagnosticError as error:
+        if [each.code for each in error.diagnostics] != ["RQ222"]:
+            raise
+        return "refused"
+    drive(reference, emit.name, items[bound:], output)
+    assert bag(decode(output)) == meaning(made, items, reference.rejected, told), told
+    start = small.start[emit.relation]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    assert list(complaints(output, initial)) == [], told
+    return "grown"
+
+
+@pytest.mark.parametrize("seeds", tiered([range(12), range(12, 40)]), ids=str)
+def test_a_table_that_grows_says_what_the_long_one_says(seeds: range) -> None:
+    """And most streams do grow, otherwise it would say nothing."""
+    went = [check_table(rng, rng.randint(1, 4), 40) for rng in map(Random, seeds)]
+    assert went.count("grown") > len(seeds) / 2
+
+
+@pytest.mark.soak
+@given(seed=st.integers(0, 2**32))
+@HEAVY
+def test_growth_by_tables_in_many_cases(seed: int) -> None:
+    rng = Random(seed)
+    check_table(rng, rng.randint(1, 6), rng.randint(10, 60))

@@ -6,7 +6,7 @@ from immutables import Map
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import read_accent, read_punctuation
+from cedilla.compiler.facts.markers import read_accent, read_growth, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Steps
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -101,3 +101,17 @@ def test_an_output_is_valid_by_the_schema_that_it_was_declared_with(units: str) 
     assert findings == []
     told = [item["$accent"] for item in output if "$accent" in item]
     assert told[:3] == [f"[[alter({name}, y -> y)]]" for name in ("most", "t", "m")]
+
+
+def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
+    """`s != 1` of 1 and 2 is written `s >= 2`, which holds for 3, too, and not for 0 (theory N1)."""
+    plan = compile_query('stream r(s: int in {1, 2}, t: double) from json "r"; emit r to json "o";').plan
+    state = SourceState.start(plan.source_of["r"], frozenset())
+    accent = read_accent("[[s != 1, alter(t, y -> y * 2)]]", state.types)
+    state = state.accent(accent, 0)
+    sink, said = announce(SinkState.start(plan.start["r"]), state.facts(), state.facts())
+    assert said.alters == ("[[s >= 2, alter(t, y -> y * 2)]]",)
+    growth = read_growth("[[grow(s, {0, 3})]]", state.types)
+    assert growth is not None
+    wider = state.grown_by(growth).facts()
+    assert announce(sink, wider, wider)[1].alters == ("[[s < 1, alter(t, y -> y * 2)]]",)

@@ -23,7 +23,7 @@ from cedilla.runtime import run, simulate
 from cedilla.runtime.formats.source import listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
-from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import stream_lines, validate
 from cedilla.runtime.terminal.options import Options

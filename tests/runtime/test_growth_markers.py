@@ -48,7 +48,6 @@ def test_values_are_taken_from_the_growth_on(spark: SparkSession, tmp_path: Path
 @pytest.mark.parametrize(
     ("marker", "code"),
     [
-        ("[[grow(ts, {3})]]", "RQ220"),
         ("[[pump = 1, grow(pump, {3})]]", "RQ220"),
         ("[[grow(pumps, {3})]]", "RQ207"),
     ],

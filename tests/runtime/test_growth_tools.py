@@ -16,7 +16,7 @@ from cedilla.runtime.control.source_state import SourceState
 from tests.runtime.test_marker_warnings import call, said
 
 QUERY = """
-stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
+stream pumps(ts: long in [0, 1000], pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
 minutes := window[60 on ts as minute](pumps);
 flow := aggregate[avg by minute except ts, pump](minutes);
 emit flow to json "flow";
@@ -46,7 +46,7 @@ def write(query: Path, items: list[dict[str, object]]) -> Path:
 
 WRONG = {
     "RQ220": (
-        ["[[grow(ts, {3})]]"],
+        ["[[grow(ts, {-3})]]"],
         "the domain of `ts` cannot grow: it is not declared as a list",
         "`ts: long in {...}` declares a list",
     ),
@@ -127,3 +127,31 @@ def test_a_value_that_no_tuple_has_yet_has_a_hint_how_to_add_it(query: Path) -> 
     done = call("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
     assert "error[RQ216]" in done.output
     assert "by `[[grow(pump, {22})]]` or in the query's text, then its accents are sent" in done.output
+
+
+@pytest.mark.parametrize("marker", ["[[grow(ts, {3})]]", "[[grow(litres, {3})]]", "[[grow(pump, {2})]]"])
+def test_a_growth_by_what_may_come_already_is_no_news(query: Path, marker: str) -> None:
+    """Of a range, of an attribute without a domain, of a list."""
+    folder = write(query, [{"$accent": marker}, {**TUPLE, "pump": 1}])
+    assert call("validate", str(folder), "--query", str(query)).exit_code == 0
+    assert "grows" not in call("trace", str(query), "--on", "pumps", marker).output
+    done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "flow=-")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+
+
+def test_inputs_that_have_closed_something_together_for_the_old_values_cannot_go_on(query: Path) -> None:
+    """Pump 3 has no valve, so nothing of it comes out after its past is closed; with one, something might."""
+    query.write_text(
+        """
+        stream pumps(ts: long, pump: int in {1, 2, 3}) from json "in";
+        stream valves(pump: int in {1, 2}) from json "valves";
+        emit pumps semi join valves on pump to json "out";
+        """
+    )
+    done = call("trace", str(query), "--on", "pumps", "[ts < 60]", "--on", "valves", GROWS)
+    assert done.exit_code == 1
+    assert (
+        "error[RQ222]: the domain of `pump` cannot grow: Semi join `join` cannot go on: "
+        "its inputs have closed something together, for the old values only\n --> <marker 2>:1:3\n"
+    ) in done.output

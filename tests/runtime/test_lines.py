@@ -20,7 +20,7 @@ from cedilla.runtime.formats.objects import has_plain_lines, is_misread, misread
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.items.near_markers import near_key
-from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.streams.validate import stream_lines, validate, with_schema
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run

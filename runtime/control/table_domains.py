@@ -1,0 +1,166 @@
+"""Domains that come from tables: what their values are when a query starts, and how they grow (theory N1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.plan import Attribute, Plan, Source, TableColumn
+from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.runtime.control.growth import check_growth
+from cedilla.runtime.control.source_state import SourceState
+
+MOST = 10_000
+"""So many values a table may give to a domain: each commit record holds them."""
+
+_SHOWN = 5
+
+Values = Mapping[TableColumn, frozenset[Value]]
+"""The values that attributes of tables have, as the control plane has them."""
+
+Read = Callable[[Plan, Source, tuple[str, ...]], Mapping[str, frozenset[Value]]]
+"""Reads the values of some attributes of a table; one more than `MOST` of each will do."""
+
+
+def listed(plan: Plan) -> Iterator[tuple[Source, Attribute, TableColumn]]:
+    """The attributes whose domains come from tables, with what they come from."""
+    for source in plan.sources:
+        for attribute in source.attributes:
+            if attribute.column is not None:
+                yield source, attribute, attribute.column
+
+
+def looked_up(plan: Plan, read: Read) -> tuple[Plan, Values]:
+    """The plan with the domains that its tables give, and these values. A table may have such a domain itself.
+
+    Raises `DiagnosticError`: RQ416 where a table gives no value, RQ417 where it gives more than `MOST`.
+    """
+    values: dict[TableColumn, frozenset[Value]] = {}
+    for table in plan.sources:
+        names = dict.fromkeys(c.attribute for *_, c in listed(plan) if c.table == table.name)
+        if names:
+            plan = with_values(plan, values)
+            found = read(plan, plan.source_of[table.name], tuple(names))
+            for name in names:
+                column = TableColumn(table.name, name)
+                values[column] = _checked(plan, column, found[name])
+    return with_values(plan, values), values
+
+
+def with_values(plan: Plan, values: Values) -> Plan:
+    """The plan with the domains that come from tables, as far as these are known."""
+
+    def known(attribute: Attribute) -> Attribute:
+        found = None if attribute.column is None else values.get(attribute.column)
+        return (
+            attribute if found is None else evolve(attribute, members=regions.values(attribute.name, found))
+        )
+
+    if not values:
+        return plan
+    sources = (evolve(s, attributes=[known(a) for a in s.attributes]) for s in plan.sources)
+    return evolve(plan, sources=tuple(sources))
+
+
+def _checked(plan: Plan, column: TableColumn, found: frozenset[Value]) -> frozenset[Value]:
+    table = plan.source_of[column.table]
+    if not found:
+        message = f"`{'.'.join(column)}` is a domain, and {table.path} has no value of it"
+        hint = f"a file of `{table.name}` with a row; what a domain has comes before the first tuple"
+        raise failure("RQ416", message, table.span, hint=hint)
+    if len(found) > MOST:
+        message = f"`{'.'.join(column)}` is a domain, and {table.path} has more than {MOST:,} values of it"
+        hint = "without a domain, and punctuated on the attribute; or on a coarser one"
+        raise failure("RQ417", message, table.span, hint=hint)
+    return found
+
+
+def of_states(plan: Plan, states: Mapping[str, SourceState]) -> Plan:
+    """The plan with domains as the states of its sources know them, where it does not have them."""
+
+    def known(source: Source, attribute: Attribute) -> Attribute:
+        state = states.get(source.name)
+        if attribute.column is None or attribute.members is not None or state is None:
+            return attribute
+        return evolve(attribute, members=state.grown.get(attribute.name))
+
+    sources = (evolve(s, attributes=[known(s, a) for a in s.attributes]) for s in plan.sources)
+    return evolve(plan, sources=tuple(sources)) if any(listed(plan)) else plan
+
+
+def is_longer(plan: Plan, states: Mapping[str, SourceState]) -> bool:
+    """Whether some table has a value that the domain of a source's state does not have."""
+    return any(
+        not regions.is_empty(
+            regions.difference(attribute.domain_members(), states[source.name].domain(attribute)), {}
+        )
+        for source, attribute, _ in listed(plan)
+        if source.name in states
+    )
+
+
+def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapping[str, SourceState]:
+    """The sources with what tables have that their domains do not: all domains grow in one step.
+
+    At the beginning of an epoch only. Raises `DiagnosticError` RQ222 where an operator could not go on.
+    """
+    after, columns = dict(states), dict[TableColumn, None]()
+    for source, attribute, column in listed(plan):
+        state = after[source.name]
+        new = regions.difference(_region(attribute, column, values), state.domain(attribute))
+        if not regions.is_empty(new, {}):
+            after[source.name] = state.with_values(attribute.name, new)
+            columns[column] = None
+    if not columns:
+        return states
+    named = ", ".join(f"`{'.'.join(column)}`" for column in columns)
+    check_growth(plan, states, after, f"the domain {named} cannot grow", None)
+    return after
+
+
+def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[Diagnostic]:
+    """What domains have and their tables have no more (RQ418): it stays, for a domain never shrinks (G8)."""
+    found: dict[TableColumn, str] = {}
+    for source, attribute, column in listed(plan):
+        known = states[source.name].grown.get(attribute.name, False)
+        lost = regions.difference(known, _region(attribute, column, values))
+        if not regions.is_empty(lost, {}):
+            found.setdefault(column, value_texts(attribute, lost))
+    return [
+        Diagnostic(
+            "RQ418",
+            "warning",
+            f"`{column.table}` has no {lost} any more; in the domain it stays",
+            None,
+            help="what is announced when all have changed waits for it, until a punctuation closes it",
+        )
+        for column, lost in found.items()
+    ]
+
+
+def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, SourceState]) -> Iterator[str]:
+    """What has grown between two states, for people."""
+    told: dict[TableColumn, str] = {}
+    for source, attribute, column in listed(plan):
+        now = after[source.name].grown.get(attribute.name, False)
+        if source.name not in before or attribute.name not in before[source.name].grown:
+            continue  # the query begins, or takes the domain from there from now on
+        new = regions.difference(now, before[source.name].grown[attribute.name])
+        if not regions.is_empty(new, {}):
+            told.setdefault(column, value_texts(attribute, new))
+    for column, new in told.items():
+        yield f"`{column.table}` has {new}, which is new"
+
+
+def value_texts(attribute: Attribute, members: Tree) -> str:
+    """Values of an attribute, `s = 3, 4`; of many the first few."""
+    inside = sorted(v for v, hit in members.points.items() if hit) if isinstance(members, Steps) else []
+    more = [f"... {len(inside) - _SHOWN:,} more"] if len(inside) > _SHOWN else []
+    return f"{attribute.name} = {', '.join([*map(attribute.type.wire, inside[:_SHOWN]), *more])}"
+
+
+def _region(attribute: Attribute, column: TableColumn, values: Values) -> Tree:
+    return regions.values(attribute.name, values[column])

@@ -1,0 +1,116 @@
+"""Domains that come from tables, read with Spark: once when a query starts, and when files of the tables change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import define, evolve, field
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.markers import read_accent, read_growth, read_punctuation
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.regions import Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, listed, looked_up
+from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.ingest.intake import REJECT, tuples
+from cedilla.runtime.ingest.slices import MarkerSearch, Slice
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.items.near_markers import problem
+from cedilla.runtime.reference.node import control
+
+_AXES = {"timestamp": "unix_micros", "date": "unix_date"}
+"""What makes numbers of moments and days, as the control plane has them."""
+
+
+@define(eq=False, slots=False)
+class TableDomains:
+    """The tables of a plan that give domains. `values`: what they had at the last look."""
+
+    spark: SparkSession
+    files: Files
+    marker_search: MarkerSearch
+    values: Values = field(init=False, factory=dict)
+    _seen: tuple[FoundFile, ...] = field(init=False, default=())
+    _unsaid: list[Diagnostic] = field(init=False, factory=list[Diagnostic])
+    _covered: dict[tuple[str, str], Tree] = field(init=False, factory=dict[tuple[str, str], Tree])
+    """Source and attribute -> the known values, where they are found to be all."""
+
+    def of(self, plan: Plan) -> Plan:
+        """The plan with its domains. Raises `DiagnosticError`: RQ416, RQ417, or for a bad marker in a table."""
+        if not any(listed(plan)):
+            return plan
+        self._seen = self._listed(plan)
+        plan, self.values = looked_up(plan, self._read)
+        self._covered = {}
+        return plan
+
+    def look(self, plan: Plan, states: Mapping[str, SourceState]) -> None:
+        """Read the tables again if their files have changed. Raises as `of` does."""
+        if any(listed(plan)):
+            if self._listed(plan) != self._seen:
+                self.of(plan)
+            self._unsaid = gone(plan, states, self.values)
+
+    def grown(self, plan: Plan, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
+        """The sources with what tables have that domains do not. Raises `DiagnosticError` RQ222."""
+        known = {(s.name, a.name): states[s.name].grown.get(a.name, False) for s, a, _ in listed(plan)}
+        if all(self._covered.get(name) is tree for name, tree in known.items()):
+            return states
+        after = grown(plan, states, self.values)
+        if after is states:
+            self._covered = known
+        return after
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What domains have and tables have no more, as was found at the last look; told once."""
+        told, self._unsaid = tuple(self._unsaid), []
+        return told
+
+    def _listed(self, plan: Plan) -> tuple[FoundFile, ...]:
+        paths = dict.fromkeys(plan.source_of[c.table].path for *_, c in listed(plan))
+        return tuple(file for path in paths for file in self.files.tree(path))
+
+    def _read(self, plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
+        """The values of a table's valid rows, canonical."""
+        format_ = FORMATS[table.format]
+        files = tuple(format_.discover(self.spark, table.path))
+        if not files:
+            return dict.fromkeys(names, frozenset[Value]())
+        part = self.marker_search.at({table.name: Slice(format_, files)}, exactly=True)[table.name]
+        state = SourceState.start(table, plan.droppable[table.name])
+        for marker in part.scan.markers:
+            state = _after(state, marker, part)
+        rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
+        found: dict[str, frozenset[Value]] = {}
+        for name in names:
+            value = _axis(name, state.types[name])
+            some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
+            found[name] = frozenset(control(row["value"]) for row in some.limit(MOST + 1).collect())
+        return found
+
+
+def _axis(name: str, type_: Type) -> str:
+    return f"{_AXES[type_.name]}({column(name)})" if type_.name in _AXES else column(name)
+
+
+def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
+    """A table's state after one of its markers; the whole table is one epoch. Raises where the marker is wrong."""
+    try:
+        if marker.kind in ("spoilt", "near"):
+            message, hint = marker.problem or problem(marker.text)
+            raise failure(marker.code, message, hint=hint)
+        text = marker.wire(state.types)
+        if marker.kind == "punctuation":
+            return state.punctuate(read_punctuation(text, state.types), marker.position)
+        if read_growth(text, state.types) is not None:
+            return state
+        return evolve(state.accent(read_accent(text, state.types), marker.position), dropped={})
+    except DiagnosticError as error:
+        place = f"{part.files[marker.file].known.path}: {marker.text}"
+        raise DiagnosticError(
+            evolve(d, span=None, notes=(*d.notes, place)) for d in error.diagnostics
+        ) from None

@@ -1,0 +1,48 @@
+"""The lines of local files as items of sources, with their places for messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.plan import Source
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.items.json_objects import parse_line
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.near_markers import is_near_marker
+from cedilla.runtime.reference.reference import Item
+
+
+@frozen
+class Input:
+    """A line of a source, with its text and place for messages."""
+
+    source: str
+    item: Item
+    line: Line
+
+    def marked(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic at the line, with an excerpt where it is a marker."""
+        marker = self.item.get("$accent") or self.item.get("$punctuation")
+        return self.line.mark(diagnostic, None if marker is None else str(marker))
+
+
+def is_marker(item: Item) -> bool:
+    """Whether an item is a marker, or what stands in the place of one."""
+    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray"))
+
+
+def parsed(source: Source, line: Line) -> Input:
+    """A line as an item of a source."""
+    try:
+        item: Any = parse_line(line.text)
+    except ValueError:
+        item = None
+    declared = {attribute.name for attribute in source.attributes}
+    if item is not None and is_near_marker(line.text, declared):
+        item = {"$spoilt": line.text}
+    elif item is None or not line.is_utf8:
+        spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
+        item = {"$spoilt" if spoilt else "$corrupt": line.text}
+    return Input(source.name, item, line)

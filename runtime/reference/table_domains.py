@@ -1,0 +1,71 @@
+"""Domains that come from tables, read without Spark: for `simulate` and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from cedilla.compiler.plan import DEFAULTS, Plan, Source
+from cedilla.compiler.regions import UNDEFINED, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.table_domains import MOST, listed, looked_up
+from cedilla.runtime.items.lines import files_of, lines_of
+from cedilla.runtime.items.lines import local_path as local
+from cedilla.runtime.reference.inputs import is_marker, parsed
+from cedilla.runtime.reference.node import control
+from cedilla.runtime.reference.reference import Reference
+
+
+def with_domains(plan: Plan) -> Plan:
+    """The plan with the domains that its tables give, read from local folders of JSON Lines.
+
+    Raises `DiagnosticError`: RQ401 (no such folder, standard input), RQ406 (another format), RQ416, RQ417, or for a
+    bad marker in a table.
+    """
+    return looked_up(plan, _read)[0] if any(listed(plan)) else plan
+
+
+def can_read(plan: Plan) -> bool:
+    """Whether the tables that give domains are local folders of JSON Lines, and there."""
+    tables = (plan.source_of[c.table] for *_, c in listed(plan))
+    return all(_complaint(table) is None for table in tables)
+
+
+def _complaint(table: Source) -> Diagnostic | None:
+    what = f"table `{table.name}`, which gives a domain,"
+    if table.format != "json":
+        hint = "`cedilla run` reads every format"
+        message = f"the {what} is in {table.format}, and only JSON Lines are read here"
+        return Diagnostic("RQ406", "error", message, table.span, help=hint)
+    if table.path == "-":
+        hint = "a folder, into which the lines are written"
+        return Diagnostic("RQ401", "error", f"the {what} cannot be standard input", table.span, help=hint)
+    path = local(table.path)
+    if path is None or not path.exists():
+        message = f"the folder {table.path} of the {what} does not exist"
+        return Diagnostic("RQ401", "error", message, table.span, help=f"--source {table.name}=PATH, or files")
+    return None
+
+
+def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
+    """The values of a table's valid rows, canonical."""
+    if (complaint := _complaint(table)) is not None:
+        raise DiagnosticError([complaint])
+    reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
+    found: dict[str, set[Value]] = {name: set() for name in names}
+    for file in files_of(table.path):
+        for line in (parsed(table, each) for each in lines_of(file)):
+            if is_marker(line.item):
+                try:
+                    reference.step([(table.name, line.item)])
+                except DiagnosticError as error:
+                    raise DiagnosticError(line.marked(each) for each in error.diagnostics) from None
+                continue
+            row, code = reference.decoded(table.name, line.item)
+            if code is not None:
+                continue
+            for name, values in found.items():
+                if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MOST:
+                    values.add(value)
+    return {name: frozenset(values) for name, values in found.items()}

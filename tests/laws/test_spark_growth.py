@@ -1,0 +1,83 @@
+"""Domains that grow in the middle of random streams, on real Spark: the law of `test_growth`, on fewer cases (N1)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from attrs import evolve
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.items.json_objects import json_text
+from tests.laws.edges import read
+from tests.laws.test_growth import GROWTHS, before, from_table, meaning, random_case
+from tests.laws.test_reference import Items, bag, cut, decoded, described
+from tests.laws.test_spark import output, written
+from tests.pipeline import Run
+from tests.seeds import soak_seeds
+from tests.stream import complaints
+from tests.tiers import tiered
+
+
+def parts(rng: Random, items: Items) -> list[Items]:
+    """The items in files, at random."""
+    return cut(rng, items) if len(items) > 1 else [items]
+
+
+def grows(run: Run, rng: Random, later: Items, *, by_table: bool) -> bool:
+    """What was written, then a growth and what comes later, as two batches; whether the query could go on."""
+    if by_table:
+        run.write("fleet", [{"k": 1}, {"k": 2}])
+    executor = run.executor(rng.choice([1, 2, None]))
+    run.go_on(executor, 0)
+    if by_table:
+        run.write("fleet", [{"k": 2}, {"k": 3}])
+    else:
+        later = [*GROWTHS, *later]
+    for part in parts(rng, later):
+        for source in ("r", "s"):
+            run.write(source, [json_text(item) for name, item in part if name == source])
+    if by_table and rng.random() < 0.5:
+        executor = run.executor()  # the table is longer when the query starts again
+    try:
+        run.go_on(executor, 1)
+    except DiagnosticError as error:
+        if [each.code for each in error.diagnostics] != ["RQ222"]:
+            raise
+        return False
+    return True
+
+
+def check(spark: SparkSession, root: Path, seed: int, size: int, length: int, *, by_table: bool) -> None:
+    rng = Random(seed)
+    made, _, items, bound = random_case(rng, size, length)
+    told = described(made, items)
+    (emit,) = made.plan.emits
+    text = from_table(made) if by_table else before(made)
+    run = written(spark, root, evolve(made, text=text), parts(rng, items[:bound]))
+    if not grows(run, rng, items[bound:], by_table=by_table):
+        pytest.skip("an operator of the query cannot go on (RQ222)")
+    late = [
+        (source, line["code"], json.loads(line["raw"]))
+        for source in ("r", "s")
+        for line in run.quarantine(source)
+    ]
+    found = output(root / "out" / emit.name)
+    assert bag(decoded(found)) == meaning(made, items, late, told), told
+    start = made.plan.start[emit.relation]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    assert list(complaints(found, initial, read)) == [], told
+
+
+@pytest.mark.parametrize("seed", tiered(range(6), 2))
+def test_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    check(spark, tmp_path, seed, 3, 40, by_table=seed % 2 == 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(40))
+def test_more_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    check(spark, tmp_path, seed, 1 + seed % 6, 50, by_table=seed % 2 == 0)
