@@ -135,7 +135,11 @@ def described(world: World, items: Items) -> str:
 
 def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0) -> None:
     made = world(rng, size, kinds, edges)
-    items = accepted(made.plan, stream(rng, length, made.extra))
+    keep_the_laws(rng, made, accepted(made.plan, stream(rng, length, made.extra)))
+
+
+def keep_the_laws(rng: Random, made: World, items: Items) -> None:
+    """O1 to O5 of a world and a stream of which nothing is refused."""
     told = described(made, items)
     whole = run(made.plan, [[item] for item in items])
     assert whole.reference.rejected == [], told

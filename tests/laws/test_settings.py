@@ -1,0 +1,92 @@
+"""The laws of random queries and streams with heartbeats, and with Drops that do not wait (`set drop = eager`)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cedilla.compiler import compile_query
+from cedilla.grammar import syntax
+from cedilla.grammar.parser import parse_accent
+from tests.laws.edges import read
+from tests.laws.relational import evaluate_plan
+from tests.laws.test_reference import Items, accepted, bag, cut, decoded, described, keep_the_laws, run
+from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
+from tests.strategies import BRIEF, HEAVY
+from tests.stream import Item, complaints
+
+
+def beating(rng: Random, made: World) -> World:
+    """The world where one source, or both, closes its past by itself; Alters of `ts` are undone before."""
+    names = rng.choice([("r",), ("s",), ("r", "s")])
+    text = made.text
+    for name in names:
+        declared = f'from json "in/{name}" '
+        text = text.replace(
+            f"{declared}punctuated on ts", f"{declared}heartbeat ts delay {rng.randint(0, 4)}"
+        )
+    return evolve(made, text=text, plan=compile_query(text).plan)
+
+
+def check_heartbeats(
+    rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0
+) -> None:
+    """Late tuples are set aside, and the output is that of the others, however the input is cut."""
+    made = beating(rng, world(rng, size, kinds, edges))
+    keep_the_laws(rng, made, accepted(made.plan, stream(rng, length, made.extra)))
+
+
+def said_gone(output: list[Item]) -> set[str]:
+    """The attributes that an output has dropped somewhere."""
+    accents = (parse_accent(item["$accent"]).primitive for item in output if "$accent" in item)
+    return {each.name for each in accents if isinstance(each, syntax.DropAttribute)}
+
+
+def check_eager(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> None:
+    """The output is valid, and but for what it has dropped it is what it is with Drops that wait."""
+    made = world(rng, size, kinds)
+    text = f"{made.text} set drop = eager;"
+    made = evolve(made, text=text, plan=compile_query(text).plan)
+    items: Items = accepted(made.plan, stream(rng, length, made.extra))
+    told = described(made, items)
+    emit = made.plan.emits[0]
+    expected = evaluate_plan(made.plan, canonical(items))[emit.relation]
+    start = made.plan.start[emit.relation]
+    initial = {name for name in start.types if start.may_have(name) is not False}
+    for steps in ([[item] for item in items], cut(rng, items)):
+        output = run(made.plan, steps).output
+        assert list(complaints(output, initial, read)) == [], told
+        gone = said_gone(output)
+        kept = [
+            bag([{n: v for n, v in row.items() if n not in gone} for row in rows])
+            for rows in (decoded(output), expected)
+        ]
+        assert kept[0] == kept[1], told
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_heartbeats_keep_the_laws(seed: int) -> None:
+    rng = Random(seed)
+    check_heartbeats(rng, rng.randint(1, 5), 40, rng.choice([ALL, ORDERED]), rng.choice([0, 2]))
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_drops_that_do_not_wait_leave_out_no_more_than_they_say(seed: int) -> None:
+    rng = Random(seed)
+    check_eager(rng, rng.randint(1, 5), 40, rng.choice([ALL, ORDERED]))
+
+
+@pytest.mark.soak
+@given(seed=st.integers(0, 2**32))
+@HEAVY
+def test_settings_keep_the_laws_in_many_cases(seed: int) -> None:
+    rng = Random(seed)
+    size, length, kinds = rng.randint(1, 6), rng.randint(10, 60), rng.choice([ALL, ORDERED])
+    check_heartbeats(rng, size, length, kinds, rng.choice([0, 1, 2]))
+    check_eager(rng, size, length, kinds)
