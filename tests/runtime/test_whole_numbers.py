@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.items.lines import Line
+from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.streams.canonize import canonize
@@ -148,6 +150,24 @@ def test_what_waits_in_state_ends_the_query_rather_than_change(case: str) -> Non
     assert found.help
 
 
+def test_what_waits_in_state_is_rounded_only_as_it_is_written() -> None:
+    """A value that a double keeps may have more digits in the units in which it is written."""
+    value = 2**50 + 1
+    query = f"{STREAM} a := r join (project[k as j, n as m](r)) on k = j; emit a to json 'out';"
+    given: list[Item] = [
+        *({"k": 1, "n": value}, {"$accent": "[[alter(n, y -> y * 1001)]]"}),
+        *({"k": 1, "n": 1001}, END),
+    ]
+    reference = Reference(compile_query(query).plan)
+    found = [
+        output for item in given for outputs in reference.step([("r", item)]) for output in outputs.values()
+    ]
+    canonical = {(row["n"], row["m"]) for output in found for row in output.canonical}
+    assert canonical == {(a, b) for a in (1, value) for b in (1, value)}
+    written = {row["n"] for output in found for row in output.tuples if row["n"] > 2**53}
+    assert written == {float(value * 1001)} != {value * 1001}
+
+
 # --- Spark ----------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +189,21 @@ def test_run_and_simulate_agree_on_whole_numbers(
     simulate(compile_query(run.query), options, lambda line, code: aside.append(dict(line.item)))
     assert sorted(decoded(read_output(tmp_path / "simulated"))) == sorted(TAKEN)
     assert aside == [MIXED[i] for i in REFUSED]
+
+
+def test_verify_counts_no_refused_tuple(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in MIXED))
+    real = verifying.start
+    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
+    plan, flow = load(compile_query(f"{STREAM} emit r to json 'out';").program)
+    here = Options(sources={"r": str(tmp_path / "r")})
+    assert [verdict.text() for verdict in verifying.verify(plan, flow, here)] == [
+        f"r: {len(TAKEN)} tuples, decode(out) = query(decode(in))"
+    ]
 
 
 def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, tmp_path: Path) -> None:
