@@ -107,9 +107,8 @@ class Run:
     def quarantine(self, source: str) -> list[Item]:
         """The rejected lines of a source."""
         folder = self.root / "checkpoint" / "quarantine" / source
-        return [
-            json.loads(line) for f in sorted(folder.glob("*.jsonl")) for line in f.read_text().splitlines()
-        ]
+        texts = [file.read_text() for file in sorted(folder.glob("*.jsonl"))]
+        return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
 def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:

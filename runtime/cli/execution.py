@@ -23,7 +23,7 @@ def run_command(query: str, options: Options) -> None:
     console = Console()
     name, texts, compiled = compiled_query(query, console)
     options.check(compiled.plan)
-    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
+    console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
     with reported(console, texts):
         check_places(apply(compiled.plan, options), options.checkpoint)
 
@@ -52,10 +52,10 @@ def simulate_command(query: str, options: Options) -> None:
     console = Console()
     _, texts, compiled = compiled_query(query, console)
     options.check(compiled.plan)
-    console.diagnostics((*compiled.warnings, *unbounded(compiled.plan)), texts)
+    console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
 
     def rejected(line: Input, code: str) -> None:
-        console.note(f"{line.line.place}: rejected ({code}): {line.line.text}")
+        console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
 
     with reported(console, texts):
         simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], {}))

@@ -5,19 +5,22 @@ A row's place in its file is the block (14 bits) and the row of the task that re
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.faults import json_fault
 from cedilla.runtime.formats.file_ends import scan_ends
 from cedilla.runtime.formats.moments import of_text
-from cedilla.runtime.formats.objects import MARK, STRICT, copied, misread_files
+from cedilla.runtime.formats.objects import IS_READ, MARK, MISREAD, OPTIONS, STRICT, copied, misread_files
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
@@ -31,7 +34,7 @@ from cedilla.runtime.formats.source import (
 )
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import CANDIDATE, near_key
-from cedilla.runtime.items.rejections import MALFORMED
+from cedilla.runtime.items.rejections import NO_OBJECT
 
 _SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
 # A line that `rows` has no row for is blank.
@@ -55,7 +58,7 @@ def _inside(block: int, row: int) -> int:
 class JsonLines(Format):
     """One line is one tuple or marker; large files are read by several tasks."""
 
-    malformed: ClassVar[str] = MALFORMED
+    malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
     exact: ClassVar[bool] = False
     # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
     is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
@@ -139,12 +142,32 @@ class JsonLines(Format):
             "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal",
         )
 
+    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
+        is_object = f"NOT {MISREAD} AND {IS_READ}".replace("value", "raw")
+        fault = f"CASE WHEN {is_object} THEN {json_fault('raw', types)} ELSE {quote(NO_OBJECT)} END"
+        return lines.selectExpr("*", f"{fault} AS fault")
+
     def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
-        inferred = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT).json(
-            [f.path for f in files]
-        )
-        marks = {"", "$accent", "$punctuation", CORRUPT, POSITION, FILE}
-        return {f.name: f.dataType.simpleString() for f in inferred.schema.fields if f.name not in marks}
+        """The names of all values. Spark infers no type of what is always `{}`, and fails where a line has a name
+        twice: such lines tell no types."""
+        lines = _lines(spark, files)
+        texts = f"from_json(value, 'map<string,string>', {OPTIONS})"
+        names = f"explode(map_keys({texts})) AS name"
+        found = {row[0] for row in lines.selectExpr(names).distinct().collect()} - _OWN_NAMES
+        keys = "json_object_keys(value)"
+        once = lines.where(f"coalesce(size({keys}) = size(array_distinct({keys})), true)")
+        java: Any = spark._jvm  # type: ignore[attr-defined]
+        rows = getattr(once.select("value")._jdf, "as")(java.org.apache.spark.sql.Encoders.STRING())
+        reader: Any = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT)._jreader  # type: ignore[attr-defined]
+        inferred = StructType.fromJson(json.loads(reader.json(rows).schema().json()))
+        kinds = {field.name: field.dataType.simpleString() for field in inferred.fields}
+        return {name: kinds.get(name, "void") for name in sorted(found)}
+
+
+_OWN_NAMES = frozenset(
+    ("", "$accent", "$punctuation", CORRUPT, POSITION, FILE, "$reject", "$beyond", "$inside", "$number")
+)
+"""No column of a field can have these (docs/limits.md)."""
 
 
 def _needed(types: Types) -> Iterator[str]:

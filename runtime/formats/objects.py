@@ -42,17 +42,18 @@ _OTHER = r'[^{}"]*+'
 _INNER = r"\{" + _OTHER + f"(?:{_STRING}{_OTHER})*+" + r"\}"
 _NESTED = r"^\{" + _OTHER + f"(?:(?:{_STRING}|{_INNER}){_OTHER})*+" + r"\}$"
 _IS_NESTED = f"octet_length(value) < 4096 AND value RLIKE {quote(_NESTED)}"
-_STRICT = ", ".join(f"'{name}', '{value}'" for name, value in STRICT.items())
-_OPTIONS = f"map('columnNameOfCorruptRecord', '{CORRUPT}', {_STRICT})"
-_IS_READ = f"from_json(value, '`$accent` STRING, `{CORRUPT}` STRING', {_OPTIONS}).`{CORRUPT}` IS NULL"
+_STRICT_SQL = ", ".join(f"'{name}', '{value}'" for name, value in STRICT.items())
+OPTIONS = f"map('columnNameOfCorruptRecord', '{CORRUPT}', {_STRICT_SQL})"
+"""The same and the name of the column for what is no JSON, as SQL."""
+IS_READ = f"from_json(value, '`$accent` STRING, `{CORRUPT}` STRING', {OPTIONS}).`{CORRUPT}` IS NULL"
 # As the first of two elements of a list, the second of which is ours.
 _END = "$end of the line"
-_LISTED = f"from_json(concat('[', value, ',{{\"{_END}\":1}}]'), 'array<struct<`{_END}`:int>>', {_OPTIONS})"
+_LISTED = f"from_json(concat('[', value, ',{{\"{_END}\":1}}]'), 'array<struct<`{_END}`:int>>', {OPTIONS})"
 _IS_ONE = f"coalesce(size({_LISTED}) = 2 AND get({_LISTED}, 1).`{_END}` = 1, false)"
 _TRIMMED = "trim(LEADING ' \t\r' FROM value)"
-_MISREAD = (
+MISREAD = (
     f"CASE WHEN {_IS_PLAIN} THEN false WHEN {_IS_NESTED} THEN false "
-    f"WHEN {_TRIMMED} LIKE '[%' THEN true ELSE {_TRIMMED} != '' AND {_IS_READ} AND NOT {_IS_ONE} END"
+    f"WHEN {_TRIMMED} LIKE '[%' THEN true ELSE {_TRIMMED} != '' AND {IS_READ} AND NOT {_IS_ONE} END"
 )
 
 
@@ -132,7 +133,7 @@ def misread_files(spark: SparkSession, listed: Sequence[InputFile]) -> set[int]:
     if asked:
         names = {listed[number].uri: number for number in asked}
         lines = spark.read.text([listed[number].path for number in asked])
-        misread = lines.where(_MISREAD).select("_metadata.file_path").distinct()
+        misread = lines.where(MISREAD).select("_metadata.file_path").distinct()
         found.update(names[row[0]] for row in misread.collect())
     return found
 
@@ -140,7 +141,7 @@ def misread_files(spark: SparkSession, listed: Sequence[InputFile]) -> set[int]:
 def copied(spark: SparkSession, file: InputFile, folder: str) -> InputFile:
     """A copy of a file, in a new folder, in which lines that Spark would misread are no JSON; all lines stay."""
     lines = spark.read.text(file.path).selectExpr(
-        f"IF({_MISREAD} OR startswith(value, '{MARK}'), concat('{MARK}', value), value) AS value",
+        f"IF({MISREAD} OR startswith(value, '{MARK}'), concat('{MARK}', value), value) AS value",
         "_metadata.file_block_start AS block",
         "monotonically_increasing_id() AS row",
     )

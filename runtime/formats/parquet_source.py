@@ -35,6 +35,7 @@ from pyspark.sql.types import (
 )
 
 from cedilla.compiler.expressions.types import Type, quote
+from cedilla.runtime.formats.faults import json_fault
 from cedilla.runtime.formats.footers import MARKERS, Footer, read_footers
 from cedilla.runtime.formats.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
@@ -167,6 +168,9 @@ class Parquet(Format):
                 name = next(name for name in there if row[name] is not None)
                 result.append(MarkerLine(name[1:], row[name], row[POSITION]))
         return sorted(result, key=lambda marker: marker.position)
+
+    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
+        return lines.selectExpr("*", f"{json_fault('raw', types)} AS fault")
 
     def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
         """`raw`: the row as JSON; `line`: its index in the file, from 0."""

@@ -171,6 +171,11 @@ class Format(ABC):
         """What people see of each row of `rows`: `raw`, its text; `file`; `line`, its number in the file for
         messages; `ordinal`, 1 for the first row of its file by place, and so on."""
 
+    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
+        """Rows of `lines` and their `fault`: which value in `raw` is not of its attribute's type, in words; null where
+        that is not what is wrong."""
+        return lines.selectExpr("*", "CAST(NULL AS STRING) AS fault")
+
     @abstractmethod
     def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
         """The attributes that occur in the tuples of the files, with the types that Spark infers."""

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type, quote
 from cedilla.runtime.formats import moments
+from cedilla.runtime.formats.faults import quoted, said
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
@@ -107,17 +108,10 @@ class Xml(Format):
             F.when(F.col("row") & punct, token).alias("$punctuation"),
             F.when(F.col("row") & ~punct, F.regexp_replace(token, _OUTSIDE, "")).alias("inside"),
         )
-        leaf = F.lit(_leaf(1))
-        named = found.select(
-            "*",
-            F.regexp_extract_all("inside", leaf, F.lit(1)).alias("names"),
-            F.regexp_extract_all("inside", leaf, F.lit(2)).alias("texts"),
-        )
-        texts = named.select("*", *(F.expr(_text(name)).alias(f"text${name}") for name in types))
         values = {name: _value(f"`text${name}`", type_) for name, type_ in types.items()}
-        wrong = ["NOT well", "size(names) > size(array_distinct(names))"]
+        wrong = ["NOT well", _REPEATED]
         wrong += [f"`text${name}` <> '' AND {value} IS NULL" for name, value in values.items()]
-        return texts.select(
+        return _with_texts(found, types).select(
             "$accent",
             "$punctuation",
             F.expr(f"CASE WHEN {' OR '.join(wrong)} THEN trim(BOTH '{_BLANKS}' FROM token) END").alias(
@@ -163,6 +157,19 @@ class Xml(Format):
             f"row_number() OVER ({order}) AS ordinal",
         )
 
+    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
+        inside = F.when(F.col("raw").rlike(rf"\A{_row(1)}\z"), F.regexp_replace("raw", _OUTSIDE, ""))
+        read = _with_texts(lines.select("*", inside.alias("inside")), types)
+        cases = [
+            f"WHEN `text${name}` <> '' AND {_value(f'`text${name}`', type_)} IS NULL "
+            f"THEN {said(name, type_, quoted(f'`text${name}`'))}"
+            for name, type_ in types.items()
+        ]
+        fault = (
+            f"CASE WHEN inside IS NULL OR {_REPEATED} THEN 'the element is malformed' {' '.join(cases)} END"
+        )
+        return read.select(*lines.columns, F.expr(fault).alias("fault"))
+
     def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
         leaf = _leaf(1)
         tuples = _tokens(spark, files).where(
@@ -183,6 +190,20 @@ class Xml(Format):
         }
         found = pairs.groupBy("field.name").agg(*(F.expr(sql).alias(kind) for kind, sql in kinds.items()))
         return {row["name"]: next((kind for kind in kinds if row[kind]), "string") for row in found.collect()}
+
+
+_REPEATED = "size(names) > size(array_distinct(names))"
+
+
+def _with_texts(found: DataFrame, types: Types) -> DataFrame:
+    """Rows of `inside`, the elements of a tuple, with those of each attribute as `text$NAME`, and all their `names`."""
+    leaf = F.lit(_leaf(1))
+    named = found.select(
+        "*",
+        F.regexp_extract_all("inside", leaf, F.lit(1)).alias("names"),
+        F.regexp_extract_all("inside", leaf, F.lit(2)).alias("texts"),
+    )
+    return named.select("*", *(F.expr(_text(name)).alias(f"text${name}") for name in types))
 
 
 def _tokens(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

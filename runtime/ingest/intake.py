@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from attrs import define, frozen
@@ -15,7 +13,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import LARGEST, Type, column
+from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION
@@ -26,16 +24,19 @@ from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.source import CORRUPT, FILE, InputFile, Scan
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import NEXT_FILE, file_of
+from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
 
 REJECT = "$reject"
+"""A column: null in a tuple; else the code that rejects it, and behind a blank the attribute that is wrong, if any."""
+CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
+"""The two as SQL."""
 CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307", "RQ310")
 """Why a tuple can be rejected; `rejections.REASONS` says it in words."""
 
 _NOTHING: Mapping[str, str] = {}
 
 _BEYOND = "$beyond"
-"""A column: whether some value is one that a double may not keep (RQ310)."""
+"""A column: the first attribute whose value is one that a double may not keep (RQ310)."""
 
 _MARKER = "$marker"
 """In the place of a code: the row is no tuple."""
@@ -165,8 +166,12 @@ def tuples(
     kept = [*map(column, (*undeclared, CORRUPT, FILE, POSITION))]
     if counts:
         kept += ["`$accent`", "`$punctuation`"]
-    if beyond := [test for n in sorted(state.inexact) for test in _beyond(column(n), decoded[n])]:
-        kept.append(f"{' OR '.join(beyond)} AS {column(_BEYOND)}")
+    if beyond := [
+        f"WHEN {test} THEN {quote(n)}"
+        for n in sorted(state.inexact)
+        for test in _beyond(column(n), decoded[n])
+    ]:
+        kept.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if beyond or any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
     if all_valid:
@@ -208,31 +213,31 @@ def _rejection(
         purpose = ("present", source.name, name, wanted)
         return lookups.expression(purpose, tree, lambda leaf: "true" if leaf is wanted else "false")
 
-    found: list[tuple[str, str]] = [] if is_marker is None else [(is_marker, _MARKER)]
-    found.append((f"{column(CORRUPT)} IS NOT NULL", "RQ301"))
+    found: list[tuple[str, str]] = [] if is_marker is None else [(is_marker, quote(_MARKER))]
+    found.append((f"{column(CORRUPT)} IS NOT NULL", quote("RQ301")))
     if state.inexact:
-        found.append((column(_BEYOND), "RQ310"))
+        found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     for attribute in source.attributes:
         name = column(attribute.name)
         if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:
-            found.append((_both(f"{name} IS NULL", there), "RQ302"))
+            found.append((_both(f"{name} IS NULL", there), _of("RQ302", attribute.name)))
         if attribute.domain is not None:
             members = regions.union(
                 state.domain(attribute), regions.complement(regions.defined(attribute.name))
             )
             declared = lookups.predicate(("domain", source.name, attribute.name), members)
-            found.append((f"NOT {declared}", "RQ303"))
+            found.append((f"NOT {declared}", _of("RQ303", attribute.name)))
     for name in state.types:
         if (absent := has(name, ABSENT)) is not None:
-            found.append((_both(f"{column(name)} IS NOT NULL", absent), "RQ304"))
+            found.append((_both(f"{column(name)} IS NOT NULL", absent), _of("RQ304", name)))
     if state.placed_closed is not False:
-        found.append((lookups.predicate(("closed", source.name), state.placed_closed), "RQ305"))
-    found += [(f"{column(name)} IS NOT NULL", code) for name, code in undeclared.items()]
-    cases = (
-        f"WHEN {' OR '.join(test for test, _ in tests)} THEN '{code}'"
-        for code, tests in groupby(found, key=itemgetter(1))
-    )
-    return f"CASE {' '.join(cases)} END"
+        found.append((lookups.predicate(("closed", source.name), state.placed_closed), quote("RQ305")))
+    found += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
+    return f"CASE {' '.join(f'WHEN {test} THEN {said}' for test, said in found)} END"
+
+
+def _of(code: str, attribute: str) -> str:
+    return quote(f"{code} {attribute}")
 
 
 def _both(test: str, there: str) -> str:
@@ -245,7 +250,7 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
     One Spark job; only counters reach the driver.
     """
     counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
-    counts += [F.count_if(F.col(REJECT) == code).alias(code) for code in CODES]
+    counts += [F.count_if(F.expr(f"{CODE} = '{code}'")).alias(code) for code in CODES]
     counts.append(F.expr(_MARKERS).alias("markers"))
     if heartbeat is not None:
         name, type_ = column(heartbeat[0]), heartbeat[1]
@@ -272,6 +277,26 @@ def place_after(spark: SparkSession, part: Slice, lines: int) -> int:
     first = part.format.rows(spark, part.files, {}).where(F.col(column(FILE)) == part.files[0].uri)
     place = first.select(column(POSITION)).orderBy(column(POSITION)).offset(lines).first()
     return NEXT_FILE if place is None else int(place[0])
+
+
+def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int | None:
+    """The line of a marker as people count them; `None` where it is not found again. Two Spark jobs, three where only
+    the ends of files were seen."""
+    position = marker.position
+    if part.scan.ends_only:
+        same = [
+            _alike(marker, markers) for markers in (part.scan.markers, part.format.markers(spark, part.files))
+        ]
+        which = same[0].index(position)
+        if which >= len(same[1]):
+            return None
+        position = same[1][which]
+    return line_number(spark, part, part.files[marker.file], lines_before(spark, part, position))
+
+
+def _alike(marker: MarkerLine, markers: Iterable[MarkerLine]) -> list[int]:
+    """The places of the markers of the same text in the same file."""
+    return [each.position for each in markers if (each.file, each.text) == (marker.file, marker.text)]
 
 
 def line_number(spark: SparkSession, part: Slice, file: InputFile, lines: int) -> int:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.expressions.types import STRING, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.ingest.intake import REJECT, Read
+from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 
@@ -44,25 +45,26 @@ def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None
 
 def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
     """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
-    said = {"RQ301": part.format.malformed, **REASONS}
-    reasons = " ".join(f"WHEN {quote(code)} THEN {quote(reason)}" for code, reason in said.items())
+    reasons = " ".join(
+        f"WHEN {quote(code)} THEN replace({quote(reason)}, '{{}}', attribute)"
+        for code, reason in REASONS.items()
+    )
+    types = {name: type_ for name, type_ in types_of(frame).items() if type_ != STRING}
     every = part.format.rows(spark, part.files, {}).selectExpr(
         "`$file` AS file",
         f"`{POSITION}` AS place",
         f"row_number() OVER (PARTITION BY `$file` ORDER BY `{POSITION}`) AS ordinal",
     )
-    bad = frame.where(F.col(REJECT).isin(list(codes))).selectExpr(
-        f"`{REJECT}` AS code", f"`{POSITION}` AS place"
+    bad = frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})")).selectExpr(
+        f"{CODE} AS code", f"{ATTRIBUTE} AS attribute", f"`{POSITION}` AS place"
     )
-    return (
-        bad.join(every, "place")
-        .join(part.format.lines(spark, part.files), ["file", "ordinal"])
-        .selectExpr(
-            "code",
-            f"CASE code {reasons} END AS reason",
-            f"named_struct('file', {_known(part)}, 'line', line) AS position",
-            "raw",
-        )
+    lines = bad.join(every, "place").join(part.format.lines(spark, part.files), ["file", "ordinal"])
+    malformed = f"coalesce(fault, {quote(part.format.malformed)})"
+    return part.format.with_faults(lines, types).selectExpr(
+        "code",
+        f"CASE code {reasons} ELSE {malformed} END AS reason",
+        f"named_struct('file', {_known(part)}, 'line', line) AS position",
+        "raw",
     )
 
 

@@ -107,6 +107,36 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
+SHOWN = 40
+"""How many signs of a string a message shows."""
+NUMBER = r"[-+]?(?:[0-9][-+0-9.eE]*|NaN|Infinity|INF)"
+"""A number, or a word for one, as a line has it."""
+_CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
+
+
+def shown(item: Mapping[str, Any], name: str) -> str:
+    """A value of a line for a message, the same as `formats.faults` makes of it in SQL."""
+    match item[name]:
+        case bool() as value:
+            return str(value).lower()
+        case str() as value if _whole(value) != value:
+            return "a text"
+        case str() as value:
+            quoted = _CONTROL.sub(
+                lambda sign: sign[0][:2] + sign[0][2:].upper(), json.dumps(value[:SHOWN], ensure_ascii=False)
+            )
+            return quoted + ("…" if len(value) > SHOWN else "")
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case value:
+            key = f'"{name}"'
+            line = item.line if isinstance(item, JsonObject) else f"{key}:{json_text(value)}"
+            found = re.search(rf"{re.escape(key)}[ \t]*:[ \t]*({NUMBER})", line)
+            return found[1] if found is not None and line.count(key) == 1 else "a number"
+
+
 def word(value: Any) -> float | None:
     """The NaN or infinity that a JSON value, a word or a string, means as a double; `None` where it means none."""
     if isinstance(value, str):

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 REASONS = {
-    "RQ302": "a required attribute is missing",
-    "RQ303": "a value is outside its attribute's declared domain",
-    "RQ304": "an attribute is defined where it does not exist: before its add or after its drop",
+    "RQ302": "`{}` is required, but missing",
+    "RQ303": "`{}` is outside its declared domain",
+    "RQ304": "`{}` is defined where it does not exist: before its add or after its drop",
     "RQ305": "a punctuation has closed the tuple's region",
-    "RQ306": "the line has an attribute that was never declared or added",
-    "RQ307": "the line has a field whose name no accent can write, so it cannot be added",
-    "RQ310": "a value beyond 2^53 of an attribute of whole numbers or decimals that an Alter has made doubles",
+    "RQ306": "`{}` was never declared or added",
+    "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
+    "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
-"""By code; for RQ301 the format of the source says it."""
+"""By code, with a place for the attribute; for RQ301: `NO_OBJECT` and `misfit`, or what the source's format says."""
+
+NO_OBJECT = "the line is no JSON object"
+
+
+def reason(code: str, attribute: str) -> str:
+    """Why a tuple is rejected: the first attribute that is wrong in it, in the order of the source's attributes."""
+    return REASONS[code].replace("{}", attribute)
+
+
+def misfit(attribute: str, type_: Type, shown: str) -> str:
+    """The reason of RQ301 where a value is not of its attribute's type."""
+    return f"`{attribute}` is no {type_}: {shown}"
+
 
 BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the attribute is rounded"
 """What helps with RQ310."""
-
-MALFORMED = "the line is no JSON object, or a value is not of its attribute's type"
-"""The reason of RQ301 in JSON Lines."""
 
 LATE = "RQ305"
 _SETTING = {LATE: "late", "RQ306": "drift", "RQ307": "drift"}
@@ -39,10 +50,11 @@ def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
 
 
 def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:
-    """What ends the query where tuples are rejected; `place`, `raw`: of the first."""
+    """What ends the query where tuples are rejected; `reason`, `place`, `raw`: of the first."""
     setting = _SETTING.get(code, "invalid")
     hint = f"`set {setting} = quarantine;` sets them aside"
-    return failure(code, f"{count} rejected: {reason}", hint=hint, notes=(f"{place}: {raw}",))
+    message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
+    return failure(code, message, hint=hint, notes=(f"{place}: {raw}",))
 
 
 def beyond(attribute: str) -> DiagnosticError:

@@ -21,6 +21,8 @@ class Input:
     source: str
     item: Item
     line: Line
+    reason: str = ""
+    """Why it was set aside, in words."""
 
     def marked(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic at the line, with an excerpt where it is a marker."""

@@ -28,9 +28,9 @@ from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
-from cedilla.runtime.items.json_objects import json_text, read_strings, word
+from cedilla.runtime.items.json_objects import json_text, read_strings, shown, word
 from cedilla.runtime.items.marker import STRAY, MarkerLine
-from cedilla.runtime.items.rejections import beyond, is_ignored
+from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, misfit, reason
 from cedilla.runtime.items.values import decimal_of_json
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
@@ -40,6 +40,8 @@ from cedilla.runtime.reference.tuples import Union
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
+Rejection = tuple[str, str]
+"""Why a tuple is rejected: the code, and the reason in words."""
 
 
 @frozen
@@ -66,7 +68,7 @@ class Reference:
     """A plan that takes its input in steps; a step is an epoch: its tuples, then its markers, as a whole.
 
     With one item a step this is the element-at-a-time semantics. `purge`: drop from state what the theory
-    lets go. `rejected`: the tuples set aside so far, each with its source and code.
+    lets go. `rejected`: the tuples set aside so far, each with its source and code, `reasons`: the same in words.
     """
 
     plan: Plan
@@ -77,6 +79,7 @@ class Reference:
     nodes: dict[str, Node] = field(init=False)
     held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
     rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
+    reasons: list[str] = field(factory=list[str])
     warnings: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
@@ -104,6 +107,7 @@ class Reference:
         states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
+        reasons: list[str] = []
         warnings: list[tuple[Diagnostic, Item]] = []
         if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
             states, quiet = dict(states), False
@@ -126,16 +130,18 @@ class Reference:
                 doubled = effects.states[source].doubled
                 self.states[source] = evolve(self.states[source], doubled=doubled)
                 return [*outputs, *self.step(items[place:])]
-            row, code = self._tuple(states[source], source, item)
-            if code is None:
+            row, rejection = self._tuple(states[source], source, item)
+            if rejection is None:
                 if source in self.plan.placed:
                     self._arrived += 1
                     row[ORDER] = self._arrived
                 arrived.setdefault(source, []).append(row)
-            elif not is_ignored(code, self.plan.settings):
-                rejected.append((source, code, item))
+            elif not is_ignored(rejection[0], self.plan.settings):
+                rejected.append((source, rejection[0], item))
+                reasons.append(rejection[1])
         states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
         self.rejected += rejected
+        self.reasons += reasons
         self.warnings += warnings
         return [self._epoch(states, began, arrived)]
 
@@ -148,14 +154,14 @@ class Reference:
 
     # --- input ---
 
-    def decoded(self, source: str, item: Item) -> tuple[Row, str | None]:
-        """A tuple of a source in canonical values, as it would be taken now, and the code that rejects it."""
+    def decoded(self, source: str, item: Item) -> tuple[Row, Rejection | None]:
+        """A tuple of a source in canonical values, as it would be taken now, and what rejects it."""
         return self._tuple(self.states[source], source, item)
 
-    def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, str | None]:
-        """A tuple in canonical values, and the code that rejects it."""
+    def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, Rejection | None]:
+        """A tuple in canonical values, and what rejects it."""
         if "$corrupt" in item:
-            return {}, "RQ301"
+            return {}, ("RQ301", NO_OBJECT)
         try:
             raw = {
                 n: read_value(state.types[n], v)
@@ -163,13 +169,14 @@ class Reference:
                 if n in state.types and v is not None
             }
         except ValueError:
-            return {}, "RQ301"
+            return {}, ("RQ301", _misfit(item, state.types))
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
-        for name in state.inexact & row.keys():
+        for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
-                return {}, "RQ310"
+                return {}, ("RQ310", reason("RQ310", name))
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
-        return row, self._rejection(state, source, row, item)
+        found = self._rejection(state, source, row, item)
+        return row, found and (found[0], reason(*found))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
         """The values of attributes that nothing has announced, by source and name."""
@@ -180,7 +187,9 @@ class Reference:
                     found.setdefault((source, name), []).append(item[name])
         return found
 
-    def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> str | None:
+    def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> tuple[str, str] | None:
+        """The code that rejects a tuple, and the first attribute that is wrong in it."""
+
         def leaf(name: str) -> Any:
             tree = state.present.get(name, ABSENT)
             return regions.contains(tree, {n: control(row.get(n)) for n in regions.attributes(tree)})
@@ -188,19 +197,20 @@ class Reference:
         declared = self.plan.source_of[source].attributes
         for attribute in declared:
             if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:
-                return "RQ302"
+                return "RQ302", attribute.name
             bounded = attribute.domain is not None and attribute.name in row
             if bounded and not inside(state.domain(attribute), row):
-                return "RQ303"
-        if any(leaf(name) is ABSENT for name in row):
-            return "RQ304"
+                return "RQ303", attribute.name
+        if misplaced := [name for name in state.types if name in row and leaf(name) is ABSENT]:
+            return "RQ304", misplaced[0]
         if inside(state.closed, row):
-            return "RQ305"
+            return "RQ305", ""
         drift = self.plan.settings["drift"]
-        unknown = [n for n, v in item.items() if v is not None and n not in state.types]
+        unknown = sorted(n for n, v in item.items() if v is not None and n not in state.types)
         if not unknown or drift == "ignore":
             return None
-        return "RQ307" if drift == "infer" and all(map(is_name, unknown)) is False else "RQ306"
+        unwritable = [name for name in unknown if not is_name(name)] if drift == "infer" else []
+        return ("RQ307", unwritable[0]) if unwritable else ("RQ306", unknown[0])
 
     # --- one epoch ---
 
@@ -312,6 +322,21 @@ def _applied(function: Affine, value: Any) -> Any:
     if isinstance(value, list):
         return [_applied(function, each) for each in value]
     return function(Fraction(value))
+
+
+def _misfit(item: Item, types: Mapping[str, Type]) -> str:
+    """The first value of a tuple that is not of its attribute's type, in words."""
+    values = read_strings(item, types)
+    name = next(n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
+    return misfit(name, types[name], shown(item, name))
+
+
+def _fits(type_: Type, value: Any) -> bool:
+    try:
+        read_value(type_, value)
+    except ValueError:
+        return False
+    return True
 
 
 # --- JSON values -----------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
-from cedilla.runtime.items.rejections import MALFORMED, REASONS, is_fatal, refusal
+from cedilla.runtime.items.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
-from cedilla.runtime.reference.reference import Item, Output, Reference
+from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.writers import writers
 from cedilla.runtime.terminal.options import Options, apply
@@ -78,13 +78,19 @@ def replay(
             outputs = reference.step([(line.source, line.item) for line in lines])
         except DiagnosticError as error:
             raise DiagnosticError(lines[-1].marked(each) for each in error.diagnostics) from None
-        _refuse(plan.settings, reference.rejected[seen:], of)
+        aside = [
+            (evolve(of[id(item)], reason=reason), code)
+            for (_, code, item), reason in zip(
+                reference.rejected[seen:], reference.reasons[seen:], strict=True
+            )
+        ]
+        _refuse(plan.settings, aside)
         for output in outputs:
             on_step(output)
         for warning, item in reference.warnings[warned:]:
             on_warning(of[id(item)].marked(warning))
-        for _, code, item in reference.rejected[seen:]:
-            on_rejected(of[id(item)], code)
+        for line, code in aside:
+            on_rejected(line, code)
     return reference.after
 
 
@@ -99,14 +105,13 @@ def _check(plan: Plan) -> None:
     check_inputs(plan, stdin=True)
 
 
-def _refuse(
-    settings: Mapping[str, str], rejected: Sequence[tuple[str, str, Item]], of: Mapping[int, Input]
-) -> None:
+def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) -> None:
     """Raise where a setting makes a rejected tuple fatal; what its step would emit is not told."""
-    for code in sorted({code for _, code, _ in rejected}):
+    for code in sorted({code for _, code in rejected}):
         if is_fatal(code, settings):
-            lines = [of[id(item)].line for _, other, item in rejected if other == code]
-            raise refusal(code, len(lines), REASONS.get(code, MALFORMED), lines[0].place, lines[0].text)
+            found = [line for line, other in rejected if other == code]
+            first = found[0]
+            raise refusal(code, len(found), first.reason, first.line.place, first.line.text)
 
 
 def _steps(plan: Plan) -> Iterator[list[Input]]:

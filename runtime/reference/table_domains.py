@@ -62,8 +62,8 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
                 except DiagnosticError as error:
                     raise DiagnosticError(line.marked(each) for each in error.diagnostics) from None
                 continue
-            row, code = reference.decoded(table.name, line.item)
-            if code is not None:
+            row, rejection = reference.decoded(table.name, line.item)
+            if rejection is not None:
                 continue
             for name, values in found.items():
                 if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MOST:

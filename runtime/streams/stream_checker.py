@@ -28,11 +28,11 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items import near_markers
-from cedilla.runtime.items.json_objects import parse_line, read_strings
+from cedilla.runtime.items.json_objects import parse_line, read_strings, shown
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import near_key
-from cedilla.runtime.items.rejections import BEYOND_HINT
+from cedilla.runtime.items.rejections import BEYOND_HINT, NO_OBJECT, misfit, reason
 from cedilla.runtime.items.values import applied, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.streams.schema import Schema
@@ -129,18 +129,19 @@ class StreamChecker:
         state = self.state
         raw: dict[str, Value] = {}
         found: list[Diagnostic] = []
-        item = read_strings(item, state.types)
+        parsed, item = item, read_strings(item, state.types)
         for name, value in item.items():
             if value is None:
                 continue
             if name not in state.types:
                 hint = f"an add before it: [[+({name}: double)]]; known attributes: {', '.join(state.types)}"
-                found.append(_complaint(line, "RQ306", f"`{name}` was never declared or added", hint))
+                found.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
             try:
                 raw[name] = value_of_json(state.types[name], value)
-            except ValueError as problem:
-                found.append(_complaint(line, "RQ301", f"`{name}`: {problem}", None))
+            except ValueError:
+                wrong = misfit(name, state.types[name], shown(parsed, name))
+                found.append(_complaint(line, "RQ301", wrong, None))
         if any(each.code == "RQ301" for each in found):
             return None, found
         canonical = {
@@ -151,8 +152,7 @@ class StreamChecker:
         }
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(each[name]) for each in (raw, canonical)):
-                message = f"`{name}` is beyond 2^53, and an Alter has made doubles of its values"
-                found.append(_complaint(line, "RQ310", message, BEYOND_HINT))
+                found.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))
         if any(each.code == "RQ310" for each in found):
             return None, found
         row = Row(item, raw, canonical)
@@ -163,19 +163,19 @@ class StreamChecker:
         for name in self._required:
             if name not in row.canonical and self._presence(name, row) is PRESENT:
                 hint = f"`{name}?` declares an attribute that may be missing"
-                found.append(_complaint(line, "RQ302", f"`{name}` is required, but missing", hint))
+                found.append(_complaint(line, "RQ302", reason("RQ302", name), hint))
         for attribute in self._bounded:
             name = attribute.name
             if name in row.canonical and not regions.contains(self._domain(attribute), row.canonical):
-                message = f"`{name}` is outside its declared domain"
-                found.append(_complaint(line, "RQ303", message, "domains are in canonical units"))
+                found.append(
+                    _complaint(line, "RQ303", reason("RQ303", name), "domains are in canonical units")
+                )
         for name in row.canonical:
             if self._presence(name, row) is ABSENT:
-                message = f"`{name}` is defined where it does not exist"
                 hint = "an add has to come before the tuple, and no drop between them, for descriptions that match it"
-                found.append(_complaint(line, "RQ304", message, hint))
+                found.append(_complaint(line, "RQ304", reason("RQ304", name), hint))
         if regions.contains(state.closed, row.canonical):
-            found.append(_complaint(line, "RQ305", f"the tuple comes after {self._closed_by(row)}", None))
+            found.append(_complaint(line, "RQ305", f"{reason('RQ305', '')}{self._closed_by(row)}", None))
         return found
 
     def _domain(self, attribute: Attribute) -> Tree:
@@ -189,8 +189,8 @@ class StreamChecker:
     def _closed_by(self, row: Row) -> str:
         for text, place, region in self._closing:
             if regions.contains(region, row.canonical):
-                return f"the punctuation {text} of {place}, which closes it"
-        return "a punctuation that closes it"
+                return f": {text} of {place}"
+        return ""
 
 
 def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
@@ -201,7 +201,7 @@ def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
 def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:
     if '"$accent"' in text or '"$punctuation"' in text:
         return "RQ212", *near_markers.problem(text)
-    return "RQ301", f"the line is no JSON object: {problem}", None
+    return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
 
 def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:
