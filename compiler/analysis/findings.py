@@ -5,13 +5,33 @@ from __future__ import annotations
 from cedilla.compiler.analysis.remedies import remedy
 from cedilla.compiler.analysis.safety import Bound, Safety, missing, promised, safety
 from cedilla.compiler.facts.schemes import Schemes, names, within
-from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan import Plan, Source, folders, is_within
 from cedilla.grammar.diagnostics import Diagnostic
 
 
 def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Of the findings those that a run is told: RQ130 and RQ131."""
-    return tuple(each for each in findings(plan) if each.severity == "warning")
+    """Of the findings those that a run is told, with the paths that it was given: RQ130, RQ131 and RQ140."""
+    return (*nested_folders(plan), *(each for each in findings(plan) if each.severity == "warning"))
+
+
+def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
+    """RQ140 for each source whose folder lies in that of another one, which reads its files, too. That several sources
+    read one folder is no accident."""
+    read = [
+        (source, folder, what) for source in plan.sources for _, folder, what in folders(plan, source.name)
+    ]
+    return tuple(
+        Diagnostic(
+            "RQ140",
+            "warning",
+            f"{inside} lies in {around}: {other} reads the files of {what}, too",
+            source.span,
+            help=f"a folder beside {around}, or one whose name begins with `_`",
+        )
+        for source, inside, what in read
+        for owner, around, other in read
+        if owner is not source and is_within(inside, around) and not is_within(around, inside)
+    )
 
 
 def findings(plan: Plan) -> tuple[Diagnostic, ...]:

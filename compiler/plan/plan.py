@@ -295,9 +295,10 @@ def is_within(folder: str, other: str) -> bool:
     return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
 
 
-def folders(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words."""
-    for source in plan.sources:
+def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
+    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words; `of`: those of one
+    source."""
+    for source in plan.sources if of is None else [plan.source_of[of]]:
         what = f"{'table' if source.table else 'stream'} `{source.name}`"
         yield source.name, source.path, what
         if source.markers is not None:

@@ -146,7 +146,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it."""
-    from cedilla.compiler.analysis.findings import findings
+    from cedilla.compiler.analysis.findings import findings, nested_folders
     from cedilla.compiler.compile import compile_query
 
     texts: dict[str, str] = {}
@@ -154,6 +154,6 @@ def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
         name, text = read_query(query)
         texts[name] = text
         compiled = compile_query(text, name, params_of(click.get_current_context()))
-        return texts, (*compiled.warnings, *findings(compiled.plan))
+        return texts, (*compiled.warnings, *nested_folders(compiled.plan), *findings(compiled.plan))
     except DiagnosticError as error:
         return texts, error.diagnostics

@@ -111,12 +111,16 @@ def is_compressed(file: Path) -> bool:
     return file.suffix.lower() in {*_COMPRESSED, *_BY_SPARK}
 
 
+_TESTS = {".gz": "gzip -t", ".bz2": "bzip2 -t", ".zst": "zstd -t", ".zstd": "zstd -t"}
+"""What tells whether a file is damaged; Hadoop's `.lz4`, `.snappy` and `.deflate` are not what other programs write."""
+
+
 def damaged(file: str) -> DiagnosticError:
     """RQ308: a compressed file that is cut off, or whose bytes are not what its name says."""
     message = f"the compressed file {file} is cut off or damaged"
-    hint = (
-        "the whole file in its place, renamed into place when it is complete; `gzip -t` and `bzip2 -t` tell"
-    )
+    hint = "the whole file in its place, renamed into place when it is complete"
+    if tool := _TESTS.get(Path(file).suffix.lower()):
+        hint += f"; `{tool}` tells"
     return failure("RQ308", message, hint=hint)
 
 

@@ -61,7 +61,7 @@ from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.terminal.places import old_results
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
 Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 Listed = Mapping[str, Sequence[InputFile]]
@@ -416,6 +416,7 @@ class Executor:
             self.state.unused(base.segments),
             stops,
             _report(
+                self.spark,
                 self.plan,
                 record,
                 read,
@@ -479,8 +480,11 @@ class Executor:
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
-            return {field: "RQ306" if is_name(field) else "RQ307" for field in sorted(unknown, key=is_name)}
-        return dict.fromkeys(unknown, "RQ306")
+            return {
+                field: "RQ306" if is_name(field) else "RQ307"
+                for field in sorted(unknown, key=lambda n: (is_name(n), n))
+            }
+        return dict.fromkeys(sorted(unknown), "RQ306")
 
     def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
         """The source at the end of the epoch: heartbeat, and a table's end."""
@@ -557,7 +561,12 @@ def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]
 
 
 def _report(
-    plan: Plan, record: Commit, read: Mapping[str, Read], effects: MarkerEffects, notes: tuple[str, ...]
+    spark: SparkSession,
+    plan: Plan,
+    record: Commit,
+    read: Mapping[str, Read],
+    effects: MarkerEffects,
+    notes: tuple[str, ...],
 ) -> EpochReport:
     """What an epoch has to tell when it is launched."""
     return EpochReport(
@@ -575,12 +584,17 @@ def _report(
             if not attribute.startswith("$")
         ),
         notes=notes,
-        warnings=tuple(_warned(distrust_ends, read) for distrust_ends in effects.warnings),
+        warnings=tuple(
+            _warned(spark if number < MOST_WARNINGS else None, warning, read[warning.source].part)
+            for number, warning in enumerate(effects.warnings)
+        ),
     )
 
 
-def _warned(distrust_ends: MarkerWarning, read: Mapping[str, Read]) -> Diagnostic:
-    """What is doubtful about a marker, with its file and its text."""
-    file = read[distrust_ends.source].part.files[distrust_ends.marker.file]
-    note = f"now: {file.known.path}: {distrust_ends.marker.text}"
-    return evolve(distrust_ends.diagnostic, span=None, notes=(*distrust_ends.diagnostic.notes, note))
+def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
+    """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
+    place = part.files[warning.marker.file].known.path
+    if spark is not None and (line := intake.line_of(spark, part, warning.marker)) is not None:
+        place += f":{line}"
+    note = f"now: {place}: {warning.marker.text}"
+    return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))

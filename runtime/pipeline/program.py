@@ -88,7 +88,7 @@ def main(plan: Plan, flow: Flow) -> None:
     def command(options: Options) -> None:
         console = Console()
         options.check(plan)
-        console.diagnostics(warnings(plan), {})
+        console.diagnostics(warnings(apply(plan, options)), {})
         try:
             _check_flow(plan, flow)
             sys.exit(execute(plan, flow, options, console))

@@ -12,7 +12,7 @@ import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, render
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
     from cedilla.runtime.checkpoint.change import Changes
@@ -84,18 +84,15 @@ class Console:
         )
 
 
-_MOST = 10
-
-
 def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], int]:
     """Warnings but for the RQ218 after the tenth, and how many these are."""
     shown: list[Diagnostic] = []
     seen = 0
     for warning in warnings:
         seen += warning.code == "RQ218"
-        if warning.code != "RQ218" or seen <= _MOST:
+        if warning.code != "RQ218" or seen <= MOST_WARNINGS:
             shown.append(warning)
-    return shown, max(0, seen - _MOST)
+    return shown, max(0, seen - MOST_WARNINGS)
 
 
 def epoch_line(report: EpochReport) -> str:

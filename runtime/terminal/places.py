@@ -14,18 +14,24 @@ def check_places(plan: Plan, checkpoint: str | None) -> None:
     """What `run` needs: `check_inputs`, `check_outputs`, and that no source reads what is written: RQ116 for
     an output, RQ411 for the checkpoint."""
     check_inputs(plan)
+    check_unread(plan)
     home = checkpoint or default_checkpoint(plan)
     for name, folder, what in folders(plan):
         if is_within(home, folder):
             message = f"the checkpoint {home} lies in {folder}, which {what} reads"
             hint = "--checkpoint DIR names another folder, or one whose name begins with `.` or `_`"
             raise _failed("RQ411", message, _source(plan, name), hint)
+    check_outputs(plan, home)
+
+
+def check_unread(plan: Plan) -> None:
+    """Raise RQ116 where a source reads what an emit writes."""
+    for _, folder, what in folders(plan):
         for emit in plan.emits:
             if emit.path != "-" and is_within(emit.path, folder):
                 message = f"`{emit.name}` is emitted to {emit.path}, which {what} reads"
                 hint = f"a folder beside {folder}; `--sink {emit.name}=PATH` names one"
                 raise _failed("RQ116", message, emit, hint)
-    check_outputs(plan, home)
 
 
 def default_checkpoint(plan: Plan) -> str:

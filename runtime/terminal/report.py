@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from cedilla.runtime.state.waiting import Waiting
 
 
+MOST_WARNINGS = 10
+"""So many warnings RQ218 of an epoch are shown, and of so many warnings the line is looked for."""
+
+
 @frozen
 class EpochReport:
     """One committed epoch.

@@ -225,7 +225,7 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
     (warning,) = run.reports[-1].warnings
     assert warning.code == "RQ218"
     assert any("before: " in note and "00001.jsonl" in note and FIRST in note for note in warning.notes)
-    assert any("now: " in note and "00002.jsonl" in note and AGAIN in note for note in warning.notes)
+    assert any("now: " in note and f"00002.jsonl:2: {AGAIN}" in note for note in warning.notes)
     assert "1 warning" in epoch_line(run.reports[-1])
     status = status_text(read_status(str(tmp_path / "checkpoint")))
     assert (
