@@ -132,7 +132,8 @@ def test_state_is_bounded(query: str) -> None:
     assert bool(unbounded) == (query == "q6")
 
 
-@pytest.mark.parametrize("query", some(oracle.QUERIES))
+@pytest.mark.rest
+@pytest.mark.parametrize("query", oracle.QUERIES)
 def test_query(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> None:
     assert bag(process(spark, query, data.plain, tmp_path)) == expected(spark, query)
 

@@ -190,6 +190,8 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
         for call, expected in CALLS.items():
             assert same(row.get(names[call]), expected(rows)), (parts, call, row)
     assert list(complaints(output, {"wid", *names.values()})) == []
+    if parts == 1:
+        return  # all groups are closed before anything is said of them
     carried = {i["$accent"] for i in output if "$accent" in i}
     for call in HALVED:
         assert f"[[alter({names[call]}, y -> y / 2)]]" in carried, call

@@ -116,7 +116,9 @@ def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
         executor = run.executor()
 
 
-@pytest.mark.parametrize("line", ['{"$accent": "[[s = "one", -(note)]]"}', '{"$punctuation": "[ts < 3]"'])
+@pytest.mark.parametrize(
+    "line", tiered(['{"$accent": "[[s = "one", -(note)]]"}', '{"$punctuation": "[ts < 3]"'])
+)
 def test_a_marker_that_is_no_json_ends_the_query_and_is_no_bad_tuple(
     spark: SparkSession, tmp_path: Path, line: str
 ) -> None:
@@ -217,7 +219,7 @@ def test_strict_accents_end_the_query_where_an_operator_would_wait(
         assert caught.value.diagnostics[0].code == code
 
 
-@pytest.mark.parametrize("drift", ["ignore", "infer", "quarantine", "abort"])
+@pytest.mark.parametrize("drift", tiered(["infer", "abort", "ignore", "quarantine"], 2))
 def test_drift_is_ignored_taken_up_set_aside_or_fatal(
     spark: SparkSession, tmp_path: Path, drift: str
 ) -> None:

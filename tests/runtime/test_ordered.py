@@ -17,7 +17,7 @@ from tests.stream import Decoder, Item, complaints, decode
 from tests.tiers import tiered
 
 QUERY = """
-stream r(ts: long, k: int in {0, 1}, t: double, i: long) from json "in" punctuated on ts;
+stream r(ts: double, k: int in {0, 1}, t: double, i: long) from json "in" punctuated on ts;
 by_time := sort[ts, t desc](r);
 by_key := sort[k desc, ts](r);
 best := top[2 by t desc, ts per k](r);
@@ -165,7 +165,7 @@ def cut(random: Random, items: list[Item], parts: int) -> list[list[Item]]:
     return [items[a:b] for a, b in pairwise(places)]
 
 
-@pytest.mark.parametrize(("seed", "parts"), tiered(product((1, 2, 3, 4), (5, 3))))
+@pytest.mark.parametrize(("seed", "parts"), tiered(product((1, 2, 3, 4), (3, 5))))
 def test_random_streams_are_ordered_as_plain_python_orders_them(
     spark: SparkSession, tmp_path: Path, seed: int, parts: int
 ) -> None:

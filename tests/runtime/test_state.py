@@ -118,17 +118,19 @@ emit most to json "out/most";
 emit pairs to json "out/pairs";
 """
 
+EPOCHS = 5
+
 
 def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
     """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
     found: list[dict[str, list[str]]] = []
     for folder, files in (("single", None), ("many", 1)):
         run = Run(spark, tmp_path / folder, MANY)
-        for epoch in range(9):
+        for epoch in range(EPOCHS):
             items = file(epoch)
             run.write("r", [*items[:20], *items])
         run.process(files_per_epoch=files)
-        assert len(run.reports) == (9 if files else 1)
+        assert len(run.reports) == (EPOCHS if files else 1)
         found.append(
             {
                 name: sorted(str(sorted(row.items())) for row in run.output(name) if is_tuple(row))
