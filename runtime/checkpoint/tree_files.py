@@ -16,6 +16,7 @@ from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.source_state import MANY
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 
 
@@ -38,12 +39,6 @@ class Trees:
     def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
         """The tree in a file of `CHECKPOINT/trees`."""
         raise AssertionError(f"{name} lies beside the record")
-
-
-_LARGE = 500  # points from which on a tree has a file of its own
-
-
-_CHANGED = 50  # a change at more than one in so many points is worth a new file
 
 
 class StoredTrees(Trees):
@@ -75,10 +70,10 @@ class TreeFiles(StoredTrees):
         return self
 
     def dump(self, slot: str, tree: Tree) -> Any:
-        if not isinstance(tree, Steps) or len(tree.points) < _LARGE:
+        if not isinstance(tree, Steps) or len(tree.points) < costs.TREE_FILE:
             return dump_tree(tree)
         name, base = self._bases.get(slot, ("", None))
-        limit = len(tree.points) // _CHANGED
+        limit = len(tree.points) // costs.TREE_FILE_SHARE
         if base is None or (changes := _changes(base, tree, limit)) is None:
             name, changes = f"{self._epoch:012d}-{self._count}.json", ({}, [])
             self._count += 1

@@ -20,9 +20,7 @@ from cedilla.compiler.codegen import sql, tables
 from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
 from cedilla.compiler.regions import Steps, Tree, Value
-
-_CHANGED = 16  # a change at more points is worth a new table when it is more than a part of all points
-_PART = 10
+from cedilla.runtime.engines import costs
 
 Slot = tuple[object, ...]
 
@@ -139,13 +137,13 @@ class Lookups:
         if (
             whole is None
             or whole.spelling != spelling
-            or len(since) > max(_CHANGED, len(node.points) // _PART)
+            or len(since) > max(costs.TABLE_CHANGES, len(node.points) // costs.TABLE_SHARE)
         ):
             if (made := table(node.points)) is None:
                 return None
             whole, since = tables_.keep(tables_.whole, slot, node, spelling, made), Map()
         cases: list[str] = []
-        if len(since) > _CHANGED:
+        if len(since) > costs.TABLE_CHANGES:
             changed = tables_.changed.get(slot)
             if changed is None or changed.node is not node or changed.spelling != spelling:
                 made = table(since)

@@ -7,13 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-SMALL = 1 << 20
-"""Bytes of input and state, as JSON would have them, below which generated code does not pay."""
-
-MEDIUM = 64 << 20
-"""Bytes below which it does not pay to plan anew in the middle of a job, nor to have a task for less than `_TASK`."""
-
-_TASK = 8 << 20
+from cedilla.runtime.engines import costs
 
 _CODEGEN, _FACTORY = "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"
 _ADAPTIVE, _PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
@@ -38,12 +32,12 @@ class Tuning:
 
     def restore(self) -> None:
         """The session's own settings."""
-        self.choose(MEDIUM)
+        self.choose(costs.MEDIUM_EPOCH)
 
 
 def _settings(length: int, partitions: int) -> dict[str, str]:
     """What differs from a session's own settings; `partitions`: its own."""
-    if length >= MEDIUM:
+    if length >= costs.MEDIUM_EPOCH:
         return {}
-    few = {_ADAPTIVE: "false", _PARTITIONS: str(min(partitions, 1 + length // _TASK))}
-    return few if length >= SMALL else {**few, _CODEGEN: "false", _FACTORY: "NO_CODEGEN"}
+    few = {_ADAPTIVE: "false", _PARTITIONS: str(min(partitions, 1 + length // costs.TASK))}
+    return few if length >= costs.SMALL_EPOCH else {**few, _CODEGEN: "false", _FACTORY: "NO_CODEGEN"}

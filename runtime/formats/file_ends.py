@@ -11,14 +11,12 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.objects import count
 from cedilla.runtime.formats.source import InputFile, Scan
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
-
-EDGE = 1 << 14
-"""Bytes that are read at either end of a file."""
 
 _KINDS = {"$accent": "accent", "$punctuation": "punctuation"}
 
@@ -28,7 +26,7 @@ def scan_ends(files: Files, listed: Sequence[InputFile]) -> Scan | None:
     markers: list[MarkerLine] = []
     empty: set[int] = set()
     for number, file in enumerate(listed):
-        found = _edges(*files.edges(file.path, file.length, EDGE))
+        found = _edges(*files.edges(file.path, file.length, costs.FILE_END))
         if found is None or not _are_all(found, file):
             return None
         before, behind, has_tuples = found

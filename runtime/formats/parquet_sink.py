@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import FoundFile, name_of
 from cedilla.runtime.formats.footers import row_count
 from cedilla.runtime.formats.sink import FolderSink
 
 _FIRST_TASK = "part-00000"
-_FEW = 300
-"""So many markers are written faster than a Spark job starts."""
 
 
 class ParquetSink(FolderSink):
@@ -33,7 +32,7 @@ class ParquetSink(FolderSink):
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         spark = SparkSession.active()
-        if len(texts) <= _FEW:
+        if len(texts) <= costs.FEW_MARKERS:
             _write_few(spark, path, f"${kind}", texts)
             return
         aside = f"{path}.writing"

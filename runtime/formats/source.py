@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import quote
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import merged
 from cedilla.runtime.items.marker import MarkerLine, Types
@@ -28,11 +29,6 @@ CORRUPT = "$corrupt"
 FILE = "$file"
 MAX_FILES = 1 << 15
 """Files of one slice; the file's number has 15 bits of a place."""
-
-PACKED = 8
-"""How many bytes of JSON a byte of a columnar file holds, by and large."""
-
-_INLINE_FILES = 64
 
 
 @frozen
@@ -245,7 +241,7 @@ def placed(
     """
     numbered = list(zip(numbers or range(len(files)), files, strict=True))
     named = f"{file} AS `{FILE}`"
-    if len(numbered) <= _INLINE_FILES:
+    if len(numbered) <= costs.FILES_IN_EXPRESSION:
         calls = (each.uri if name is None else each.name for _, each in numbered)
         number = _number(name or file, [(n, text) for (n, _), text in zip(numbered, calls, strict=True)])
         return frame.selectExpr(*columns, named, f"shiftleft({number}, 47) + {inside} AS `{POSITION}`")

@@ -17,11 +17,9 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Content, Range
 from cedilla.runtime.items.marker import NEXT_FILE
-
-_MOST = 300
-"""Levels and points of the regions that are worth the search."""
 
 
 def are_all_valid(
@@ -32,7 +30,7 @@ def are_all_valid(
     if not all(map(partial(_is_kept, state), contents)):
         return False
     trees = [*state.placed_present.values(), state.placed_closed]
-    if not all(regions.is_small(tree, _MOST) for tree in trees):
+    if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
     rejected = _rejected(source, state)
     altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}

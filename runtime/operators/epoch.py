@@ -17,15 +17,10 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Project, Rename, Select, Union, Window
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.state.segments import StateStore
-
-_FEW = 16 << 20
-"""Bytes of input that may be sent to wherever state is: Spark collects them in the driver's JVM first."""
-
-_MUCH = 4 << 20
-"""Bytes of state that cost more to move than what few new tuples need to be sent to them."""
 
 
 @define(eq=False, slots=False)
@@ -204,7 +199,7 @@ class Epoch:
     def is_small_input(self, key: str) -> bool:
         """Whether this epoch's tuples are so few, and a state so large, that they are better sent to it than grouped
         with it, which would move all of it."""
-        return self.length <= _FEW and self.state.length_of(key) >= _MUCH
+        return self.length <= costs.SENT_INPUT and self.state.length_of(key) >= costs.LARGE_STATE
 
     def is_first_stateful(self, name: str) -> bool:
         """Whether nothing between the sources and an operator has state."""

@@ -17,6 +17,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import stacked, types_of, where_among
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
 
 SIDES = ("left", "right")
-
-_FEW_BYTES = 4 << 20
-"""Of so few bytes of waiting tuples, those that have met a match are taken out at once."""
 
 
 class JoinDataflow(Dataflow):
@@ -205,7 +203,9 @@ def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples,
     new, met_since = tuples.unmatched if stays else None, _met_since(key)
     if tuples.late is None or purged is True:
         epoch.update_state(key, new, purged)
-    elif epoch.state.length_of(key) > _FEW_BYTES and not any(map(epoch.state.is_full, (key, met_since))):
+    elif epoch.state.length_of(key) > costs.MATCHED_AT_ONCE and not any(
+        map(epoch.state.is_full, (key, met_since))
+    ):
         epoch.update_state(key, new, purged)
         late = _as_right_keys(epoch.reused(tuples.late), operator)
         epoch.state.append(met_since, late.distinct(), epoch.number)

@@ -16,14 +16,12 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import CLEAR, Key
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, order, stacked, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
-
-_MANY = 64
-"""No more boxes of an epoch's punctuations than this are looked up in state."""
 
 
 class SortDataflow(Dataflow):
@@ -56,7 +54,9 @@ class SortDataflow(Dataflow):
         said = regions.difference(epoch.before[name].closed, passable)
         new = regions.difference(regions.difference(epoch.newly_closed(operator.inputs[0]), passable), said)
         if not regions.is_empty(new, source.universe):
-            boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][:_MANY]
+            boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][
+                : costs.LOOKED_UP_BOXES
+            ]
             said = regions.union(said, *_without_rows(boxes, waiting))
         if said is not False:
             epoch.learn(name, {CLEAR: said})

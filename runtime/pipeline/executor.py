@@ -39,6 +39,7 @@ from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, order, refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
@@ -47,13 +48,14 @@ from cedilla.runtime.formats.callback import CallbackSink, OnEpoch
 from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sink import Sink, epoch_name
 from cedilla.runtime.formats.sink_formats import SINKS
-from cedilla.runtime.formats.source import MAX_FILES, PACKED, InputFile
+from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS, format_of
 from cedilla.runtime.formats.stdout import StdoutSink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import REJECT, CountMismatch, Read
+from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import refuse, set_aside
-from cedilla.runtime.ingest.slices import MarkerSearch, Slice
+from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
@@ -269,7 +271,7 @@ class Executor:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         slices = self._next(files)
-        self.tuning.choose(sum(part.length for part in slices.values()) + PACKED * self.state.length)
+        self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
         whole, effects = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
         if effects.stops and self._in_flight:
             return

@@ -17,7 +17,8 @@ from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, lis
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.ingest.intake import REJECT, tuples
-from cedilla.runtime.ingest.slices import MarkerSearch, Slice
+from cedilla.runtime.ingest.marker_search import MarkerSearch
+from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.items.near_markers import problem
 from cedilla.runtime.reference.node import control

@@ -15,15 +15,10 @@ from pyspark.sql import functions as F
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.regions import Steps, Tree
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.engines.jobs import Jobs
-
-_MANY_SEGMENTS = 8
-"""A state of more segments is rewritten as one, without what is purged."""
-
-_MANY_POINTS = 256
-"""A region of more points is not compared with segments: that would cost more than it saves."""
 
 _AXES = {"int": "{}", "bigint": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}
 """Type -> SQL of a value as a whole number, where it is one to regions too."""
@@ -52,7 +47,7 @@ class Segment:
 
     def lies_in(self, region: Tree) -> bool:
         """Whether all its rows lie in a region, as far as bounds tell."""
-        is_small = isinstance(region, Steps) and len(region.points) <= _MANY_POINTS
+        is_small = isinstance(region, Steps) and len(region.points) <= costs.COMPARED_POINTS
         return is_small and _lies_in(self.bounds, region)
 
 
@@ -153,11 +148,11 @@ class StateStore:
 
     def is_full(self, key: str) -> bool:
         """Whether a state has as many segments as it may have before it is rewritten."""
-        return len(self.segments.get(key, ())) >= _MANY_SEGMENTS
+        return len(self.segments.get(key, ())) >= costs.SEGMENTS
 
     def compact(self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame]) -> None:
         """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be."""
-        if len(self.segments.get(key, ())) <= _MANY_SEGMENTS:
+        if len(self.segments.get(key, ())) <= costs.SEGMENTS:
             return
         rows = self.read(key)
         assert rows is not None

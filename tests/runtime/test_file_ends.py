@@ -16,11 +16,12 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats import file_ends
 from cedilla.runtime.formats.jsonl_source import JsonLines
 from cedilla.runtime.formats.source import InputFile, Scan
-from cedilla.runtime.ingest.slices import MarkerSearch, Slice
+from cedilla.runtime.ingest.marker_search import MarkerSearch
+from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run
 from tests.stream import Item, decode
@@ -51,7 +52,7 @@ def test_markers_at_both_ends_are_seen(
     behind: list[str],
 ) -> None:
     """Their places are before and behind those of the tuples, which a read of the rows tells; blank lines are none."""
-    monkeypatch.setattr(file_ends, "EDGE", edge + sum(len(line) + 1 for line in (*before, *behind)))
+    monkeypatch.setattr(costs, "FILE_END", edge + sum(len(line) + 1 for line in (*before, *behind)))
     lines = [*before, *[TUPLE] * 20, "", *behind, " "]
     paths = [tmp_path / name for name in ("1 ü#?.jsonl", "2%20.jsonl")]
     paths[0].write_text("\n".join(lines))
@@ -107,7 +108,7 @@ def test_a_file_of_markers_only_has_no_tuples(spark: SparkSession, tmp_path: Pat
 def test_what_is_written_otherwise_is_looked_at_with_more_care(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(file_ends, "EDGE", 150)
+    monkeypatch.setattr(costs, "FILE_END", 150)
     path = tmp_path / "1.jsonl"
     path.write_bytes(text.encode())
     assert seen(spark, path) is None
@@ -154,7 +155,7 @@ def test_results_are_those_of_a_look_at_every_line(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, seed: int
 ) -> None:
     """Same tuples, same markers at the same sinks, same counts and the same lines set aside."""
-    monkeypatch.setattr(file_ends, "EDGE", 400)
+    monkeypatch.setattr(costs, "FILE_END", 400)
     found: list[tuple[object, ...]] = []
     for name, ends_suffice in (("glance", True), ("look", False)):
         run = Run(spark, tmp_path / name, query)
@@ -183,7 +184,7 @@ def test_a_marker_between_tuples_is_not_overlooked(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_counted: bool
 ) -> None:
     """The count of bytes tells, or that of markers; from then on every line is looked at, which is enough."""
-    monkeypatch.setattr(file_ends, "EDGE", 100)
+    monkeypatch.setattr(costs, "FILE_END", 100)
     run = Run(spark, tmp_path, PASSED_ON)
     tuples = [{"k": 3, "t": 1.0}] * 20
     run.write("r", tuples)

@@ -13,9 +13,7 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.operators import epoch as epochs_module
-from cedilla.runtime.operators import join as join_module
-from cedilla.runtime.state import segments
+from cedilla.runtime.engines import costs
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode, read_output
 from tests.tiers import tiered
@@ -208,9 +206,9 @@ def test_joins_on_one_name_pass_exactly_what_is_certain(
 @pytest.fixture
 def all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every state is treated as a large one, and rewritten when it has three segments."""
-    monkeypatch.setattr(epochs_module, "_MUCH", 0)
-    monkeypatch.setattr(join_module, "_FEW_BYTES", -1)
-    monkeypatch.setattr(segments, "_MANY_SEGMENTS", 3)
+    monkeypatch.setattr(costs, "LARGE_STATE", 0)
+    monkeypatch.setattr(costs, "MATCHED_AT_ONCE", -1)
+    monkeypatch.setattr(costs, "SEGMENTS", 3)
 
 
 @pytest.mark.rest

@@ -16,8 +16,9 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.jobs import Jobs, settle
-from cedilla.runtime.engines.tuning import MEDIUM, SMALL, Tuning
+from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
 from cedilla.runtime.formats.jsonl_source import JsonLines
 from tests.pipeline import Run, physical, read_columns
@@ -125,12 +126,12 @@ def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
     names = ("spark.sql.codegen.wholeStage", "spark.sql.shuffle.partitions")
     before = [str(spark.conf.get(name)) for name in names]
     tuning = Tuning(spark, {"spark.sql.shuffle.partitions": before[1]})
-    tuning.choose(SMALL - 1)
+    tuning.choose(costs.SMALL_EPOCH - 1)
     assert [spark.conf.get(name) for name in names] == ["false", before[1]]
-    tuning.choose(SMALL)
+    tuning.choose(costs.SMALL_EPOCH)
     assert [spark.conf.get(name) for name in names] == before
     assert spark.conf.get("spark.sql.adaptive.enabled") == "false"
-    tuning.choose(MEDIUM)
+    tuning.choose(costs.MEDIUM_EPOCH)
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     tuning.choose(0)
     tuning.restore()

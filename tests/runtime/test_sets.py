@@ -15,7 +15,7 @@ import pytest
 from attrs import define, field
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.operators import epoch
+from cedilla.runtime.engines import costs
 from cedilla.runtime.pipeline.executor import Executor
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
@@ -168,7 +168,7 @@ def test_sets_and_bags_are_those_of_the_decoded_inputs(
     """Distinct, Union as a set, Intersect and Difference, as sets and as bags, are their certain answers; also where
     tuples are sent to a state of so many bytes, because it is much."""
     if much is not None:
-        monkeypatch.setattr(epoch, "_MUCH", much)
+        monkeypatch.setattr(costs, "LARGE_STATE", much)
     a, b = stream(seed, 45, ends=ends), stream(seed + 100, 45, ends=ends)
     in_a, in_b = Counter(rows(a)), Counter(rows(b))
     decided = closed(b)
@@ -194,7 +194,7 @@ def test_the_first_to_arrive_count(
 ) -> None:
     """distinct[k], limit and rename, and set operators over what has an order of arrival; also where tuples are sent
     to state."""
-    monkeypatch.setattr(epoch, "_MUCH", 0)
+    monkeypatch.setattr(costs, "LARGE_STATE", 0)
     a, b = stream(7, 45, ends=True), stream(8, 45, ends=True)
     in_a, in_b = rows(a), rows(b)
     expected: dict[str, Collection[Row]] = {
