@@ -90,8 +90,8 @@ class Run:
             name: [file for file in files if file.path not in self._brought]
             for name, files in self.files(executor).items()
         }
-        self._brought |= {file.path for files in found.values() for file in files}
         executor.process(batch, found)
+        self._brought |= {file.path for files in found.values() for file in files}
 
     def process(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None

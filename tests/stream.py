@@ -60,7 +60,9 @@ def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_i
     for index, item in enumerate(stream):
         row = decoder.feed(item)
         if row is None:
-            if "$accent" in item and not isinstance(decoder.accents[-1].primitive, syntax.AlterAttribute):
+            if "$accent" in item and isinstance(
+                decoder.accents[-1].primitive, syntax.AddAttribute | syntax.DropAttribute
+            ):
                 seen.append((decoder.accents[-1].primitive.name, len(decoder.accents) - 1))
             continue
         if decoder.closed(row):

@@ -230,6 +230,7 @@ def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
         "scale": _dump_trees(state.scale, trees, f"{slot} scale"),
         "closed": trees.dump(f"{slot} closed", state.closed),
         "types": {name: str(type_) for name, type_ in state.types.items()},
+        "domains": {name: dump_tree(members) for name, members in state.domains.items()},
     }
 
 
@@ -239,6 +240,7 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
         _load_trees(data["scale"], load_affine, trees, f"{slot} scale"),
         trees.load(f"{slot} closed", data["closed"], bool),
         {name: Type.parse(text) for name, text in data.get("types", {}).items()},
+        {name: load_tree(members, bool) for name, members in data.get("domains", {}).items()},
     )
 
 

@@ -12,7 +12,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import ANYTHING, Operation, Tree, Universe
+from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.source_state import translate
 
@@ -25,17 +25,19 @@ class SinkState:
     """What an output stream has said so far, in canonical values.
 
     `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
-    (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of.
+    (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of;
+    `domains`: attribute -> the list of values that they may count on.
     """
 
     present: Mapping[str, Tree]
     scale: Mapping[str, Tree] = field(factory=dict[str, Tree])
     closed: Tree = False
     types: Mapping[str, Type] = field(factory=dict[str, Type])
+    domains: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
     def start(cls, facts: Facts) -> SinkState:
-        return cls(dict(facts.present), types=dict(facts.types))
+        return cls(dict(facts.present), types=dict(facts.types), domains=_lists(facts))
 
 
 @frozen
@@ -66,17 +68,18 @@ def finish(
     punctuations, closed = _punctuations(begun, after)
     alters, scale = _alters(begun, after, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
-    return SinkState(present, scale, closed, begun.types), Markers(adds, punctuations, alters, drops)
+    sink = SinkState(present, scale, closed, begun.types, begun.domains)
+    return sink, Markers(adds, punctuations, alters, drops)
 
 
 def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
-    """The sink once the Adds of an epoch are said, before its tuples, and their texts; behind them stand Alters that
-    change nothing but a type.
+    """The sink once the growths and Adds of an epoch are said, before its tuples, and their texts; behind them stand
+    Alters that change nothing but a type.
 
     `during`: the output's facts with all that tuples of the epoch may have. Units begin anew with an Add, for
     whoever reads the stream as for the query that wrote it (G32).
     """
-    texts: list[str] = []
+    domains, texts = _growths(before, during)
     present, scale = dict(before.present), dict(before.scale)
     for name, presence in during.present.items():
         told = present.get(name, ABSENT)
@@ -97,7 +100,33 @@ def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]
     for name in _widened(types, present, during):
         texts.append(accent_text((), Alter(name, IDENTITY)))
         types[name] = during.types[name]
-    return SinkState(present, scale, before.closed, types), tuple(texts)
+    return SinkState(present, scale, before.closed, types, domains), tuple(texts)
+
+
+def _lists(facts: Facts) -> dict[str, Tree]:
+    """The attributes that take one of a list of values."""
+    return {
+        name: domain.members
+        for name, domain in facts.universe.items()
+        if name in facts.types and isinstance(domain.members, Steps) and not any(domain.members.pieces)
+    }
+
+
+def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[str]]:
+    """The lists that readers know of, and the texts that tell them of new values (theory N1).
+
+    Not of an attribute that the output has altered: a list is in canonical units, which its readers no longer see.
+    """
+    domains, texts = dict(before.domains), list[str]()
+    for name, members in _lists(during).items():
+        told = domains.setdefault(name, members)
+        new = regions.intersection(regions.difference(members, told), regions.defined(name))
+        if name not in before.scale and isinstance(new, Steps):
+            listed = sorted(value for value, inside in new.points.items() if inside)
+            written = ", ".join(map(during.types[name].wire, listed))
+            texts.append(f"[[grow({name}, {{{written}}})]]")
+            domains[name] = members
+    return domains, texts
 
 
 def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:

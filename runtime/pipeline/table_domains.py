@@ -37,6 +37,7 @@ class TableDomains:
     values: Values = field(init=False, factory=dict)
     _seen: tuple[FoundFile, ...] = field(init=False, default=())
     _unsaid: list[Diagnostic] = field(init=False, factory=list[Diagnostic])
+    _said: list[Diagnostic] = field(init=False, factory=list[Diagnostic])
     _covered: dict[tuple[str, str], Tree] = field(init=False, factory=dict[tuple[str, str], Tree])
     """Source and attribute -> the known values, where they are found to be all."""
 
@@ -54,7 +55,7 @@ class TableDomains:
         if any(listed(plan)):
             if self._listed(plan) != self._seen:
                 self.of(plan)
-            self._unsaid = gone(plan, states, self.values)
+            self._unsaid = [each for each in gone(plan, states, self.values) if each not in self._said]
 
     def grown(self, plan: Plan, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
         """The sources with what tables have that domains do not. Raises `DiagnosticError` RQ222."""
@@ -69,6 +70,7 @@ class TableDomains:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What domains have and tables have no more, as was found at the last look; told once."""
         told, self._unsaid = tuple(self._unsaid), []
+        self._said += told
         return told
 
     def _listed(self, plan: Plan) -> tuple[FoundFile, ...]:

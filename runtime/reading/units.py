@@ -96,7 +96,9 @@ class Units:
         )
 
     def accent(self, text: str, position: int = 0) -> None:
-        """Take an accent. Raises `DiagnosticError` as for the markers of a source."""
+        """Take an accent. Raises `DiagnosticError` as for the markers of a source. That a domain grows is no news."""
+        if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
+            return
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True)
         name, before = accent.primitive.attribute, self.state

@@ -84,6 +84,7 @@ class Reference:
     after: Mapping[str, Facts] = field(init=False)
     opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
     _arrived: int = 0
+    _has_grown: bool = False
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
 
     def __attrs_post_init__(self) -> None:
@@ -151,6 +152,7 @@ class Reference:
         states = {name: state.next_epoch() for name, state in self.states.items()}
         self.states = dict(grown(self.plan, states, values))
         self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.opened)
+        self._has_grown = True
 
     # --- input ---
 
@@ -218,7 +220,8 @@ class Reference:
         self, states: dict[str, SourceState], began: Mapping[str, Tree], arrived: Mapping[str, Rows]
     ) -> dict[str, Output]:
         # Without markers nothing is derived anew, unless an operator has learnt something from its state.
-        quiet = all(state is self.states[name] for name, state in states.items())
+        quiet = not self._has_grown and all(state is self.states[name] for name, state in states.items())
+        self._has_grown = False
         facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
         rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
         opened: dict[str, dict[str, Tree]] = {}

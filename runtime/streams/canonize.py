@@ -54,7 +54,9 @@ def canonize(
             if item is None or any(each.severity == "error" for each in found):
                 raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
             if isinstance(item, Grow):
-                raise DiagnosticError([line.mark(_grows(item), item.text)])
+                if follower.state is not before:
+                    raise DiagnosticError([line.mark(_grows(item), item.text)])
+                continue  # no news
             warnings += found
             always.see(item)
             gathered.take(item, before, line)

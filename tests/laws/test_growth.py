@@ -17,7 +17,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, run
+from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, readable, run
 from tests.laws.worlds import ALL, World, canonical, stream, world
 from tests.runtime.plan_edits import edited
 from tests.strategies import HEAVY
@@ -130,6 +130,7 @@ def check_marker(rng: Random, size: int, length: int) -> str:
         assert ran.reference.rejected == late, told
         assert bag(decode(ran.output)) == expected, told
         assert list(complaints(ran.output, initial)) == [], told
+        readable(small, ran.output, told)
     return "grown"
 
 
@@ -181,6 +182,7 @@ def check_table(rng: Random, size: int, length: int) -> str:
     start = small.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     assert list(complaints(output, initial)) == [], told
+    readable(small, output, told)
     return "grown"
 
 

@@ -14,7 +14,8 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler import compile_query
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.items.json_objects import json_text, parse_line
@@ -101,6 +102,15 @@ def decoded(output: Sequence[Item]) -> list[Item]:
     return [row for item in output if (row := decoder.feed(item)) is not None]
 
 
+def listed(facts: Facts, name: str) -> str:
+    """The domain of an attribute that takes one of a list of values, as it is declared."""
+    members = facts.universe.get(name, regions.ANYTHING).members
+    if not isinstance(members, regions.Steps) or any(members.pieces) or facts.types[name].name == "boolean":
+        return ""
+    inside = sorted(value for value, hit in members.points.items() if hit)
+    return f" in {{{', '.join(map(facts.types[name].wire, inside))}}}" if inside else ""
+
+
 def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
     """An output, as text, is a valid stream by the schema that it has been declared with, and means the same to a
     query that reads it."""
@@ -109,7 +119,7 @@ def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
     if not facts.types or any(t.element is not None for t in facts.types.values()):
         return  # no stream can declare an array (RQ208)
     attributes = ", ".join(
-        f"{n}{'' if n in ('k', 'ts', 'v') and not facts.may_be_undefined(n) else '?'}: {t}"
+        f"{n}{'' if n in ('k', 'ts', 'v') and not facts.may_be_undefined(n) else '?'}: {t}{listed(facts, n)}"
         for n, t in facts.types.items()
     )
     text = [json_text(item) for item in output]

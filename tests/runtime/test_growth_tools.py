@@ -6,14 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
+from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.markers import read_growth
 from cedilla.compiler.plan import derive
+from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
 from cedilla.runtime.control.announce import SinkState, announce
 from cedilla.runtime.control.source_state import SourceState
 from tests.runtime.test_marker_warnings import call, said
+from tests.stream import read_output
 
 QUERY = """
 stream pumps(ts: long in [0, 1000], pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
@@ -88,7 +92,7 @@ def test_trace_says_where_a_domain_grows_and_what_waits_for_the_new_value(query:
     done = call("trace", str(query), "--on", "pumps", GROWS, GROWS, alter)
     assert done.exit_code == 0
     grows, again, altered = done.output.split("\n\n")
-    assert "  pumps            nothing   its domain grows\n" in grows
+    assert "  pumps            [[grow(pump, {3})]]   its domain grows\n" in grows
     assert "grows" not in again
     assert "waits for minutes in [pump = 3]" in altered
 
@@ -155,3 +159,47 @@ def test_inputs_that_have_closed_something_together_for_the_old_values_cannot_go
         "error[RQ222]: the domain of `pump` cannot grow: Semi join `join` cannot go on: "
         "its inputs have closed something together, for the old values only\n --> <marker 2>:1:3\n"
     ) in done.output
+
+
+PASSED_ON = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in";
+emit project[ts, pump * 2 as twice, litres](pumps) to json "out";
+"""
+SECOND = """
+stream again(ts: long, twice: long in {2, 4}, litres: double) from json "out";
+emit project[ts, litres](again) to json "second";
+"""
+
+
+def test_an_output_says_what_has_grown_and_its_readers_go_on(
+    query: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(query.parent)
+    query.write_text(PASSED_ON)  # the list of an attribute that is derived from the one that grows
+    alter = {"$accent": "[[pump = 3, alter(litres, y -> y / 1000)]]"}
+    write(query, [{**TUPLE, "pump": 1}, {"$accent": GROWS}, TUPLE, alter, {**TUPLE, "litres": 0.14}])
+    assert call("simulate", str(query), "--sink", "project=out").exit_code == 0
+    accents = [item["$accent"] for item in read_output(Path("out")) if "$accent" in item]
+    assert accents == ["[[grow(twice, {6})]]", "[[twice = 6, alter(litres, y -> y / 1000)]]"]
+    second = query.with_name("second.rq")
+    second.write_text(SECOND)
+    done = call("simulate", str(second), "--sink", "project=-")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    rows = [{"ts": 0, "twice": twice, "litres": 140.0} for twice in (2, 6, 6)]
+    assert list(read("out").rows()) == rows
+    assert call("validate", "out").exit_code == call("validate", "out", "--query", str(second)).exit_code == 0
+    assert call("canonize", "out").exit_code == 0
+
+
+def test_an_output_says_nothing_of_an_altered_attribute(query: Path) -> None:
+    plan = compile_query(PASSED_ON).plan
+    state = SourceState.start(plan.source_of["pumps"], plan.droppable["pumps"])
+    facts = derive(plan, {"pumps": state.facts()})
+    sink, _ = announce(SinkState.start(facts["project"]), facts["project"], facts["project"])
+    growth = read_growth(GROWS, state.types)
+    assert growth is not None
+    wider = derive(plan, {"pumps": state.grown_by(growth).facts()})["project"]
+    assert announce(sink, wider, wider)[1].adds == ("[[grow(twice, {6})]]",)
+    altered = evolve(sink, scale={"twice": Affine(2, 0)})
+    assert announce(altered, wider, wider)[1].adds == ()
