@@ -119,7 +119,8 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
     """
     domains, texts = dict(before.domains), list[str]()
     for name, members in _lists(during).items():
-        told = domains.setdefault(name, members)
+        if (told := domains.setdefault(name, members)) is members:
+            continue
         new = regions.intersection(regions.difference(members, told), regions.defined(name))
         if name not in before.scale and isinstance(new, Steps):
             listed = sorted(value for value, inside in new.points.items() if inside)

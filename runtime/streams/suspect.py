@@ -124,7 +124,7 @@ class Suspects:
 def described_by(schema: Schema) -> list[str]:
     """The attributes that accents will likely describe: those with a list of values as domain, else the strings."""
     attributes = schema.source.attributes
-    listed = [a.name for a in attributes if a.domain is not None and a.domain.startswith("{")]
+    listed = [a.name for a in attributes if a.has_list or a.column is not None]
     return listed or [a.name for a in attributes if a.type.name == "string"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def query(tmp_path: Path) -> Path:
     return path
 
 
-def write(query: Path, items: list[dict[str, object]]) -> Path:
+def write(query: Path, items: Sequence[Mapping[str, object]]) -> Path:
     folder = query.parent / "in"
     folder.mkdir()
     (folder / "a.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
