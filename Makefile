@@ -42,12 +42,12 @@ bench-full: .venv/dev.stamp
 	$(BIN)/python tests/benchmarks/regions.py --most 1000000
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
-# New seeds each time; SEED=N runs those of an earlier time again.
+# New seeds each time; SEED=N runs those of an earlier time again. MARKS="soak or rest" runs the rest with them.
 soak: SEED := $(or $(SEED),$(shell date +%s))
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	@echo "SEED=$(SEED)"
-	$(WITH_JAVA) SEED=$(SEED) $(BIN)/pytest -m soak --hypothesis-seed $(SEED)
+	$(WITH_JAVA) SEED=$(SEED) $(BIN)/pytest -m "$(or $(MARKS),soak)" --hypothesis-seed $(SEED)
 
 # Small wrong changes of invariants and accent rules, one after the other: a law must notice each.
 mutants: .venv/dev.stamp
