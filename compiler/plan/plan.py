@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import define, evolve, field, frozen
@@ -31,6 +31,12 @@ DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()
 
 def _type(given: Type | str) -> Type:
     return Type.parse(given) if isinstance(given, str) else given
+
+
+@lru_cache(1024)
+def _members(name: str, type_: Type, domain: str) -> Tree:
+    """The values of a declared domain; asked for each marker of a stream, and the text has to be parsed."""
+    return patterns.value_set(name, type_, parse_punctuation(f"[{name} in {domain}]").conditions[0].pattern)
 
 
 class TableColumn(NamedTuple):
@@ -60,7 +66,7 @@ class Attribute:
         if self.domain is None:
             boolean = self.type.name == "boolean"
             return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
-        return patterns.value_set(self.name, self.type, self._pattern())
+        return _members(self.name, self.type, self.domain)
 
     @property
     def has_list(self) -> bool:

@@ -12,11 +12,11 @@ from functools import partial
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
-from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.validity import rejections
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Content, Range
 from cedilla.runtime.items.marker import NEXT_FILE
@@ -55,25 +55,11 @@ def _is_kept(state: SourceState, content: Content) -> bool:
 
 
 def _rejected(source: Source, state: SourceState) -> Tree:
-    """The canonical tuples that are rejected for their values: RQ302 to RQ305, as `intake` tells them."""
-    region = state.placed_closed
-    for attribute in source.attributes:
-        undefined = regions.complement(regions.defined(attribute.name))
-        if not attribute.optional:
-            there = _where(state, attribute.name, PRESENT)
-            region = regions.union(region, regions.intersection(undefined, there))
-        if attribute.domain is not None:
-            members = regions.union(state.domain(attribute), undefined)
-            region = regions.union(region, regions.complement(members))
-    for name in state.types:
-        absent = _where(state, name, ABSENT)
-        region = regions.union(region, regions.intersection(regions.defined(name), absent))
+    """The canonical tuples that are rejected for their values."""
+    region: Tree = False
+    for each in rejections(source, state, state.placed_present, state.placed_closed):
+        region = regions.union(region, each.region)
     return region
-
-
-def _where(state: SourceState, name: str, presence: object) -> Tree:
-    tree = state.placed_present.get(name, ABSENT)
-    return regions.map_leaves(tree, lambda leaf: leaf is presence)
 
 
 def _box(number: int, content: Content, altered: Set[str]) -> Tree:

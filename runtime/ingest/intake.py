@@ -14,11 +14,11 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Presence
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.source import CORRUPT, FILE, InputFile, Scan
@@ -205,43 +205,31 @@ _PLACE = {POSITION: column(POSITION)}
 def _rejection(
     source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups, is_marker: str | None
 ) -> str:
-    def has(name: str, wanted: Presence) -> str | None:
-        """Whether a row's presence of an attribute is the wanted one; `None` where that is so nowhere."""
-        tree = state.placed_present.get(name, ABSENT)
-        if wanted not in regions.leaves(tree):
-            return None
-        purpose = ("present", source.name, name, wanted)
-        return lookups.expression(purpose, tree, lambda leaf: "true" if leaf is wanted else "false")
-
     found: list[tuple[str, str]] = [] if is_marker is None else [(is_marker, quote(_MARKER))]
     found.append((f"{column(CORRUPT)} IS NOT NULL", quote("RQ301")))
     if state.inexact:
         found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
-    for attribute in source.attributes:
-        name = column(attribute.name)
-        if not attribute.optional and (there := has(attribute.name, PRESENT)) is not None:
-            found.append((_both(f"{name} IS NULL", there), _of("RQ302", attribute.name)))
-        if attribute.domain is not None:
-            members = regions.union(
-                state.domain(attribute), regions.complement(regions.defined(attribute.name))
-            )
-            declared = lookups.predicate(("domain", source.name, attribute.name), members)
-            found.append((f"NOT {declared}", _of("RQ303", attribute.name)))
-    for name in state.types:
-        if (absent := has(name, ABSENT)) is not None:
-            found.append((_both(f"{column(name)} IS NOT NULL", absent), _of("RQ304", name)))
-    if state.placed_closed is not False:
-        found.append((lookups.predicate(("closed", source.name), state.placed_closed), quote("RQ305")))
+    for each in rejections(source, state, state.placed_present, state.placed_closed):
+        if (test := _rejects(each, source.name, lookups)) is not None:
+            found.append((test, _of(each.code, each.attribute)))
     found += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
     return f"CASE {' '.join(f'WHEN {test} THEN {said}' for test, said in found)} END"
 
 
 def _of(code: str, attribute: str) -> str:
-    return quote(f"{code} {attribute}")
+    return quote(f"{code} {attribute}".rstrip())
 
 
-def _both(test: str, there: str) -> str:
-    return test if there == "true" else f"{test} AND {there}"
+def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:
+    """A rejection as SQL; `None` where it rejects nothing."""
+    if each.wrong not in regions.leaves(each.tree):
+        return None
+    purpose = (each.code, source, each.attribute)
+    where = lookups.expression(purpose, each.tree, lambda leaf: "true" if leaf is each.wrong else "false")
+    if not each.attribute:
+        return where
+    there = f"{column(each.attribute)} IS {'NOT ' if each.is_defined else ''}NULL"
+    return there if where == "true" else f"{there} AND {where}"
 
 
 def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> ReadCounts:

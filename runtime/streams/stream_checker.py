@@ -7,13 +7,12 @@ codes that the engine's quarantine gives (`intake`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Presence
 from cedilla.compiler.facts.markers import (
     Accent,
     Grow,
@@ -22,11 +21,11 @@ from cedilla.compiler.facts.markers import (
     read_growth,
     read_punctuation,
 )
-from cedilla.compiler.plan import Attribute
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.json_objects import parse_line, read_strings, shown
 from cedilla.runtime.items.lines import Line
@@ -42,6 +41,12 @@ _REMEMBERED = 1000
 
 _COALESCE_EVERY = 256
 """After so many punctuations, neighbouring patterns become ranges (theory 1.4)."""
+
+_HINTS = {
+    "RQ302": "`{}?` declares an attribute that may be missing",
+    "RQ303": "domains are in canonical units",
+    "RQ304": "an add has to come before the tuple, and no drop between them, for descriptions that match it",
+}
 
 
 @frozen
@@ -62,11 +67,10 @@ class StreamChecker:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._source = schema.source
-        self._bounded = [a for a in schema.source.attributes if a.domain is not None]
-        self._required = [a.name for a in schema.source.attributes if schema.declared and not a.optional]
         self._declared = {a.name for a in schema.source.attributes}
         self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
-        self._domains: dict[str, Tree] = {}
+        self._rejecting: Sequence[Rejection] = ()
+        self._judged: SourceState | None = None
         self._punctuations = 0
         # A drop of anything may come: what reads the stream has no say here.
         self.state = SourceState.start(
@@ -105,7 +109,6 @@ class StreamChecker:
         if (growth := read_growth(text, self.state.types)) is not None:
             if self.state.is_new(self._source, growth):
                 self.state = self.state.grown_by(growth)
-                self._domains.clear()
             return growth, ()
         accent = read_accent(text, self.state.types)
         warnings = warnings_about(self.state, accent)
@@ -159,32 +162,26 @@ class StreamChecker:
         return row, [*found, *self._misplaced(row, line)]
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
-        state, found = self.state, list[Diagnostic]()
-        for name in self._required:
-            if name not in row.canonical and self._presence(name, row) is PRESENT:
-                hint = f"`{name}?` declares an attribute that may be missing"
-                found.append(_complaint(line, "RQ302", reason("RQ302", name), hint))
-        for attribute in self._bounded:
-            name = attribute.name
-            if name in row.canonical and not regions.contains(self._domain(attribute), row.canonical):
-                found.append(
-                    _complaint(line, "RQ303", reason("RQ303", name), "domains are in canonical units")
+        found: list[Diagnostic] = []
+        for each in self._rejections():
+            if each.rejects(row.canonical):
+                said = reason(each.code, each.attribute) + (
+                    self._closed_by(row) if not each.attribute else ""
                 )
-        for name in row.canonical:
-            if self._presence(name, row) is ABSENT:
-                hint = "an add has to come before the tuple, and no drop between them, for descriptions that match it"
-                found.append(_complaint(line, "RQ304", reason("RQ304", name), hint))
-        if regions.contains(state.closed, row.canonical):
-            found.append(_complaint(line, "RQ305", f"{reason('RQ305', '')}{self._closed_by(row)}", None))
+                found.append(
+                    _complaint(
+                        line, each.code, said, _HINTS.get(each.code, "").format(each.attribute) or None
+                    )
+                )
         return found
 
-    def _domain(self, attribute: Attribute) -> Tree:
-        if attribute.name not in self._domains:
-            self._domains[attribute.name] = self.state.domain(attribute)
-        return self._domains[attribute.name]
-
-    def _presence(self, name: str, row: Row) -> Presence:
-        return regions.contains(self.state.present.get(name, ABSENT), row.canonical)
+    def _rejections(self) -> Sequence[Rejection]:
+        """What rejects tuples here; an attribute that was only inferred from data is not required."""
+        if self._judged is not self.state:
+            state, self._judged = self.state, self.state
+            every = rejections(self._source, state, state.present, state.closed)
+            self._rejecting = [each for each in every if each.code != "RQ302" or self._schema.declared]
+        return self._rejecting
 
     def _closed_by(self, row: Row) -> str:
         for text, place, region in self._closing:

@@ -63,7 +63,7 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     (
         "several at once",
         [{"$punctuation": "[]"}, {"ts": 9, "s": 4, "q": 1}],
-        ["RQ306", "RQ302", "RQ303", "RQ305"],
+        ["RQ306", "RQ303", "RQ302", "RQ305"],
     ),
     ("added twice", [ADD_P, {"$accent": "[[s in {1, 2}, +(p: double)]]"}], ["RQ205"]),
     ("added again after a drop", [ADD_P, {"$accent": "[[-(p)]]"}, ADD_P, {**ROW, "p": 1}], []),

@@ -1,0 +1,66 @@
+"""Which tuples a source rejects for their canonical values: the one statement of it (theory 2.7 G34; RQ302 to RQ305).
+
+The engine's SQL, the comparison with the statistics of files and the stream checker are made of it. The plain reference
+has its own words, as the oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.control.source_state import SourceState
+
+
+@frozen
+class Rejection:
+    """A code, and the tuples that it rejects: those for which `tree` has the leaf `wrong`, of those on which
+    `attribute` is defined, or is not (`is_defined`). Without an attribute: of all.
+
+    The parts stay apart since trees may be large: nobody has to build the region anew for every marker.
+    """
+
+    code: str
+    tree: Tree
+    wrong: Any
+    attribute: str = ""
+    is_defined: bool = True
+
+    @property
+    def region(self) -> Tree:
+        """The tuples that are rejected."""
+        where = regions.map_leaves(self.tree, lambda leaf: leaf is self.wrong)
+        if not self.attribute:
+            return where
+        defined = regions.defined(self.attribute)
+        return regions.intersection(where, defined if self.is_defined else regions.complement(defined))
+
+    def rejects(self, row: Mapping[str, Any]) -> bool:
+        """Whether a tuple is rejected; `row`: its canonical values that are defined, as regions have them."""
+        is_one = not self.attribute or (self.attribute in row) is self.is_defined
+        return is_one and regions.contains(self.tree, row) is self.wrong
+
+
+def rejections(
+    source: Source, state: SourceState, present: Mapping[str, Tree], closed: Tree
+) -> Iterator[Rejection]:
+    """What rejects tuples, the first that does names the code.
+
+    `present`, `closed`: those of the state, at the place of the tuple (`SourceState.present`) or over all places of a
+    slice (`SourceState.placed_present`).
+    """
+    for attribute in source.attributes:
+        name = attribute.name
+        if not attribute.optional:
+            yield Rejection("RQ302", present.get(name, ABSENT), PRESENT, name, is_defined=False)
+        if attribute.domain is not None:
+            yield Rejection("RQ303", state.domain(attribute), False, name)
+    for name in state.types:
+        yield Rejection("RQ304", present.get(name, ABSENT), ABSENT, name)
+    yield Rejection("RQ305", closed, True)
