@@ -284,6 +284,11 @@ class Builder(MarkerBuilder):
     def limit(self, meta: Meta, _limit: Token, count: Token, input: Relation) -> syntax.Limit:
         return syntax.Limit(self._count(count), input, span=self._span(meta))
 
+    def sample(
+        self, meta: Meta, _sample: Token, count: Token, parts: Token, by: tuple[str, ...], input: Relation
+    ) -> syntax.Sample:
+        return syntax.Sample(self._count(count), self._count(parts), by, input, span=self._span(meta))
+
     def keys(self, _meta: Meta, *keys: syntax.SortKey) -> tuple[syntax.SortKey, ...]:
         return keys
 

@@ -32,6 +32,7 @@ _OPERATORS = {
         "SORT",
         "TOP",
         "LIMIT",
+        "SAMPLE",
         "WINDOW",
         "W",
         "SESSION",

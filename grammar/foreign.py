@@ -154,6 +154,7 @@ CLAUSES = {
     "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
     "order": "tuples are sorted by `sort[t desc](R)`",
     "limit": "the first tuples to arrive are `limit[5](R)`",
+    "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
     "as": "a relation is named by `name := relation;`",
 }
 """What other languages write behind a relation."""
@@ -191,8 +192,8 @@ WORDS = frozenset(
             "where",
         ),
         *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
-        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "window", "session"),
-        *("aggregate", "left", "semi", "anti", "true", "false", "rows"),
+        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "sample"),
+        *("window", "session", "aggregate", "left", "semi", "anti", "true", "false", "rows"),
     )
 )
 """Words of the language that are written in capitals elsewhere."""

@@ -340,6 +340,8 @@ def _operator(relation: syntax.OneInput) -> str:
             return f"top[{count} by {_keys(keys)}{_clause('per', per)}]"
         case syntax.Limit(count):
             return f"limit[{count}]"
+        case syntax.Sample(count, parts, by):
+            return f"sample[{count} in {parts}{_clause('by', by)}]"
         case syntax.CountWindow(size, per, alias):
             return f"window[{size} rows{_clause('per', per)} as {alias}]"
         case syntax.Session(gap, on, per, alias):

@@ -118,8 +118,10 @@ def aggregate(slip: Slip) -> Diagnostic | None:
 
 
 def parameters(slip: Slip) -> Diagnostic | None:
-    """`top[10](R)`, `window[300 as w](R)`, `select[t > 90(R)`."""
+    """`top[10](R)`, `sample[1 in 10](R)`, `window[300 as w](R)`, `select[t > 90(R)`."""
     if slip.found == "]" and slip.requires("BY"):
+        if slip.before[-2] == "in":
+            return slip.unexpected("a sample goes by the hash of attributes: `sample[1 in 10 by k](R)`")
         help = "as in `top[10 by t desc per l](R)`; `limit[10](R)` is the first ten to arrive"
         return slip.unexpected(help)
     if slip.last == "as" and slip.last.type == "NAME" and {"EVERY", "ON"} <= slip.accepts:

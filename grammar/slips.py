@@ -33,7 +33,7 @@ _OPERATORS = (
         "sort",
         "top",
     ),
-    *("limit", "window", "session", "aggregate"),
+    *("limit", "sample", "window", "session", "aggregate"),
 )
 _STATEMENTS = ("stream", "table", "operator", "set", "let", "emit")
 _STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT")
@@ -55,6 +55,7 @@ _BRACKETED = {
     "SORT": "[t desc]",
     "TOP": "[10 by t desc per l]",
     "LIMIT": "[5]",
+    "SAMPLE": "[1 in 10 by k]",
     "WINDOW": "[300 on ts as wid]",
     "SESSION": "[5 minutes on ts per user as sid]",
     "AGGREGATE": "[avg(t) as mean by l]",

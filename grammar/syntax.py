@@ -435,6 +435,16 @@ class Limit(Node):
 
 
 @frozen
+class Sample(Node):
+    """`sample[1 in 10 by k](input)`: the tuples whose hash of `by` is in the first `count` of `parts` equal parts."""
+
+    count: int
+    parts: int
+    by: tuple[str, ...]
+    input: Relation
+
+
+@frozen
 class CountWindow(Node):
     """`window[10 rows per user as n](input)`."""
 
@@ -504,7 +514,18 @@ class Aggregate(Node):
 
 
 OneInput = (
-    Select | Project | Rename | Distinct | Sort | Top | Limit | Window | CountWindow | Session | Aggregate
+    Select
+    | Project
+    | Rename
+    | Distinct
+    | Sort
+    | Top
+    | Limit
+    | Sample
+    | Window
+    | CountWindow
+    | Session
+    | Aggregate
 )
 TwoInputs = Union | Intersect | Minus | Join
 Relation = Reference | OneInput | TwoInputs | Applied

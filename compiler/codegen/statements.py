@@ -14,7 +14,17 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
-from cedilla.compiler.operators import Aggregate, Operator, Project, Rename, Select, Union, User, Window
+from cedilla.compiler.operators import (
+    Aggregate,
+    Operator,
+    Project,
+    Rename,
+    Sample,
+    Select,
+    Union,
+    User,
+    Window,
+)
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -25,7 +35,7 @@ Types = Mapping[str, Type]
 # --- an operator's SQL over attributes of some types ---------------------------------------------------------
 
 
-def condition_sql(operator: Select, types: Types) -> str:
+def condition_sql(operator: Select | Sample, types: Types) -> str:
     """The predicate."""
     return sql(operator.predicate, types)
 

@@ -13,6 +13,7 @@ from cedilla.compiler.operators.limit import Limit
 from cedilla.compiler.operators.minus import Minus
 from cedilla.compiler.operators.project import Project
 from cedilla.compiler.operators.rename import Rename
+from cedilla.compiler.operators.sample import Sample
 from cedilla.compiler.operators.select import Select
 from cedilla.compiler.operators.semi_join import SemiJoin
 from cedilla.compiler.operators.session import Session
@@ -38,6 +39,7 @@ OPERATORS: tuple[type[Operator], ...] = (
     Intersect,
     Minus,
     Limit,
+    Sample,
     Sort,
     Top,
     Session,
@@ -62,6 +64,7 @@ __all__ = [
     "Project",
     "Reaction",
     "Rename",
+    "Sample",
     "Select",
     "SemiJoin",
     "Session",

@@ -41,13 +41,15 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
         raise failure("RQ103", f"`{name}` is {a} in one input of the {of} and {b} in the other", span)
 
 
-def floating(names: Iterable[str], types: Mapping[str, Type], span: Span | None) -> list[Diagnostic]:
+def floating(
+    names: Iterable[str], types: Mapping[str, Type], span: Span | None, what: str = "equality on"
+) -> list[Diagnostic]:
     """Warning RQ108 for every named attribute whose values are compared as floating point numbers."""
     return [
         Diagnostic(
             "RQ108",
             "warning",
-            f"equality on the floating attribute `{name}`",
+            f"{what} the floating attribute `{name}`",
             span,
             ("values that were altered and altered back may differ in the last digit",),
         )

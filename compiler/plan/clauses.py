@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator
+from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator, Sample
+from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Span, failure
@@ -140,3 +142,16 @@ def aggregate_of(
         calls=calls,
         complete=next(iter(sizes), None),
     )
+
+
+def sample_of(
+    node: syntax.Sample, given: dict[str, Any], inputs: tuple[str, ...], types: Mapping[str, Type]
+) -> Sample:
+    """A sample of an input with attributes of these types. Raises RQ104 where one comes twice, RQ120 for a share above
+    all."""
+    check_once(node.by, "by", node.span)
+    if node.count > node.parts:
+        message = f"a sample of {node.count} in {node.parts} is more than all tuples"
+        raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
+    digits = digits_of(node.by, types)
+    return Sample(**given, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)

@@ -43,6 +43,7 @@ from cedilla.compiler.plan.clauses import (
     items_of,
     measured,
     new_names,
+    sample_of,
     sort_keys,
 )
 from cedilla.compiler.plan.computed import computes, separated
@@ -294,6 +295,8 @@ class _Planner:
                 return lambda n, i: Top(**n, inputs=i, count=count, keys=ordered, per=per)
             case syntax.Limit(count):
                 return lambda n, i: Limit(**n, inputs=i, count=count)
+            case syntax.Sample():
+                return lambda n, i: sample_of(node, n, i, self.facts[i[0]].types)
             case syntax.Window():
                 return lambda n, i: self._window(node, n, i)
             case syntax.CountWindow(size, per, alias):

@@ -14,7 +14,7 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.codegen.statements import bounds_sql, condition_sql, items_sql, named, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Operator, Project, Rename, Select, Union, Window
+from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Union, Window
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
@@ -52,6 +52,10 @@ class Epoch:
 
     def select(self, operator: Select, frame: DataFrame) -> DataFrame:
         """The rows for which the predicate is true. Its SQL depends on the types that accents have widened."""
+        return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
+
+    def sample(self, operator: Sample, frame: DataFrame) -> DataFrame:
+        """The rows whose hash is in the share."""
         return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
     def project(self, operator: Project, frame: DataFrame) -> DataFrame:

@@ -14,13 +14,14 @@ from cedilla.runtime.reference.joins import AntiJoin, Join, LeftJoin, SemiJoin
 from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.ordering import Limit, Sort, Top
 from cedilla.runtime.reference.sets import Distinct, Intersect, Minus
-from cedilla.runtime.reference.tuples import Project, Rename, Select, Union
+from cedilla.runtime.reference.tuples import Project, Rename, Sample, Select, Union
 from cedilla.runtime.reference.windows import CountWindow, Session, Window
 
 NODES: dict[type[Operator], type[Node]] = {
     operators.Select: Select,
     operators.Project: Project,
     operators.Rename: Rename,
+    operators.Sample: Sample,
     operators.Union: Union,
     operators.Window: Window,
     operators.Distinct: Distinct,

@@ -1,8 +1,9 @@
-"""Operators that look at one tuple at a time, in plain Python: select, project, rename, union."""
+"""Operators that look at one tuple at a time, in plain Python: select, sample, project, rename, union."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.types import DOUBLE
@@ -10,13 +11,27 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.runtime.items.rejections import beyond
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.node import Node, Rows, only_defined
+from cedilla.runtime.reference.node import Node, Row, Rows, only_defined
+from cedilla.runtime.reference.scalars import VALUES
 from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
 
 
 class Select(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return [row for row in new[0] if evaluate(self.operator.predicate, row) is True]
+
+
+class Sample(Node):
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        return [row for row in new[0] if self._is_chosen(row)]
+
+    def _is_chosen(self, row: Row) -> bool:
+        hashed = VALUES["hash"](*(self._value(name, row.get(name)) for name in self.operator.by))
+        return (hashed + 2**31) * self.operator.parts < self.operator.count * 2**32
+
+    def _value(self, name: str, value: Any) -> Any:
+        digits = self.operator.digits.get(name)
+        return value if value is None or digits is None else VALUES["round"](value, digits)
 
 
 class Project(Node):

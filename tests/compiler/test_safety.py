@@ -28,6 +28,7 @@ operator smooth(R) foundation {ts} accumulate {v} from "module:function";
 """
 RELATIONS = (
     "select[v > 0](a)",
+    "sample[1 in 10 by k, u](a)",
     "project[ts, v](a)",
     "project[u * 2 as twice, k](a)",
     "a union c",

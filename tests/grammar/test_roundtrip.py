@@ -17,7 +17,7 @@ from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 SHIPPED = Path(__file__).parent.parent.parent / "queries"
 HERE = Span("<made>", 0, 0, 1, 1, 1, 1)
 NAMES = st.sampled_from(
-    ["t", "größe", "a_1", "by", "every", "W", "table", "stream", "to", "from", "json", "distinct"]
+    ["t", "größe", "a_1", "by", "every", "W", "table", "stream", "to", "from", "json", "distinct", "sample"]
 )
 SCHEMES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 STRINGS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -105,6 +105,7 @@ RELATIONS = st.recursive(
         | make(syntax.Sort, KEYS, inner)
         | make(syntax.Top, COUNTS, KEYS, st.just(()) | SCHEMES, inner)
         | make(syntax.Limit, COUNTS, inner)
+        | make(syntax.Sample, COUNTS, COUNTS, SCHEMES, inner)
         | make(syntax.CountWindow, COUNTS, st.just(()) | SCHEMES, NAMES, inner)
         | make(syntax.Session, MEASURES, NAMES, st.just(()) | SCHEMES, NAMES, inner)
         | make(syntax.Applied, st.sampled_from(["smooth", "größe"]), several(inner))

@@ -179,6 +179,7 @@ def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
 
 _MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
     o.Select: lambda op, rows: [row for row in rows if evaluate(op.predicate, row) is True],
+    o.Sample: lambda op, rows: [row for row in rows if evaluate(op.predicate, row) is True],
     o.Project: _project,
     o.Rename: lambda op, rows: [{op.names.get(n, n): v for n, v in row.items()} for row in rows],
     o.Union: lambda op, left, right: left + right,

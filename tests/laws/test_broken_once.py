@@ -9,10 +9,13 @@ import pytest
 from tests.laws.test_reference import check
 from tests.laws.worlds import ALL, ORDERED
 
+THEN = tuple(kind for kind in ALL if kind != "sample")
+"""The operators that there were: with others a seed gives another world."""
+
 
 @pytest.mark.parametrize("seed", [5047, 5097, 5104, 5117])
 def test_plans_over_edge_values(seed: int) -> None:
     """An accent on `zflag < false`, which no tuple has (RQ216), and Drops that named their own attribute, because the
     units of others depend on it (RQ201)."""
     rng = Random(seed)
-    check(rng, rng.randint(1, 5), 30, rng.choice([ALL, ORDERED]), edges=2)
+    check(rng, rng.randint(1, 5), 30, rng.choice([THEN, ORDERED]), edges=2)

@@ -32,6 +32,7 @@ stream s(k: int in {1, 2}, x: int in {1, 2, 3}) from json "in/s";
 DOMAIN = [{"k": k, "x": x} for k, x in product((1, 2), (1, 2, 3))]
 QUERIES = {
     "select": ("select[x > 1](r)", True),
+    "sample": ("sample[1 in 2 by x](r)", True),
     "project": ("project[k](r)", True),
     "union": ("r union s", True),
     "distinct": ("distinct(r)", True),

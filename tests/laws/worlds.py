@@ -91,6 +91,9 @@ class _Growing:
         match rng.choice(kinds):
             case "select":
                 return f"select[{self.condition(values, types)}]({a})"
+            case "sample":
+                by = rng.sample(list(types), rng.randint(1, min(2, len(types))))
+                return f"sample[{rng.randint(1, 3)} in 3 by {', '.join(by)}]({a})"
             case "project":
                 kept = rng.sample(list(types), rng.randint(1, len(types)))
                 computed = self.computed(numbers, types)
@@ -224,7 +227,8 @@ def _result(name: str, function: str) -> str:
 _NUMBERS = ("int", "long", "double")
 ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
-    *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "aggregate"),
+    *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "sample"),
+    "aggregate",
 )
 ORDERED = (
     *("sort", "sort", "limit", "top", "count window", "distinct", "aggregate", "session"),

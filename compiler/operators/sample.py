@@ -1,0 +1,101 @@
+"""Sample: the tuples whose hash of some attributes falls into a share of all hashes (as a select, S1 to S6; D0c)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators.base import (
+    HeldDrops,
+    Invariants,
+    Kind,
+    Operator,
+    Reaction,
+    Signature,
+    listed,
+    require,
+)
+from cedilla.compiler.operators.equality import floating
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.parser import parse_expression
+from cedilla.grammar.syntax import Expression
+
+_HASHES = 2**32
+"""How many values `hash` has, from -2^31 on."""
+_MOST_DIGITS = 15
+"""What `round` can keep."""
+
+
+def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:
+    """Attribute -> digits behind the point, where its type says how many there are."""
+    found: dict[str, int] = {}
+    for name in by:
+        type_ = types.get(name)
+        if type_ is not None and type_.name in ("int", "long"):
+            found[name] = 0
+        elif type_ is not None and type_.name == "decimal" and type_.parameters[1] <= _MOST_DIGITS:
+            found[name] = type_.parameters[1]
+    return found
+
+
+@frozen(kw_only=True)
+class Sample(Operator):
+    """`sample[count in parts by k](input)`; the hash is of canonical values (theory D0c), so an Alter never changes
+    which tuples are chosen. `digits`: what is rounded before it is hashed, as an Alter that is undone may leave
+    56.99999999999999 of the whole number 57.
+    """
+
+    count: int
+    parts: int
+    by: tuple[str, ...] = field(converter=tuple)
+    digits: Mapping[str, int] = field(factory=dict[str, int], converter=dict[str, int])
+    title: ClassVar[str] = "Sample"
+    method: ClassVar[str] = "sample"
+
+    @property
+    def predicate(self) -> Expression:
+        """What chosen tuples satisfy, as a condition of the language: a hash in the first `count` of `parts` parts."""
+        end = -(-self.count * _HASHES // self.parts) - _HASHES // 2
+        return parse_expression(f"hash({', '.join(map(self._hashed, self.by))}) < {end}")
+
+    def _hashed(self, name: str) -> str:
+        digits = self.digits.get(name)
+        return name if digits is None else f"round({name}, {digits})"
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        for name in self.by:
+            require(name, source, self.span, "sample")
+            if source.types[name].element is not None:
+                raise failure("RQ103", f"sample requires values, `{name}` is {source.types[name]}", self.span)
+        return floating(self.by, source.types, self.span, "a hash of")
+
+    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+        (source,) = inputs
+        return source
+
+    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+        return Signature(foundation=self.by)
+
+    def reaction(
+        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
+    ) -> Reaction:
+        if kind == "drop" and attribute in self.by:
+            return Reaction("aborts", "S3")
+        rule = {"add": "S1", "drop": "S4", "alter": "S5" if attribute in self.by else "S6"}[kind]
+        return Reaction("propagates", rule, (attribute,), mentions)
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        share = f"{self.count} in {self.parts}"
+        return Invariants(f"{share} by the hash of {listed(self.by)}", "every punctuation", "stateless")
+
+    def parameters(self) -> dict[str, object]:
+        return {"share": f"{self.count} in {self.parts}", "by": list(self.by)}
+
+    def arguments(self) -> dict[str, str]:
+        given = {"count": repr(self.count), "parts": repr(self.parts), "by": repr(self.by)}
+        return given | ({"digits": repr(dict(self.digits))} if self.digits else {})
