@@ -22,8 +22,8 @@ from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
-from cedilla.runtime.pipeline.executor import Flow
 from cedilla.runtime.pipeline.program import open_session, start
+from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output, read_value

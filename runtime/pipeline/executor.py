@@ -5,96 +5,55 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import ExitStack
-from functools import partial
 
-from attrs import define, evolve, field, frozen
-from pyspark.sql import DataFrame, SparkSession
+from attrs import define, evolve, field
+from pyspark.sql import SparkSession
 
-from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import Release, releases
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import column
-from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import POSITION
-from cedilla.compiler.regions.affine import exact
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, in_stream
+from cedilla.compiler.plan import Emit, Plan
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
-from cedilla.runtime.control import in_force
 from cedilla.runtime.control.advance import (
-    INFERRED,
     MarkerEffects,
-    MarkerWarning,
     Stop,
-    add_inferred,
     advance,
-    is_name,
 )
-from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
-from cedilla.runtime.control.held_drops import held_drops, left_out
+from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.frames import ORDER, order, refusal
+from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.callback import CallbackSink, OnEpoch
-from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sink import Sink, epoch_name
 from cedilla.runtime.formats.sink_formats import SINKS
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS, format_of
 from cedilla.runtime.formats.stdout import StdoutSink
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.intake import REJECT, CountMismatch, Read
+from cedilla.runtime.ingest.intake import CountMismatch, Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import refuse, set_aside
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
-from cedilla.runtime.operators.epoch import Epoch
+from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
+from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.terminal.places import old_results
-from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
+from cedilla.runtime.terminal.report import EpochReport
 
-Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 Listed = Mapping[str, Sequence[InputFile]]
 """The files of a micro-batch in stream order, by source."""
-
-
-@frozen
-class LocatedStop:
-    """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
-
-    stop: Stop
-    part: Slice
-    lines: int
-
-
-@frozen(eq=False)
-class RunningEpoch:
-    """An epoch whose jobs run. `record` is what it will commit, but for what only its jobs can tell; `unused`:
-    the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
-
-    record: Commit
-    after: Mapping[str, Facts]
-    markers: Mapping[str, Markers]
-    written: Mapping[str, Future[int | None]]
-    read: Mapping[str, Read]
-    jobs: tuple[Future[object], ...]
-    unused: frozenset[str]
-    stops: Sequence[LocatedStop]
-    report: EpochReport
-    started: float
-    cached: ExitStack
 
 
 @define(eq=False, slots=False)
@@ -120,6 +79,7 @@ class Executor:
     marker_search: MarkerSearch = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
+    _starter: EpochStarter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _committed: float = field(init=False, default=0.0)
@@ -152,6 +112,7 @@ class Executor:
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
         self.tuning = Tuning(self.spark, self.conf)
+        self._starter = EpochStarter(self.spark, self.plan, self.flow, self.state, self.jobs, self.sinks)
         self._releases = releases(self.plan)
 
     def _marker_search(self) -> MarkerSearch:
@@ -297,7 +258,7 @@ class Executor:
             return
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
-            running = self._planned(parts, effects, progress, stopped, started, cached)
+            running = self._starter.start(self._base, parts, effects, progress, stopped, started, cached)
             left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
             self._in_flight.append(evolve(running, report=evolve(running.report, files_left=left)))
 
@@ -348,87 +309,6 @@ class Executor:
 
     # --- one epoch ---
 
-    def _planned(
-        self,
-        parts: Mapping[str, Slice],
-        effects: MarkerEffects,
-        progress: Mapping[str, Progress],
-        stops: Sequence[LocatedStop],
-        started: float,
-        cached: ExitStack,
-    ) -> RunningEpoch:
-        sources = self._base.sources
-        base = evolve(self._base, sources=effects.begun)
-        number = base.epoch + 1
-        self.state.begin(number)
-        states = {**base.sources, **effects.states}
-        drift = {name: self._drift(name, states, part) for name, part in parts.items()}
-        read = {
-            name: intake.read(
-                self.spark, self.plan.source_of[name], states[name], part, drift[name], cached, self.jobs
-            )
-            for name, part in parts.items()
-        }
-        states = {
-            n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
-            for n, s in states.items()
-        }
-        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.held)
-        closed = {n: base.sources[n].closed for n in states}
-        during = derive(self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.held)
-        after = derive(self.plan, {n: s.facts() for n, s in states.items()})
-        epoch = Epoch(
-            self.plan,
-            number,
-            {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
-            frozenset(name for name, part in read.items() if part.is_busy),
-            before,
-            after,
-            self.state,
-            cached,
-            sum(part.length for part in parts.values()),
-        )
-        begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
-        written: dict[str, Future[int | None]] = {}
-        frames = self.flow(epoch)
-        for emit in self.plan.emits:
-            output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
-            written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
-        held, after = held_drops(epoch, during)
-        announced = {
-            e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
-            for e in self.plan.emits
-        }
-        record = Commit(
-            number,
-            base.batch,
-            progress,
-            {name: state.next_epoch() for name, state in states.items()},
-            {name: sink for name, (sink, _) in announced.items()},
-            held,
-            dict(self.state.segments),
-        )
-        return RunningEpoch(
-            record,
-            after,
-            {name: markers for name, (_, markers) in announced.items()},
-            written,
-            read,
-            self.jobs.take(),
-            self.state.unused(base.segments),
-            stops,
-            _report(
-                self.spark,
-                self.plan,
-                record,
-                read,
-                effects,
-                (*news(self.plan, sources, effects.begun), *left_out(self.plan, before, after)),
-            ),
-            started,
-            cached.pop_all(),
-        )
-
     def _complete(self, running: RunningEpoch) -> None:
         """Wait for an epoch's jobs, and commit it. Raises `CountMismatch`."""
         settle(running.jobs)
@@ -471,56 +351,7 @@ class Executor:
         self.on_report(report)
         self._refuse(running.stops)
 
-    def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
-        """Fields that nothing has announced and that are to be rejected, with the code; `set drift = infer` adds them
-        instead, where accents can write their names."""
-        mode = self.plan.settings["drift"]
-        if mode == "ignore":
-            return {}
-        found = part.format.fields(self.spark, part.files)
-        unknown = {field: kind for field, kind in found.items() if field not in states[name].types}
-        if mode == "infer":
-            for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
-                add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
-            return {
-                field: "RQ306" if is_name(field) else "RQ307"
-                for field in sorted(unknown, key=lambda n: (is_name(n), n))
-            }
-        return dict.fromkeys(sorted(unknown), "RQ306")
-
-    def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
-        """The source at the end of the epoch: heartbeat, and a table's end."""
-        if source.table:
-            return state.close(True)
-        if source.heartbeat is None or read is None or (greatest := read.read_counts.greatest) is None:
-            return state
-        attribute = source.heartbeat.attribute
-        bound = exact(greatest - source.heartbeat.delay)
-        late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
-        return state.close(late)
-
-    def _frame(self, number: int, source: Source, state: SourceState, read: Read | None) -> DataFrame:
-        names = [column(name) for name in state.types]
-        if read is None:
-            nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
-            frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
-        else:
-            frame = read.frame.where(f"{column(REJECT)} IS NULL")
-        if source.name not in self.plan.placed:
-            return frame.selectExpr(*names)
-        arrived = order(number, self.plan.sources.index(source), column(POSITION))
-        return frame.selectExpr(*names, f"{arrived} AS {column(ORDER)}")
-
     # --- output ---
-
-    def _output(
-        self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
-    ) -> DataFrame | None:
-        if not epoch.is_busy(emit.relation):
-            return None
-        facts = epoch.after[emit.relation]
-        eager = self.plan.settings["drop"] == "eager"
-        return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)
 
     def _quarantine(self, number: int, read: Mapping[str, Read]) -> Counter[str]:
         """Set rejected lines aside, and count them by code; by setting, end the query instead."""
@@ -543,60 +374,9 @@ class Executor:
     def _refuse(self, stops: Sequence[LocatedStop]) -> None:
         """End the query if markers have to."""
         if stops:
-            raise DiagnosticError(diagnostic for each in stops for diagnostic in self._located(each))
-
-    def _located(self, stopped: LocatedStop) -> list[Diagnostic]:
-        marker = stopped.stop.marker
-        file = stopped.part.files[marker.file]
-        line = intake.line_number(self.spark, stopped.part, file, stopped.lines)
-        place = f"{file.known.path}:{line}: {marker.text}"
-        noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
-        # Where a format translates its markers, columns are those of what came out.
-        return (
-            noted if marker.translate else [in_stream(d, marker.text, file.known.path, line) for d in noted]
-        )
+            raise DiagnosticError(diagnostic for each in stops for diagnostic in located(self.spark, each))
 
 
 def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
     """Counts so far by name, with those of an epoch; one of nothing is 0."""
     return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}
-
-
-def _report(
-    spark: SparkSession,
-    plan: Plan,
-    record: Commit,
-    read: Mapping[str, Read],
-    effects: MarkerEffects,
-    notes: tuple[str, ...],
-) -> EpochReport:
-    """What an epoch has to tell when it is launched."""
-    return EpochReport(
-        number=record.epoch,
-        tuples=0,
-        seconds=0.0,
-        files=sum(len(part.part.files) for part in read.values()),
-        accents=effects.accents,
-        punctuations=effects.punctuations,
-        in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
-        held=tuple(
-            f"-({attribute}) in {node}: state still has it"
-            for node, attributes in record.held.items()
-            for attribute in attributes
-            if not attribute.startswith("$")
-        ),
-        notes=notes,
-        warnings=tuple(
-            _warned(spark if number < MOST_WARNINGS else None, warning, read[warning.source].part)
-            for number, warning in enumerate(effects.warnings)
-        ),
-    )
-
-
-def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
-    """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
-    place = part.files[warning.marker.file].known.path
-    if spark is not None and (line := intake.line_of(spark, part, warning.marker)) is not None:
-        place += f":{line}"
-    note = f"now: {place}: {warning.marker.text}"
-    return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))

@@ -6,7 +6,7 @@ from typing import Any
 
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.operators.user import look_beside
-from cedilla.runtime.pipeline.executor import Flow
+from cedilla.runtime.pipeline.running_epoch import Flow
 
 
 def load(program: str, source: str = "<program>") -> tuple[Plan, Flow]:

@@ -32,8 +32,9 @@ from cedilla.runtime.formats.callback import OnEpoch
 from cedilla.runtime.formats.source import InputFile, in_order, with_markers
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.operators.user import check_functions
-from cedilla.runtime.pipeline.executor import Executor, Flow
+from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, default_checkpoint, no_folder

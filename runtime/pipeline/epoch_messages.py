@@ -1,0 +1,82 @@
+"""What people are told of an epoch: its report, and the markers that end the query, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import Diagnostic, in_stream
+from cedilla.runtime.checkpoint.checkpoint import Commit
+from cedilla.runtime.control import in_force
+from cedilla.runtime.control.advance import (
+    MarkerEffects,
+    MarkerWarning,
+    Stop,
+)
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest.intake import Read
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
+
+
+@frozen
+class LocatedStop:
+    """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
+
+    stop: Stop
+    part: Slice
+    lines: int
+
+
+def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
+    """What is wrong with a marker that ends the query, with its file, line and text. One Spark job."""
+    marker = stopped.stop.marker
+    file = stopped.part.files[marker.file]
+    line = intake.line_number(spark, stopped.part, file, stopped.lines)
+    place = f"{file.known.path}:{line}: {marker.text}"
+    noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
+    # Where a format translates its markers, columns are those of what came out.
+    return noted if marker.translate else [in_stream(d, marker.text, file.known.path, line) for d in noted]
+
+
+def report(
+    spark: SparkSession,
+    plan: Plan,
+    record: Commit,
+    read: Mapping[str, Read],
+    effects: MarkerEffects,
+    notes: tuple[str, ...],
+) -> EpochReport:
+    """What an epoch has to tell when it is launched."""
+    return EpochReport(
+        number=record.epoch,
+        tuples=0,
+        seconds=0.0,
+        files=sum(len(part.part.files) for part in read.values()),
+        accents=effects.accents,
+        punctuations=effects.punctuations,
+        in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
+        held=tuple(
+            f"-({attribute}) in {node}: state still has it"
+            for node, attributes in record.held.items()
+            for attribute in attributes
+            if not attribute.startswith("$")
+        ),
+        notes=notes,
+        warnings=tuple(
+            _warned(spark if number < MOST_WARNINGS else None, warning, read[warning.source].part)
+            for number, warning in enumerate(effects.warnings)
+        ),
+    )
+
+
+def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
+    """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
+    place = part.files[warning.marker.file].known.path
+    if spark is not None and (line := intake.line_of(spark, part, warning.marker)) is not None:
+        place += f":{line}"
+    note = f"now: {place}: {warning.marker.text}"
+    return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))
