@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator, Sample
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator, Sample, Session, Window
 from cedilla.compiler.operators.sample import digits_of
-from cedilla.compiler.plan import Attribute, Heartbeat
+from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.expression_formatter import format_expression
@@ -155,3 +156,59 @@ def sample_of(
         raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
     digits = digits_of(node.by, types)
     return Sample(**given, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)
+
+
+def check_column(
+    node: syntax.StreamDeclaration,
+    declared: syntax.AttributeDeclaration,
+    domain: syntax.TableColumn,
+    type_: Type,
+    sources: Iterable[Source],
+) -> None:
+    """Raise where the values of a domain cannot come from what it names: RQ101, RQ102, RQ103, RQ139."""
+    name, span = declared.name, domain.span
+    if domain.table == node.name:
+        hint = "its files are read to know the domain; a table above it, or a list"
+        raise failure("RQ139", f"the domain of `{name}` comes from `{node.name}` itself", span, hint=hint)
+    table = next((s for s in sources if s.name == domain.table), None)
+    if table is None or not table.table:
+        what = "a stream" if table is not None else "computed"
+        hint = "its values have to be known before the first tuple: they come from a table"
+        message = f"the domain of `{name}` comes from `{domain.table}`, which is {what}"
+        raise failure("RQ139", message, span, hint=hint)
+    attributes = {a.name: a.type for a in table.attributes}
+    if domain.attribute not in attributes:
+        known = meant(domain.attribute, attributes, "attributes")
+        raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=known)
+    if (theirs := attributes[domain.attribute]) != type_:
+        message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
+        hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"
+        raise failure("RQ103", message, span, hint=hint)
+
+
+def session_of(
+    facts: Mapping[str, Facts], node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]
+) -> Session:
+    """A session window; its pause in units of the axis."""
+    type_ = facts[inputs[0]].types.get(node.on, Type("long"))
+    gap = measured(type_, node.gap)
+    return Session(**given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_)
+
+
+def window_of(
+    facts: Mapping[str, Facts], node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]
+) -> Window:
+    """A window; its length and step in units of the axis."""
+    types = facts[inputs[0]].types
+    type_ = types.get(node.on, Type("long"))
+    length = measured(type_, node.length)
+    step = length if node.every is None else measured(type_, node.every)
+    return Window(
+        **given,
+        inputs=inputs,
+        length=length,
+        step=step,
+        on=node.on,
+        alias=node.alias,
+        on_type=type_,
+    )

@@ -24,12 +24,10 @@ from cedilla.compiler.operators import (
     Rename,
     Select,
     SemiJoin,
-    Session,
     Sort,
     Top,
     Union,
     User,
-    Window,
 )
 from cedilla.compiler.operators.conditions import domain_warnings
 from cedilla.compiler.operators.join import Matching
@@ -37,14 +35,16 @@ from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.compiler.plan.clauses import (
     aggregate_of,
     attribute_of,
+    check_column,
     check_format,
     check_once,
     heartbeat_of,
     items_of,
-    measured,
     new_names,
     sample_of,
+    session_of,
     sort_keys,
+    window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
 from cedilla.grammar import syntax
@@ -150,7 +150,9 @@ class _Planner:
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
             if isinstance(declared.domain, syntax.TableColumn):
-                self._check_column(node, declared, declared.domain, types[declared.name])
+                if declared.domain.table != node.name:
+                    self._reference(declared.domain.table, declared.domain.span)
+                check_column(node, declared, declared.domain, types[declared.name], self.sources)
             elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
         for scheme in node.punctuated:
@@ -182,34 +184,6 @@ class _Planner:
         self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
         self.nodes[node.name] = node.name
         self.broken.discard(node.name)
-
-    def _check_column(
-        self,
-        node: syntax.StreamDeclaration,
-        declared: syntax.AttributeDeclaration,
-        domain: syntax.TableColumn,
-        type_: Type,
-    ) -> None:
-        """Raise where the values of a domain cannot come from what it names: RQ101, RQ102, RQ103, RQ139."""
-        name, span = declared.name, domain.span
-        if domain.table == node.name:
-            hint = "its files are read to know the domain; a table above it, or a list"
-            raise failure("RQ139", f"the domain of `{name}` comes from `{node.name}` itself", span, hint=hint)
-        self._reference(domain.table, span)
-        table = next((s for s in self.sources if s.name == domain.table), None)
-        if table is None or not table.table:
-            what = "a stream" if table is not None else "computed"
-            hint = "its values have to be known before the first tuple: they come from a table"
-            message = f"the domain of `{name}` comes from `{domain.table}`, which is {what}"
-            raise failure("RQ139", message, span, hint=hint)
-        attributes = {a.name: a.type for a in table.attributes}
-        if domain.attribute not in attributes:
-            known = meant(domain.attribute, attributes, "attributes")
-            raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=known)
-        if (theirs := attributes[domain.attribute]) != type_:
-            message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
-            hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"
-            raise failure("RQ103", message, span, hint=hint)
 
     def _definition(self, name: str, relation: syntax.Relation, span: Span) -> None:
         self._declare(name, span)
@@ -298,13 +272,13 @@ class _Planner:
             case syntax.Sample():
                 return lambda n, i: sample_of(node, n, i, self.facts[i[0]].types)
             case syntax.Window():
-                return lambda n, i: self._window(node, n, i)
+                return lambda n, i: window_of(self.facts, node, n, i)
             case syntax.CountWindow(size, per, alias):
                 check_once(per, "per", node.span)
                 return lambda n, i: CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
             case syntax.Session():
                 check_once(node.per, "per", node.span)
-                return lambda n, i: self._session(node, n, i)
+                return lambda n, i: session_of(self.facts, node, n, i)
             case syntax.Aggregate():
                 return lambda n, i: aggregate_of(node, n, i, self.operators)
 
@@ -405,28 +379,6 @@ class _Planner:
             return inputs.index(node)
         inside = [attribute.name in self.facts[i].types for i in inputs]
         return inside.index(True) if sum(inside) == 1 else None
-
-    def _session(self, node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]) -> Session:
-        type_ = self.facts[inputs[0]].types.get(node.on, Type("long"))
-        gap = measured(type_, node.gap)
-        return Session(
-            **given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
-        )
-
-    def _window(self, node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]) -> Window:
-        types = self.facts[inputs[0]].types
-        type_ = types.get(node.on, Type("long"))
-        length = measured(type_, node.length)
-        step = length if node.every is None else measured(type_, node.every)
-        return Window(
-            **given,
-            inputs=inputs,
-            length=length,
-            step=step,
-            on=node.on,
-            alias=node.alias,
-            on_type=type_,
-        )
 
 
 _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'

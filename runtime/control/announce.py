@@ -14,7 +14,7 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.runtime.control.source_state import translate
+from cedilla.runtime.control.translation import translate
 
 _MANY = 64
 """Above this number of boxes, descriptions are written as they come and not made simpler."""

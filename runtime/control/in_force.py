@@ -10,7 +10,7 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
-from cedilla.runtime.control.source_state import SourceState, leaves
+from cedilla.runtime.control.source_state import SourceState
 
 _MANY = 1_000
 """Descriptions of one attribute from which on nobody looks, epoch after epoch, which of them are closed."""
@@ -30,7 +30,7 @@ def in_force(
         there = regions.map_leaves(tree, _may_have)
         yield f"-({name})", regions.difference(regions.map_leaves(before, _may_have), there)
     for name, tree in scale.items():
-        for function in leaves(tree):
+        for function in regions.leaves(tree):
             if not function.is_identity:
                 cell = regions.map_leaves(tree, lambda leaf, f=function: leaf == f)
                 yield str(Alter(name, function)), cell

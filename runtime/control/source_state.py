@@ -6,7 +6,7 @@ know of a marker's place is kept in trees with `regions.POSITION` as one more at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.translation import translate
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
@@ -372,46 +373,3 @@ def _shifted(
         if attribute in regions.attributes(tree):
             changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
     return _changed_by(changed, attribute, IDENTITY, where, lambda f: _undone(f, inverse))
-
-
-def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
-    """The image of a region when each attribute goes through the function of the cell it lies in.
-
-    `maps`: attribute -> tree of `Affine` over the same values as the region.
-    """
-    mentioned = set(regions.attributes(region))
-    needed: dict[str, Tree] = {}
-    while more := [n for n in maps if n in mentioned and n not in needed]:
-        for name in more:
-            needed[name] = maps[name]
-            mentioned |= regions.attributes(maps[name])
-    parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
-    for name, tree in needed.items():
-        parts = [
-            (cell, {**functions, name: function})
-            for part, functions in parts
-            for function, cell in _cells(part, tree)
-        ]
-    images: list[Tree] = []
-    for part, functions in parts:
-        for name, function in functions.items():
-            part = part if function.is_identity else regions.transform(part, name, function)  # noqa: PLW2901
-        images.append(part)
-    return regions.union(*images)
-
-
-def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
-    """Each function of a tree with the part of a region where it applies."""
-
-    def settle(inside: Tree, functions: Tree) -> Tree | None:
-        if inside is False:
-            return False
-        return functions if inside is True else None
-
-    inside = regions.combine(region, tree, regions.Operation(settle, lambda _, function: function))
-    return [(function, cell) for function, cell in regions.cells(inside).items() if function is not False]
-
-
-def leaves(tree: Tree) -> Iterable[Any]:
-    """The distinct leaves of a tree."""
-    return regions.leaves(tree)

@@ -25,7 +25,7 @@ from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failu
 from cedilla.runtime.control.announce import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
-from cedilla.runtime.control.source_state import SourceState, leaves
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible
 
@@ -269,9 +269,9 @@ def _waiting(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[str]:
 def _waiting_alters(
     operator: Operator, inputs: tuple[Facts, ...], side: int, attribute: str, facts: Mapping[str, Facts]
 ) -> Iterator[str]:
-    mine, said = inputs[side], leaves(facts[operator.name].live_units(attribute))
+    mine, said = inputs[side], regions.leaves(facts[operator.name].live_units(attribute))
     live = mine.live_units(attribute)
-    for history in leaves(live):
+    for history in regions.leaves(live):
         if len(history) < 2 or any(history[-1] in other for other in said):
             continue
         function, where = history[-1], regions.map_leaves(live, lambda leaf, h=history: leaf == h)

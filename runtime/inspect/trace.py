@@ -23,7 +23,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, rende
 from cedilla.runtime.control.advance import advance
 from cedilla.runtime.control.announce import Markers, SinkState, announce
 from cedilla.runtime.control.described import SHOWN, region_texts, together
-from cedilla.runtime.control.source_state import SourceState, leaves
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 
@@ -239,7 +239,7 @@ def _changed(kind: Kind, name: str, before: Facts, after: Facts) -> list[tuple[A
     new = regions.map_leaves(same, lambda leaf: not leaf)
     return [
         (history[-1], regions.intersection(new, regions.map_leaves(units, lambda leaf, h=history: leaf == h)))
-        for history in leaves(units)
+        for history in regions.leaves(units)
         if history
     ]
 

@@ -26,8 +26,9 @@ from cedilla.runtime.pipeline.program import open_session, start
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
-from cedilla.runtime.reference.reference import Output, read_value
+from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.reference.simulation import replay
+from cedilla.runtime.reference.values import read_value
 from cedilla.runtime.terminal.options import Options, apply
 
 _DIGITS = 9

@@ -7,8 +7,6 @@ The control plane is the engine's own (`control`, `announce`, the operators' fac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +14,6 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, MOST, PRESENT, Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
@@ -28,15 +25,15 @@ from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
-from cedilla.runtime.items.json_objects import json_text, read_strings, shown, word
+from cedilla.runtime.items.json_objects import read_strings, shown
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, misfit, reason
-from cedilla.runtime.items.values import decimal_of_json
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
-from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.reference.tuples import Union
+from cedilla.runtime.reference.values import read_value, write_value
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -343,60 +340,3 @@ def _fits(type_: Type, value: Any) -> bool:
 
 
 # --- JSON values -----------------------------------------------------------------------------------------
-
-
-def read_value(type_: Type, value: Any) -> Any:
-    """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
-    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    match type_.name:
-        case "int" | "long":
-            bits = 31 if type_.name == "int" else 63
-            if isinstance(value, int) and number and -(2**bits) <= value < 2**bits:
-                return value
-        case "double" if number:
-            return double(value)
-        case "double" if (odd := word(value)) is not None:
-            return odd
-        case "decimal":
-            plain = Decimal(repr(value)) if isinstance(value, float) else value
-            if (decimal := decimal_of_json(type_, plain)) is not None:
-                return decimal
-        case "boolean" if isinstance(value, bool):
-            return value
-        case "string":
-            return value if isinstance(value, str) else json_text(value)
-        case "timestamp" if isinstance(value, str):
-            return moment_of(value)
-        case "date" if isinstance(value, str):
-            return day_of(value)
-        case _:
-            pass
-    raise ValueError(f"{value!r} is no {type_}")
-
-
-def write_value(type_: Type, value: Any) -> Any:
-    """A value for a JSON line, as Spark's JSON writer gives it."""
-    match value:
-        case list():
-            return [write_value(type_.element or type_, each) for each in value]
-        case bool() | str():
-            return value
-        case datetime():
-            text = value.astimezone(UTC).isoformat(timespec="microseconds")
-            return text.replace("+00:00", "Z")
-        case date():
-            return value.isoformat()
-        case _ if type_.name == "decimal":
-            return _decimal(value, type_.parameters[1])
-        case Fraction() | float():
-            return int(value) if type_.is_integral else double(value)
-        case int() if type_.name == "double":
-            return double(value)
-        case _:
-            return value
-
-
-def _decimal(value: Fraction | int, scale: int) -> Decimal:
-    """A number that has so many decimal places."""
-    sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
-    return Decimal((sign, tuple(map(int, digits)), -scale))

@@ -20,7 +20,8 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.source_state import SourceState, leaves, translate
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.translation import translate
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import number_to_json
@@ -123,7 +124,7 @@ def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
         return
     scale = canonical_maps(before)
     where = before.canonical(accent.description)
-    for function in leaves(scale[name]):
+    for function in regions.leaves(scale[name]):
         if not function.is_identity:
             cell = regions.map_leaves(scale[name], lambda leaf, f=function: leaf == f)
             raw = translate(regions.intersection(where, cell), scale)

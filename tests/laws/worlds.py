@@ -13,7 +13,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import read_value
+from cedilla.runtime.reference.values import read_value
 from tests.laws.edges import BEYOND, EDGES, SMALL, condition, edge_of, is_number, read, tame
 from tests.stream import Decoder, Item
 

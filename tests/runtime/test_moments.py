@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
 from cedilla.runtime import simulate
 from cedilla.runtime.items.values import value_of_json
-from cedilla.runtime.reference.reference import read_value
 from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.reference.values import read_value
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import stream_lines, validate
 from cedilla.runtime.terminal.options import Options

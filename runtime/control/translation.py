@@ -1,0 +1,47 @@
+"""Regions over raw values in canonical values, and back: each attribute goes through the function of its cell (G22)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cedilla.compiler import regions
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import Affine
+
+
+def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
+    """The image of a region when each attribute goes through the function of the cell it lies in.
+
+    `maps`: attribute -> tree of `Affine` over the same values as the region.
+    """
+    mentioned = set(regions.attributes(region))
+    needed: dict[str, Tree] = {}
+    while more := [n for n in maps if n in mentioned and n not in needed]:
+        for name in more:
+            needed[name] = maps[name]
+            mentioned |= regions.attributes(maps[name])
+    parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
+    for name, tree in needed.items():
+        parts = [
+            (cell, {**functions, name: function})
+            for part, functions in parts
+            for function, cell in _cells(part, tree)
+        ]
+    images: list[Tree] = []
+    for part, functions in parts:
+        for name, function in functions.items():
+            part = part if function.is_identity else regions.transform(part, name, function)  # noqa: PLW2901
+        images.append(part)
+    return regions.union(*images)
+
+
+def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
+    """Each function of a tree with the part of a region where it applies."""
+
+    def settle(inside: Tree, functions: Tree) -> Tree | None:
+        if inside is False:
+            return False
+        return functions if inside is True else None
+
+    inside = regions.combine(region, tree, regions.Operation(settle, lambda _, function: function))
+    return [(function, cell) for function, cell in regions.cells(inside).items() if function is not False]

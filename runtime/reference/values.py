@@ -1,0 +1,71 @@
+"""JSON values to those of the plain reference, and back."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from cedilla.compiler.expressions.moments import day_of, moment_of
+from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.items.json_objects import json_text, word
+from cedilla.runtime.items.values import decimal_of_json
+from cedilla.runtime.reference.scalars.arithmetic import double
+
+
+def read_value(type_: Type, value: Any) -> Any:
+    """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    match type_.name:
+        case "int" | "long":
+            bits = 31 if type_.name == "int" else 63
+            if isinstance(value, int) and number and -(2**bits) <= value < 2**bits:
+                return value
+        case "double" if number:
+            return double(value)
+        case "double" if (odd := word(value)) is not None:
+            return odd
+        case "decimal":
+            plain = Decimal(repr(value)) if isinstance(value, float) else value
+            if (decimal := decimal_of_json(type_, plain)) is not None:
+                return decimal
+        case "boolean" if isinstance(value, bool):
+            return value
+        case "string":
+            return value if isinstance(value, str) else json_text(value)
+        case "timestamp" if isinstance(value, str):
+            return moment_of(value)
+        case "date" if isinstance(value, str):
+            return day_of(value)
+        case _:
+            pass
+    raise ValueError(f"{value!r} is no {type_}")
+
+
+def write_value(type_: Type, value: Any) -> Any:
+    """A value for a JSON line, as Spark's JSON writer gives it."""
+    match value:
+        case list():
+            return [write_value(type_.element or type_, each) for each in value]
+        case bool() | str():
+            return value
+        case datetime():
+            text = value.astimezone(UTC).isoformat(timespec="microseconds")
+            return text.replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case _ if type_.name == "decimal":
+            return _decimal(value, type_.parameters[1])
+        case Fraction() | float():
+            return int(value) if type_.is_integral else double(value)
+        case int() if type_.name == "double":
+            return double(value)
+        case _:
+            return value
+
+
+def _decimal(value: Fraction | int, scale: int) -> Decimal:
+    """A number that has so many decimal places."""
+    sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
+    return Decimal((sign, tuple(map(int, digits)), -scale))
