@@ -16,7 +16,12 @@ from pathlib import Path
 from attrs import frozen
 
 ROOT = Path(__file__).parent.parent.parent
-LAWS = ("tests/laws/test_certain.py", "tests/laws/test_reference.py", "tests/compiler/test_evolution.py")
+LAWS = (
+    "tests/runtime/test_control.py",
+    "tests/laws/test_certain.py",
+    "tests/laws/test_reference.py",
+    "tests/compiler/test_evolution.py",
+)
 
 
 @frozen

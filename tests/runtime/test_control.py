@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cedilla.compiler import compile_query, regions
+from cedilla.compiler.facts.facts import ABSENT
 from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY
@@ -90,6 +91,19 @@ def test_an_attributes_own_map_follows_its_new_values() -> None:
     expected = [decoder.feed(item) for item in stream][-1]
     assert expected is not None
     assert regions.contains(state.original["t"], row)(row["t"]) == expected["t"]
+
+
+def test_presence_is_of_tuples_whose_raw_values_a_description_names() -> None:
+    """After an Alter, a description of t speaks of the new t; what it says holds of canonical tuples (G22)."""
+    altered: list[Item] = [{"$accent": "[[alter(t, y -> y / 10)]]"}, {"$accent": "[[t >= 5, +(p: double)]]"}]
+    dropped: list[Item] = [*altered, {"$accent": "[[t >= 8, -(p)]]"}]
+    rows = [{"ts": 1, "s": 1, "t": Fraction(t)} for t in (7, 49, 50, 79, 80)]
+    for stream, expected in (
+        (altered, (False, False, True, True, True)),
+        (dropped, (False, False, True, True, False)),
+    ):
+        present = follow(stream).present["p"]
+        assert tuple(regions.contains(present, row) is not ABSENT for row in rows) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
