@@ -189,6 +189,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "closed": trees.dump(f"{slot} closed", state.closed),
         "alters": [_dump_altered(each) for each in state.alters],
         "doubled": sorted(state.doubled),
+        "digits": dict(state.digits),
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
     }
 
@@ -206,6 +207,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         trees.load(f"{slot} closed", data["closed"], bool),
         tuple(_load_altered(each) for each in data.get("alters", ())),
         doubled=frozenset(data.get("doubled", ())),
+        digits=data.get("digits", {}),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
     ).next_epoch()
 

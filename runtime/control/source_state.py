@@ -61,6 +61,7 @@ class SourceState:
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
     `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
     `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
+    `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
     `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
     from a table.
     """
@@ -79,6 +80,7 @@ class SourceState:
     most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
     doubled: frozenset[str] = frozenset()
+    digits: Mapping[str, int] = field(factory=dict[str, int])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
@@ -318,6 +320,7 @@ class SourceState:
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
             doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
+            digits={**self.digits, **_digits(attribute, self.types[attribute])},
             universe={
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
@@ -333,6 +336,13 @@ class SourceState:
 
 
 @lru_cache(MANY)
+def _digits(attribute: str, type_: Type) -> dict[str, int]:
+    """The digits behind the point of an attribute of whole numbers or decimals."""
+    if type_.name == "decimal":
+        return {attribute: type_.parameters[1]}
+    return {attribute: 0} if type_.is_integral else {}
+
+
 def _altered(history: History, function: Affine) -> History:
     """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
     worked out for one of them is worked out for all."""

@@ -25,6 +25,7 @@ from cedilla.runtime.formats.source import CORRUPT, FILE, InputFile, Scan
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
+from cedilla.runtime.items.values import near_digits_sql
 
 REJECT = "$reject"
 """A column: null in a tuple; else the code that rejects it, and behind a blank the attribute that is wrong, if any."""
@@ -174,6 +175,9 @@ def tuples(
         kept.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if beyond or any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
+        if state.digits:
+            near = {n: F.expr(near_digits_sql(column(n), digits)) for n, digits in state.digits.items()}
+            raw = raw.withColumns(near)
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, _PLACE)

@@ -92,6 +92,33 @@ def applied(function: Affine, value: Value) -> Value:
     return function(value)  # type: ignore[arg-type]
 
 
+def near_digits(value: Any, digits: int) -> Fraction | int:
+    """A canonical value of an attribute that had so many digits behind the point before it was altered: with these
+    digits where it is next to such a number, as 0.57 * 100, which in doubles is 56.99999999999999 (theory D0).
+
+    Next to it: not farther than the roundings of an affine function in doubles come to. A sensor that has become finer
+    keeps its digits.
+    """
+    scaled = Fraction(value) * 10**digits
+    nearest = round(scaled)
+    most = min(_ROUNDINGS * max(abs(scaled), 1), _LEAST_STEP)
+    return exact(Fraction(nearest, 10**digits)) if abs(scaled - nearest) <= most else value
+
+
+def near_digits_sql(value: str, digits: int) -> str:
+    """The same of a column of doubles."""
+    scaled = f"{value} * 1e{digits}D" if digits else value
+    most = f"least({float(_ROUNDINGS)!r}D * greatest(abs({scaled}), 1D), {float(_LEAST_STEP)!r}D)"
+    nearest = f"rint({scaled}) / 1e{digits}D" if digits else f"rint({scaled})"
+    return f"CASE WHEN abs({scaled} - rint({scaled})) <= {most} THEN {nearest} ELSE {value} END"
+
+
+_ROUNDINGS = Fraction(1, 10**13)
+"""What the roundings of an affine function come to, relative to the number."""
+_LEAST_STEP = Fraction(1, 1000)
+"""However large a number is, parts of its last digit as large as this are no rounding."""
+
+
 def number_to_json(value: Value) -> Any:
     """A double, or an array of them, for a JSON line; `Infinity` where it is too large for a double."""
     if isinstance(value, tuple):

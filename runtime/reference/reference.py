@@ -28,6 +28,7 @@ from cedilla.runtime.control.table_domains import Values, grown
 from cedilla.runtime.items.json_objects import read_strings, shown
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, misfit, reason
+from cedilla.runtime.items.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
@@ -174,6 +175,10 @@ class Reference:
             if is_beyond(raw[name]) or is_beyond(row[name]):
                 return {}, ("RQ310", reason("RQ310", name))
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
+        for name in state.digits.keys() & row.keys():
+            if not is_odd(row[name]):
+                near = near_digits(Fraction(row[name]), state.digits[name])
+                row[name] = float(near) if isinstance(near, int) else near
         found = self._rejection(state, source, row, item)
         return row, found and (found[0], reason(*found))
 

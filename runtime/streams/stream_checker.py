@@ -32,7 +32,7 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import near_key
 from cedilla.runtime.items.rejections import BEYOND_HINT, NO_OBJECT, misfit, reason
-from cedilla.runtime.items.values import applied, value_of_json
+from cedilla.runtime.items.values import applied, near_digits, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.streams.schema import Schema
 
@@ -153,6 +153,8 @@ class StreamChecker:
             else value
             for name, value in raw.items()
         }
+        for name in state.digits.keys() & canonical.keys():
+            canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(each[name]) for each in (raw, canonical)):
                 found.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))

@@ -230,3 +230,60 @@ def test_spark_ends_the_query_as_the_reference_does(spark: SparkSession, tmp_pat
     assert failure.value.diagnostics[0].code == "RQ310"
     with pytest.raises(DiagnosticError):  # nothing of the epoch counted, so it is the same again
         run.process(1)
+
+
+NOISY: list[Item] = [
+    {"k": 57, "v": 1.0},
+    {"$accent": "[[alter(k, y -> y / 100)]]"},
+    {"k": 0.57, "v": 2.0},  # 0.57 * 100 is 56.99999999999999 in doubles
+    {"k": 0.58, "v": 3.0},
+    {"k": 0.575, "v": 4.0},  # finer than before: it keeps its digits
+    {"$punctuation": "[k < 0.57]"},
+    {"k": 0.57, "v": 5.0},  # not late
+    END,
+]
+
+
+def query_of(type_: str) -> str:
+    """A selection, a set and a join of altered keys, each told by the numbers of its tuples."""
+    return (
+        f"stream r(k: {type_}, v: double) from json 'r' punctuated on k punctuated on v;"
+        f"table names(k: {type_}, name: string) from json 'names';"
+        "chosen := project[v](select[k = 57](r)); emit chosen to json 'chosen';"
+        "named := project[v, name](r join names on k = k); emit named to json 'named';"
+        "counts := aggregate[count() as n by k](r); sizes := project[n](counts); emit sizes to json 'sizes';"
+    )
+
+
+CHOSEN = [1.0, 2.0, 5.0]
+SIZES = [1, 1, 3]
+
+
+@pytest.mark.parametrize("type_", ["int", "long", "decimal(10, 2)"])
+def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
+    """D0: a value that was 57 is 57 in every unit, or a selection, a join and a punctuation would miss it."""
+    reference = Reference(compile_query(query_of(type_)).plan)
+    outputs = reference.step([("names", {"k": 57, "name": "a"}), *(("r", item) for item in NOISY)])
+    rows = {n: [row for each in outputs for row in each[n].canonical] for n in ("chosen", "named", "sizes")}
+    assert sorted(row["v"] for row in rows["chosen"]) == CHOSEN
+    assert sorted(row["v"] for row in rows["named"]) == CHOSEN
+    assert sorted(row["n"] for row in rows["sizes"]) == SIZES
+    assert reference.rejected == []
+    found: list[Any] = []
+    schema = declared_schema(f"k: {type_}, v: double")
+    validate([Line(json.dumps(item), str(i)) for i, item in enumerate(NOISY)], schema, found.append)
+    assert found == []
+
+
+@pytest.mark.parametrize("type_", ["long", "decimal(10, 2)"])
+def test_an_altered_whole_number_is_equal_to_itself_on_spark(
+    spark: SparkSession, tmp_path: Path, type_: str
+) -> None:
+    run = Run(spark, tmp_path, query_of(type_))
+    run.write("names", [{"k": 57, "name": "a"}])
+    run.write("r", NOISY)
+    run.process()
+    assert sorted(item["v"] for item in run.output("chosen") if "v" in item) == CHOSEN
+    assert sorted(item["v"] for item in run.output("named") if "v" in item) == CHOSEN
+    assert sorted(item["n"] for item in run.output("sizes") if "n" in item) == SIZES
+    assert run.quarantine("r") == []
