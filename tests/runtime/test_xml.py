@@ -255,9 +255,15 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
     ]
     found = [(r["code"], r["position"]["line"], r["raw"]) for r in run.quarantine("r")]
     assert sorted(found, key=lambda f: f[1]) == [("RQ301", 6 + n, raw) for n, raw in enumerate(bad)]
-    assert {r["reason"] for r in run.quarantine("r")} == {
-        "the element is malformed, or a value is not of its attribute's type"
-    }
+    reasons = {r["raw"]: r["reason"] for r in run.quarantine("r")}
+    assert [reasons[raw] for raw in bad] == [
+        '`i` is no int: "1.5"',
+        '`i` is no int: "2147483648"',
+        '`d` is no double: "1d"',
+        '`b` is no boolean: "1"',
+        '`at` is no timestamp: "noon"',
+        *["the element is malformed"] * 7,
+    ]
 
 
 def test_accents_in_xml_and_a_spoilt_marker(spark: SparkSession, tmp_path: Path) -> None:
