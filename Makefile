@@ -24,7 +24,7 @@ demo: .venv/demo.stamp
 # Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist loadfile --durations 30
+	$(WITH_JAVA) $(BIN)/pytest -n 2 --dist worksteal --durations 30
 
 test-rest: .venv/dev.stamp
 	@$(ENSURE_JAVA)
