@@ -114,6 +114,7 @@ class _Comparison:
             original={n: each for n, each in state.original.items() if n != name},
             alters=tuple(each for each in state.alters if each.attribute != name),
             doubled=state.doubled - {name},
+            digits={n: each for n, each in state.digits.items() if n != name},
             grown={n: each for n, each in state.grown.items() if n != name},
         ).next_epoch()
 

@@ -12,7 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.facts.markers import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.pipeline.load import load
@@ -287,3 +290,14 @@ def test_an_altered_whole_number_is_equal_to_itself_on_spark(
     assert sorted(item["v"] for item in run.output("named") if "v" in item) == CHOSEN
     assert sorted(item["n"] for item in run.output("sizes") if "n" in item) == SIZES
     assert run.quarantine("r") == []
+
+
+def test_an_edited_query_forgets_all_of_an_altered_attribute() -> None:
+    """The next epoch would look for its column, and one that is declared anew as a double have digits of the old."""
+    text = "stream r(k: int{}) from json 'r' punctuated on k; emit r to json 'out';"
+    old, new = (compile_query(text.format(rest)).plan for rest in (", n: long", ""))
+    state = SourceState.start(old.sources[0], old.droppable["r"])
+    state = state.accent(read_accent("[[alter(n, y -> y * 1000)]]", state.types), 0).next_epoch()
+    assert (state.doubled, dict(state.digits)) == ({"n"}, {"n": 0})
+    left = compare_source(old.sources[0], new, "r", state, 1, complete=True).state
+    assert (left.doubled, dict(left.digits)) == (set(), {})
