@@ -35,6 +35,24 @@ def spark() -> Iterator["SparkSession"]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def _embedded() -> Iterator["SparkSession"]:
+    """One session of the embedded engine for the whole run."""
+    pytest.importorskip("pysail")
+    from cedilla.runtime.engines.sail import sail_session
+
+    with sail_session() as session:
+        del os.environ["SPARK_CONNECT_MODE_ENABLED"]
+        yield session
+
+
+@pytest.fixture
+def sail(_embedded: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> "SparkSession":
+    """The embedded engine. PySpark makes expressions for one kind of session at a time, so no test can have both."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    return _embedded
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     config.stash[TIERS] = {

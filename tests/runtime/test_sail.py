@@ -1,0 +1,58 @@
+"""The embedded engine: how it starts and stops, and that it bears what plans of ours are like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines.sail import sail_session
+
+
+def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
+    settings = {
+        name: sail.conf.get(f"spark.sql.{name}")
+        for name in ("session.timeZone", "ansi.enabled", "caseSensitive")
+    }
+    assert settings == {"session.timeZone": "UTC", "ansi.enabled": "true", "caseSensitive": "true"}
+    assert [(row.t, row["T"]) for row in sail.range(1).selectExpr("1 AS t", "2 AS T").collect()] == [(1, 2)]
+    with pytest.raises(Exception, match="Can't cast"):
+        sail.range(1).selectExpr("CAST(id + 3000000000 AS INT)").collect()
+
+
+def test_hundreds_of_operators_in_a_row_do_not_overflow_the_stack(sail: SparkSession) -> None:
+    """The engine would end the process: an overflow of the stack is no error that anybody can catch."""
+    rows = sail.range(10)
+    for number in range(400):
+        rows = rows.where(f"id != {number + 5}").withColumn("x", F.expr(f"id + {number}"))
+    assert rows.agg(F.max("x")).collect()[0][0] == 4 + 399
+
+
+def test_the_engine_starts_and_stops_more_than_once_and_leaves_no_mode_behind() -> None:
+    pytest.importorskip("pysail")
+    program = (
+        "import os\n"
+        "from cedilla.runtime.engines.sail import sail_session\n"
+        "for number in (1, 2):\n"
+        "    with sail_session({'spark.sql.session.timeZone': 'Asia/Tokyo'}) as session:\n"
+        "        print(session.range(number).count(), session.conf.get('spark.sql.session.timeZone'))\n"
+        "    assert 'SPARK_CONNECT_MODE_ENABLED' not in os.environ\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
+    )
+    assert (done.stdout, done.stderr) == ("1 Asia/Tokyo\n2 Asia/Tokyo\n", "")
+
+
+def test_without_the_engine_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pysail", None)
+    with pytest.raises(DiagnosticError) as caught, sail_session():
+        pass
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.help) == ("RQ424", "pip install 'cedilla[sail]'")
