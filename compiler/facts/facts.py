@@ -132,6 +132,30 @@ class Facts:
         return regions.union(self.closed, regions.complement(self.may_have(attribute)))
 
 
+@frozen
+class StateFacts:
+    """What the state of an operator adds to the facts of its inputs.
+
+    `held`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
+    `closed`: the region of output tuples that never come again, as state shows: all once a limit is reached (theory
+    1.3), where no tuple waits for a sort (E5), where no session is open and none can begin (G29).
+    """
+
+    held: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    closed: Tree = False
+
+    def hold(self, present: Mapping[str, Tree]) -> dict[str, Tree]:
+        """The presence of output attributes, with Drops held back where state still has the attribute."""
+        return {n: regions.update(p, self.held.get(n, False), _at_least_latent) for n, p in present.items()}
+
+
+def _at_least_latent(presence: Presence) -> Presence:
+    return max(presence, LATENT)
+
+
+NO_STATE = StateFacts()
+
+
 def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
     """Add and Drop of D1: present where some live feeder is; where none is live, as it was last.
 
@@ -188,8 +212,3 @@ def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
 @regions.remembered
 def _replaced(tree: Tree, new: frozenset[tuple[History, History]]) -> Tree:
     return regions.map_leaves(tree, dict(new).__getitem__)
-
-
-def hold(presence: Tree, held: Tree) -> Tree:
-    """Presence where a Drop is held back because state still has the attribute (G13)."""
-    return regions.update(presence, held, lambda leaf: max(leaf, LATENT))

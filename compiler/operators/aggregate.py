@@ -16,19 +16,19 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
     LEAST,
+    NO_STATE,
     PRESENT,
     Facts,
+    StateFacts,
     fold_closed,
     fold_live_units,
     fold_presence,
     fold_units,
-    hold,
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.aggregate_call import Call
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -178,13 +178,10 @@ class Aggregate(Operator):
             if name not in skipped
         }
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         over = frozenset(source.types) - frozenset(self.by)
-        # A union before may have lost the attribute with one of its inputs, while groups of it wait (G13).
-        present: dict[str, Tree] = {
-            n: hold(fold_presence(source, source.present[n], over), held.get(n, False)) for n in self.by
-        }
+        present = {n: fold_presence(source, source.present[n], over) for n in self.by}
         units = {n: fold_units(source, n, over) for n in self.by if n in source.units}
         types = {n: source.types[n] for n in self.by}
         for name, call in self.results(source).items():
@@ -195,8 +192,7 @@ class Aggregate(Operator):
             excluded = _excluded(call, source)  # feeds the result no more than what never comes (D1)
             feeding = evolve(source, closed=regions.union(source.closed, excluded))
             presence = regions.update(_presence_of(call, source), excluded, lambda _: ABSENT)
-            presence = fold_presence(feeding, presence, over)
-            present[name] = hold(presence, held.get(name, False))
+            present[name] = fold_presence(feeding, presence, over)
             form = expressions.affine(call.columns[0])
             if form is not None and form[0] in source.units:
                 # Where a live group has no feeder, nothing but its units says so.
@@ -204,7 +200,13 @@ class Aggregate(Operator):
                 units[name] = map_history(folded(feeding, form[0], over), _through(call.how, form[1]))
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
         return Facts(
-            types, universe, present, units, fold_closed(source, over), source.lacking.intersection(self.by)
+            types,
+            universe,
+            # Of `by` too: a union before may have lost the attribute with one of its inputs, while groups of it wait.
+            state.hold(present),
+            units,
+            fold_closed(source, over),
+            source.lacking.intersection(self.by),
         )
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

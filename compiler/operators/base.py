@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.slips import meant
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
-HeldDrops = Mapping[str, Tree]
-"""Output attribute -> region in which its Drop is held back by state (G13)."""
 
 
 @frozen
@@ -90,8 +87,8 @@ class Operator(ABC):
         """Complaints about the operator over inputs as they are when the query starts; errors are raised."""
 
     @abstractmethod
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
-        """The output's facts from the inputs' (D1)."""
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
+        """The output's facts from the inputs' (D1), and what the operator's state adds."""
 
     @abstractmethod
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

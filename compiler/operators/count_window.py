@@ -9,10 +9,9 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.arrival import Order
-from cedilla.compiler.facts.facts import PRESENT, Facts, fold_closed
+from cedilla.compiler.facts.facts import NO_STATE, PRESENT, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -51,7 +50,7 @@ class CountWindow(Operator):
             raise failure("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         """Each output cell has one feeder, the input cell without the window's name (D1)."""
         (source,) = inputs
         return evolve(

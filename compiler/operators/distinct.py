@@ -7,10 +7,9 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -58,7 +57,7 @@ class Distinct(Operator):
             require(name, source, self.span, "distinct")
         return floating(self.keys(source), source.types, self.span)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         return source
 

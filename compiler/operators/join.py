@@ -14,14 +14,14 @@ from cedilla.compiler.facts.facts import (
     COMMON,
     LEAST,
     MOST,
+    NO_STATE,
     Facts,
+    StateFacts,
     fold_closed,
     fold_live_units,
-    hold,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, is_finite, known, renamed
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -225,7 +225,7 @@ class Join(Matching):
         left, right = inputs
         return (left.types.keys() & right.types.keys()) - self.shared()
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         left, right = inputs
         shared = self.shared()
         own = dict.fromkeys(n for f in inputs for n in f.types if n not in shared)
@@ -233,7 +233,7 @@ class Join(Matching):
         present = {
             n: regions.combine(left.present.get(n, ABSENT), right.present.get(n, ABSENT), MOST) for n in own
         }
-        present = {n: hold(p, held.get(n, False)) for n, p in present.items()}
+        present = state.hold(present)
         present |= {n: regions.combine(left.present[n], right.present[n], LEAST) for n in shared}
         units = {n: tree for f in inputs for n, tree in f.units.items() if n in own}
         for name in {*left.units, *right.units} & {*shared, *self._twice(inputs)}:
@@ -323,12 +323,12 @@ class Filtering(Matching):
         left, right = inputs
         return left.order if right.bounded else min(left.order, Order.PLACED)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         left, _ = inputs
         return Facts(
             left.types,
             left.universe,
-            {n: hold(p, held.get(n, False)) for n, p in left.present.items()},  # closed tuples may still wait
+            state.hold(left.present),  # closed tuples may still wait
             left.units,
             regions.intersection(left.closed, self.purge(inputs)[0]),
             left.lacking,

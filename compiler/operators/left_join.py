@@ -8,9 +8,9 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import HeldDrops, Invariants
+from cedilla.compiler.operators.base import Invariants
 from cedilla.compiler.operators.join import Join
 from cedilla.compiler.regions import ANYTHING
 
@@ -34,9 +34,9 @@ class LeftJoin(Join):
     def leading(self, inputs: tuple[Arrival, ...]) -> int:
         return 0
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         left, right = inputs
-        joined = super().facts(inputs, held)
+        joined = super().facts(inputs, state)
         optional = [name for name in right.types if name not in left.types]
         alone = {name: left.universe.get(name, ANYTHING) for name in self.keys(0)}
         for name in optional:

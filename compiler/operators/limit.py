@@ -8,14 +8,10 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import ENDS, Schemes
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.grammar.diagnostics import Diagnostic
-
-OPEN = "$open"
-"""What a limit knows from its state, in `HeldDrops`: the region of tuples that may still pass."""
 
 
 @frozen(kw_only=True)
@@ -31,10 +27,9 @@ class Limit(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
-        still: Tree = held.get(OPEN, self.count > 0)
-        return evolve(source, closed=regions.union(source.closed, regions.complement(still)))
+        return evolve(source, closed=regions.union(source.closed, state.closed, self.count == 0))
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:
         return Signature()

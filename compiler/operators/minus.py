@@ -8,9 +8,9 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts, hold
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types, compared, floating
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -38,11 +38,11 @@ class Minus(Operator):
         check_types((left, right), "difference", self.span)
         return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         left, _ = inputs
         return evolve(
             left,
-            present={name: hold(tree, held.get(name, False)) for name, tree in left.present.items()},
+            present=state.hold(left.present),
             closed=regions.intersection(left.closed, self.decided(inputs)),
         )
 

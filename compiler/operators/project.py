@@ -17,7 +17,9 @@ from cedilla.compiler.facts.facts import (
     LEAST,
     MOST,
     NO_FEEDER,
+    NO_STATE,
     Facts,
+    StateFacts,
     fold_closed,
     fold_live_units,
     fold_presence,
@@ -25,7 +27,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -110,7 +112,7 @@ class Project(Operator):
             f"`{name}?: type` in the declaration says that it is to come; known attributes: {', '.join(source.types)}",
         )
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         existing = {
             n: e

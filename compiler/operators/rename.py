@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -49,7 +48,7 @@ class Rename(Operator):
         (source,) = inputs
         return next((n for n in self.names.values() if n in source.types and n not in self.names), None)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         kept = [n for n in source.types if n in self.names or n not in self.names.values()]
         return Facts(

@@ -8,9 +8,8 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -74,7 +73,7 @@ class Sample(Operator):
                 raise failure("RQ103", f"sample requires values, `{name}` is {source.types[name]}", self.span)
         return floating(self.by, source.types, self.span, "a hash of")
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         return source
 

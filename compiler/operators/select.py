@@ -9,8 +9,8 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.types import BOOLEAN
-from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import format_expression
@@ -38,7 +38,7 @@ class Select(Operator):
             raise failure("RQ103", f"select requires a condition, found {found}", self.predicate.span)
         return condition_warnings(self.predicate, source)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         never = regions.complement(predicates.possible(self.predicate, source.types))
         return evolve(source, closed=regions.union(source.closed, never))

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from attrs import evolve, frozen
 
-from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.base import HeldDrops, Invariants
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
+from cedilla.compiler.operators.base import Invariants
 from cedilla.compiler.operators.join import Filtering
 
 
@@ -22,8 +22,8 @@ class SemiJoin(Filtering):
     title: ClassVar[str] = "Semi join"
     method: ClassVar[str] = "semi_join"
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
-        facts = super().facts(inputs, held)
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
+        facts = super().facts(inputs, state)
         met = {name: domain for name, domain in self.met(inputs).items() if name in self.keys(0)}
         return evolve(facts, universe={**facts.universe, **met})
 

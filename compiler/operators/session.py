@@ -12,10 +12,18 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts, fold_closed, hold
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    COMMON,
+    MOST,
+    NO_FEEDER,
+    NO_STATE,
+    Facts,
+    StateFacts,
+    fold_closed,
+)
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -29,9 +37,6 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
-
-DONE = "$done"
-"""What state knows: the region in which no session is open and none can begin."""
 
 
 @frozen(kw_only=True)
@@ -120,7 +125,7 @@ class Session(Operator):
 
     # --- facts ---
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         domain = source.universe.get(self.on, ANYTHING)
         started = evolve(domain, members=regions.renamed(domain.members, self.alias))
@@ -130,7 +135,7 @@ class Session(Operator):
             {**source.types, self.alias: source.types[self.on]},
             {**source.universe, self.alias: started},
             {
-                **{n: hold(p, held.get(n, False)) for n, p in present.items()},
+                **state.hold(present),
                 self.alias: present[self.on],
             },
             # W3: what was said of the session's own attribute ends here, it leaves in canonical values (G27).
@@ -139,7 +144,7 @@ class Session(Operator):
                 for n in source.units
                 if n != self.on
             },
-            regions.union(closed_keys, held.get(DONE, False)),
+            regions.union(closed_keys, state.closed),
             source.lacking,
         )
 

@@ -9,10 +9,9 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts, fold_closed, hold
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -24,9 +23,6 @@ from cedilla.compiler.operators.base import (
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
-
-CLEAR = "$clear"
-"""What state knows: the closed region behind the prefix in which no tuple waits (E5)."""
 
 Key = tuple[str, bool]
 """An attribute, and whether it descends."""
@@ -79,16 +75,16 @@ class Sort(Operator):
         passable = prefix(closed, self.keys, source.universe)
         return regions.intersection(passable, closed) if self.settled else passable
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         # A closed tuple with a passable key has been written or never comes (theory 1.3; E3).
         closed = regions.intersection(source.closed, self.passable(source))
         return Facts(
             source.types,
             source.universe,
-            {n: hold(p, held.get(n, False)) for n, p in source.present.items()},
+            state.hold(source.present),
             source.units,
-            regions.union(closed, held.get(CLEAR, False)),
+            regions.union(closed, state.closed),
             source.lacking,
         )
 

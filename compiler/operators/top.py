@@ -7,10 +7,9 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import Facts, fold_closed, hold
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -51,11 +50,11 @@ class Top(Operator):
             require(name, source, self.span, "`per`")
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         return evolve(
             source,
-            present={n: hold(p, held.get(n, False)) for n, p in source.present.items()},
+            present=state.hold(source.present),
             # A closed tuple of an open group may be among the best when the group closes.
             closed=fold_closed(source, frozenset(source.types).difference(self.per)),
         )

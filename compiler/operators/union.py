@@ -8,9 +8,9 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, Facts
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import HeldDrops, Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -23,7 +23,7 @@ class Coordinated(Operator):
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return Order.NONE
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         return merged(inputs)
 
     def signature(self, inputs: tuple[Facts, ...]) -> Signature:

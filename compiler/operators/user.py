@@ -13,16 +13,16 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
+    NO_STATE,
     PRESENT,
     Facts,
+    StateFacts,
     fold_closed,
     fold_presence,
     fold_units,
-    hold,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -137,11 +137,11 @@ class User(Operator):
         kept = names & frozenset(self.foundation) if self.waits else names
         return kept if self.returns is None else kept & frozenset(self.returns) - frozenset(self.computed)
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         parts = tuple(self._part(facts) for facts in inputs)
         whole = merged(parts) if len(parts) == 2 else parts[0]
         if self.waits:
-            whole = evolve(whole, present={n: hold(p, held.get(n, False)) for n, p in whole.present.items()})
+            whole = evolve(whole, present=state.hold(whole.present))
         if self.returns is None:
             return whole
         present = dict.fromkeys(self.computed, PRESENT)

@@ -13,10 +13,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, Facts
+from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (
-    HeldDrops,
     Invariants,
     Kind,
     Operator,
@@ -92,7 +91,7 @@ class Window(Operator):
             raise failure("RQ105", message, self.span, hint=hint)
         return []
 
-    def facts(self, inputs: tuple[Facts, ...], held: HeldDrops = {}) -> Facts:  # noqa: B006
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         whole = source.universe.get(self.on, ANYTHING).integral
         closed, *others = (self._closed(source.closed, name, whole) for name in self.names)

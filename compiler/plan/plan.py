@@ -15,9 +15,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
+from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction, User
-from cedilla.compiler.operators.base import HeldDrops, Kind
+from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.parser import parse_punctuation
@@ -312,13 +312,14 @@ def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]
 
 
 def derive(
-    plan: Plan, sources: Mapping[str, Facts], held: Mapping[str, HeldDrops] | None = None
+    plan: Plan, sources: Mapping[str, Facts], state: Mapping[str, StateFacts] | None = None
 ) -> dict[str, Facts]:
-    """The facts of every relation from those of the sources, in one topological walk."""
+    """The facts of every relation from those of the sources, in one topological walk; `state`: what that of operators
+    adds."""
     facts = dict(sources)
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        facts[operator.name] = operator.facts(inputs, (held or {}).get(operator.name, {}))
+        facts[operator.name] = operator.facts(inputs, (state or {}).get(operator.name, NO_STATE))
     return facts
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from attrs import asdict, astuple, evolve
 
+from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.facts import Presence
+from cedilla.compiler.facts.facts import Presence, StateFacts
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, to_json
@@ -152,7 +153,8 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
             name: _dump_source(state, trees, f"source {name}") for name, state in record.sources.items()
         },
         "sinks": {name: _dump_sink(state, trees, f"sink {name}") for name, state in record.sinks.items()},
-        "held": {n: _dump_trees(held, trees, f"held {n}") for n, held in record.held.items()},
+        "held": {n: _dump_trees(s.held, trees, f"held {n}") for n, s in record.state_facts.items()},
+        "closed": {n: trees.dump(f"closed {n}", s.closed) for n, s in record.state_facts.items()},
         "segments": {key: [asdict(s) for s in segments] for key, segments in record.segments.items()},
         "counters": dict(record.counters),
         "read": dict(record.read),
@@ -170,7 +172,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         {name: Progress(**p) for name, p in data["progress"].items()},
         {name: _load_source(state, trees, f"source {name}") for name, state in data["sources"].items()},
         {name: _load_sink(state, trees, f"sink {name}") for name, state in data["sinks"].items()},
-        {n: _load_trees(held, bool, trees, f"held {n}") for n, held in data["held"].items()},
+        {n: _load_state_facts(n, held, data.get("closed", {}), trees) for n, held in data["held"].items()},
         {key: tuple(Segment(**s) for s in segments) for key, segments in data["segments"].items()},
         data["counters"],
         data.get("read", {}),
@@ -210,6 +212,21 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         digits=data.get("digits", {}),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
     ).next_epoch()
+
+
+def _load_state_facts(
+    name: str, data: Mapping[str, Any], closed: Mapping[str, Any], trees: Trees
+) -> StateFacts:
+    held = _load_trees(data, bool, trees, f"held {name}")
+    if name in closed:
+        return StateFacts(held, trees.load(f"closed {name}", closed[name], bool))
+    # Earlier versions wrote what is closed among the held Drops: of a limit the opposite, of a sort, of a session.
+    before = {
+        attribute: held.pop(attribute) for attribute in ("$open", "$clear", "$done") if attribute in held
+    }
+    return StateFacts(
+        held, regions.union(*(regions.complement(t) if n == "$open" else t for n, t in before.items()))
+    )
 
 
 def _dump_domain(domain: Domain) -> list[Any]:

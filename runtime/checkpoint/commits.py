@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
@@ -38,7 +38,7 @@ class Commit:
     progress: Mapping[str, Progress] = field(factory=dict[str, Progress])
     sources: Mapping[str, SourceState] = field(factory=dict[str, SourceState])
     sinks: Mapping[str, SinkState] = field(factory=dict[str, SinkState])
-    held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
+    state_facts: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     segments: Mapping[str, tuple[Segment, ...]] = field(factory=dict[str, tuple[Segment, ...]])
     counters: Mapping[str, int] = field(factory=dict[str, int])
     read: Mapping[str, int] = field(factory=dict[str, int])

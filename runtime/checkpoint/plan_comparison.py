@@ -19,12 +19,7 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_matching import (
-    SIDES,
-    match,
-    match_emits,
-    read_by_emits,
-)
+from cedilla.runtime.checkpoint.plan_matching import SIDES, match, match_emits, read_by_emits
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.announce import SinkState
@@ -60,10 +55,12 @@ class _Comparison:
         self.matched = match(self.old, self.plan, intact)
         self.kept = self.matched.kept_operators(self.old, self.plan)
         self.was_read, self.is_read = read_by_emits(self.old), read_by_emits(self.plan)
-        self.held = {self.kept[name]: held for name, held in self.commit.held.items() if name in self.kept}
+        self.state_facts = {
+            self.kept[name]: facts for name, facts in self.commit.state_facts.items() if name in self.kept
+        }
         before = {name: state.facts() for name, state in self.commit.sources.items()}
-        self.before = derive(self.old, before, self.commit.held)
-        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.held)
+        self.before = derive(self.old, before, self.commit.state_facts)
+        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.state_facts)
         self.kept.update(self.matched.kept_sides(self.old, self.plan, self.before, self.after))
         self._evolution()
         self._operators()
@@ -334,7 +331,7 @@ class _Comparison:
             progress=progress,
             sources=self.states,
             sinks=self.sinks,
-            held=self.held,
+            state_facts=self.state_facts,
             segments=segments,
             written=self.written,
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from attrs import evolve
+
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
@@ -20,7 +22,10 @@ class EpochEnd(Protocol):
     @property
     def after(self) -> Mapping[str, Facts]: ...
     @property
-    def opened(self) -> dict[str, dict[str, Tree]]: ...
+    def learnt(self) -> Mapping[str, StateFacts]:
+        """What state says of tuples that may still come, by operator."""
+        ...
+
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:
         """Whether the state of an operator has rows of a region that are defined on an attribute."""
         ...
@@ -28,26 +33,25 @@ class EpochEnd(Protocol):
 
 def held_drops(
     epoch: EpochEnd, during: Mapping[str, Facts]
-) -> tuple[dict[str, dict[str, Tree]], Mapping[str, Facts]]:
+) -> tuple[Mapping[str, StateFacts], Mapping[str, Facts]]:
     """Drops that wait until state has let go of the attribute (G13, `set drop = exact`).
 
-    Operator -> attribute -> the region in which its Drop is held; and the facts of all relations with them.
-    `during`: the facts with all that tuples of the epoch may have. One Spark job for each Drop that could be
-    held, else none.
+    What state adds by operator, now with its held Drops; and the facts of all relations with that. `during`: the
+    facts with all that tuples of the epoch may have. One Spark job for each Drop that could be held, else none.
     """
     if epoch.plan.settings["drop"] == "eager":
-        return epoch.opened, epoch.after
-    held: dict[str, dict[str, Tree]] = dict(epoch.opened)
+        return epoch.learnt, epoch.after
+    state = dict(epoch.learnt)
     facts = {name: epoch.after[name] for name in epoch.plan.source_of}
     for operator in epoch.plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        opened = held.get(operator.name, {})
-        now = operator.facts(inputs, opened)
+        learnt = state.get(operator.name, NO_STATE)
+        now = operator.facts(inputs, learnt)
         if operator.stateful and (waiting := _waiting(epoch, operator.name, during[operator.name], now)):
-            held[operator.name] = {**opened, **waiting}
-            now = operator.facts(inputs, held[operator.name])
+            state[operator.name] = evolve(learnt, held=waiting)
+            now = operator.facts(inputs, state[operator.name])
         facts[operator.name] = now
-    return held, facts
+    return state, facts
 
 
 def _waiting(epoch: EpochEnd, name: str, during: Facts, now: Facts) -> dict[str, Tree]:

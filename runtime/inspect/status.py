@@ -87,7 +87,7 @@ def read_status(path: str) -> Status:
     )
     if commit is None:
         return seen
-    facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.held)
+    facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.state_facts)
     return evolve(
         seen,
         epoch=commit.epoch,
@@ -249,9 +249,9 @@ def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
 
 def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
     """Drops that wait for state (G13)."""
-    for name, held in commit.held.items():
-        for attribute, region in held.items():
-            if not attribute.startswith("$") and (where := _where(region, facts[name])):
+    for name, state in commit.state_facts.items():
+        for attribute, region in state.held.items():
+            if where := _where(region, facts[name]):
                 yield f"-({attribute}) at {name}, {where}: its state still has the attribute"
 
 

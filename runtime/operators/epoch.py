@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.codegen.statements import bounds_sql, condition_sql, items_sql, named, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Union, Window
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
@@ -40,7 +40,7 @@ class Epoch:
     state: StateStore
     cached: ExitStack
     length: int = 0
-    opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
+    learnt: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
     _passing: dict[str, Tree] = field(factory=dict[str, Tree])
 
@@ -169,12 +169,12 @@ class Epoch:
         """The facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
-    def learn(self, name: str, said: Mapping[str, Tree]) -> None:
-        """What an operator has learnt from its state of tuples that may still come; its own facts and those of
-        all that is computed from it follow."""
-        self.opened[name] = dict(said)
+    def learn(self, name: str, closed: Tree) -> None:
+        """What an operator's state shows never to come again; its own facts and those of all that is computed from it
+        follow."""
+        self.learnt[name] = StateFacts(closed=closed)
         sources = {source: self.after[source] for source in self.plan.source_of}
-        self.after = derive(self.plan, sources, self.opened)
+        self.after = derive(self.plan, sources, self.learnt)
 
     # --- state ---
 

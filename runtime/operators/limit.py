@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.operators import Limit, Operator
-from cedilla.compiler.operators.limit import OPEN
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ class LimitDataflow(Dataflow):
     def run(self, epoch: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
         if epoch.before[name].closed is True:
-            epoch.learn(name, {OPEN: False})
+            epoch.learn(name, True)
         if not self.busy(epoch, operator):
             return frame.limit(0)
         old = epoch.state.read(name)
@@ -31,7 +30,7 @@ class LimitDataflow(Dataflow):
         passed = epoch.reused(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
         count = passed.count()
         if count == missing:
-            epoch.learn(name, {OPEN: False})
+            epoch.learn(name, True)
             epoch.state.clear(name)
         else:
             so_far = F.lit(operator.count - missing + count).alias("$count")

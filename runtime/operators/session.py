@@ -15,7 +15,6 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import LONG, Type, column, finite
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
-from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import ANYTHING, Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.compiler.regions.spans import Span
@@ -39,7 +38,7 @@ class SessionDataflow(Dataflow):
             if busy:
                 epoch.state.append(name, frame, epoch.number)
                 epoch.state.compact(name, epoch.number, lambda rows: rows)
-            epoch.learn(name, {DONE: epoch.before[name].closed})
+            epoch.learn(name, epoch.before[name].closed)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
         parts = [rows for rows in (epoch.state.read(name), frame if busy else None) if rows is not None]
         tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
@@ -50,7 +49,7 @@ class SessionDataflow(Dataflow):
             epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), epoch.number)
         else:
             epoch.state.clear(name)
-        epoch.learn(name, {DONE: regions.union(epoch.before[name].closed, operator.done(source, least))})
+        epoch.learn(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:

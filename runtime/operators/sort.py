@@ -14,7 +14,7 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Sort
-from cedilla.compiler.operators.sort import CLEAR, Key
+from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, order, stacked, types_of
@@ -59,7 +59,7 @@ class SortDataflow(Dataflow):
             ]
             said = regions.union(said, *_without_rows(boxes, waiting))
         if said is not False:
-            epoch.learn(name, {CLEAR: said})
+            epoch.learn(name, said)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Sort)

@@ -61,9 +61,8 @@ def report(
         in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
         held=tuple(
             f"-({attribute}) in {node}: state still has it"
-            for node, attributes in record.held.items()
-            for attribute in attributes
-            if not attribute.startswith("$")
+            for node, facts in record.state_facts.items()
+            for attribute in facts.held
         ),
         notes=notes,
         warnings=tuple(

@@ -103,9 +103,11 @@ class EpochStarter:
             n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
             for n, s in states.items()
         }
-        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.held)
+        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.state_facts)
         closed = {n: base.sources[n].closed for n in states}
-        during = derive(self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.held)
+        during = derive(
+            self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.state_facts
+        )
         after = derive(self.plan, {n: s.facts() for n, s in states.items()})
         epoch = Epoch(
             self.plan,
@@ -124,7 +126,7 @@ class EpochStarter:
         for emit in self.plan.emits:
             output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
             written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
-        held, after = held_drops(epoch, during)
+        state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
             for e in self.plan.emits
@@ -135,7 +137,7 @@ class EpochStarter:
             progress,
             {name: state.next_epoch() for name, state in states.items()},
             {name: sink for name, (sink, _) in announced.items()},
-            held,
+            state_facts,
             dict(self.state.segments),
         )
         return RunningEpoch(

@@ -96,9 +96,9 @@ class Node:
         told = regions.exists(region, regions.attributes(region) - known, {})
         return any(row.get(attribute) is not None and inside(told, row) for row in self.stored())
 
-    def knows(self) -> dict[str, Tree]:
-        """What the state says of tuples that may still pass, for the operator's facts."""
-        return {}
+    def closed(self) -> Tree:
+        """The region of output tuples that never come again, as the state shows."""
+        return False
 
 
 def only_defined(row: Row) -> Row:

@@ -9,7 +9,6 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.limit import OPEN
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, arrived, control, exactly, inside, key_of
@@ -96,5 +95,5 @@ class Limit(Node):
         self.left -= len(passed)
         return passed
 
-    def knows(self) -> dict[str, Tree]:
-        return {} if self.left else {OPEN: False}
+    def closed(self) -> Tree:
+        return not self.left

@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.facts.facts import ABSENT, MOST, PRESENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
@@ -75,12 +75,12 @@ class Reference:
     states: dict[str, SourceState] = field(init=False)
     sinks: dict[str, SinkState] = field(init=False)
     nodes: dict[str, Node] = field(init=False)
-    held: Mapping[str, Mapping[str, Tree]] = field(factory=dict[str, Mapping[str, Tree]])
+    state_facts: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     rejected: list[tuple[str, str, Item]] = field(factory=list[tuple[str, str, Item]])
     reasons: list[str] = field(factory=list[str])
     warnings: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
-    opened: dict[str, dict[str, Tree]] = field(factory=dict[str, dict[str, Tree]])
+    learnt: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     _arrived: int = 0
     _has_grown: bool = False
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
@@ -149,7 +149,7 @@ class Reference:
         RQ222."""
         states = {name: state.next_epoch() for name, state in self.states.items()}
         self.states = dict(grown(self.plan, states, values))
-        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.opened)
+        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.learnt)
         self._has_grown = True
 
     # --- input ---
@@ -226,7 +226,7 @@ class Reference:
         self._has_grown = False
         facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
         rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
-        opened: dict[str, dict[str, Tree]] = {}
+        learnt: dict[str, StateFacts] = {}
         for operator in self.plan.operators:
             name = operator.name
             inputs = self._inputs[name] = tuple(facts[i] for i in operator.inputs)
@@ -235,23 +235,24 @@ class Reference:
                 for side, i in enumerate(operator.inputs)
             ]
             rows[name] = self.nodes[name].step(given, inputs)
-            if said := self.nodes[name].knows():
-                opened[name] = said
-            quiet = quiet and said == self.opened.get(name, {})
+            said = StateFacts(closed=self.nodes[name].closed())
+            if said != NO_STATE:
+                learnt[name] = said
+            quiet = quiet and said == self.learnt.get(name, NO_STATE)
             if not quiet:
                 facts[name] = operator.facts(inputs, said)
-        self.after, self.opened = facts, opened
-        if quiet and self.held == opened:
+        self.after, self.learnt = facts, learnt
+        if quiet and self.state_facts == learnt:
             return {
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }
-        during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.held)
-        held, final = held_drops(self, during)
+        during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
+        state_facts, final = held_drops(self, during)
         outputs = {
             emit.name: self._output(emit, rows[emit.relation], during[emit.relation], final[emit.relation])
             for emit in self.plan.emits
         }
-        self.states, self.held = states, held
+        self.states, self.state_facts = states, state_facts
         return outputs
 
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:

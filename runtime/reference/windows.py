@@ -10,7 +10,6 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.session import DONE
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.reference.node import (
@@ -122,8 +121,8 @@ class Session(Node):
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.rows.values() for row in rows)
 
-    def knows(self) -> dict[str, Tree]:
-        return {} if self.done is False else {DONE: self.done}
+    def closed(self) -> Tree:
+        return self.done
 
 
 def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:

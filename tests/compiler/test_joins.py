@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
-from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import AntiJoin, Join, LeftJoin, SemiJoin
 from cedilla.compiler.operators.base import KINDS, Reaction
 from cedilla.compiler.operators.join import Matching
@@ -112,7 +112,7 @@ def test_what_a_semi_or_anti_join_passes_evolves_as_the_left_input(
 ) -> None:
     """Tuples wait, so closed cells keep their presence, and a held Drop keeps the attribute (G13)."""
     left, right, on = case
-    out = built(operator, on).facts((left.facts, right.facts), {"X": held.tree()})
+    out = built(operator, on).facts((left.facts, right.facts), StateFacts({"X": held.tree()}))
     assert dict(out.types) == dict(left.facts.types)
     assert dict(out.units) == dict(left.facts.units)
     for cell in rows(values(left.axes)):

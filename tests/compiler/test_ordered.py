@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.types import LONG
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Session, Sort, Top
-from cedilla.compiler.operators.session import DONE
-from cedilla.compiler.operators.sort import CLEAR, prefix
+from cedilla.compiler.operators.sort import prefix
 from cedilla.compiler.regions import UNDEFINED, Domain
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
@@ -171,7 +170,7 @@ def test_a_sort_closes_what_is_closed_and_written(
     sort = Sort(name="o", inputs=("r",), keys=keys)
     out, passable = sort.facts((source,)), sort.passable(source)
     clear = regions.box({"a": regions.values("a", [1])})
-    told = sort.facts((source,), {CLEAR: clear, "X": clear})
+    told = sort.facts((source,), StateFacts({"X": clear}, clear))
     for cell in rows({n: a.judged for n, a in axes.items()}):
         shut = paint.meaning(cell) and regions.contains(passable, cell)
         assert regions.contains(out.closed, cell) == shut
@@ -267,7 +266,7 @@ def check_session(closed: Paint, arrived: Iterable[Tuple]) -> None:
     starts = [run[0][1] for run in sessions(arrived) if run not in passed]
     source = session_facts(closed)
     done = operator().done(source, min(starts, default=None))
-    out = operator().facts((source,), {DONE: done}).closed
+    out = operator().facts((source,), StateFacts(closed=done)).closed
     for more in chain.from_iterable(combinations(opened, n) for n in range(len(opened) + 1)):
         completion = sessions([*arrived, *more])
         assert passed <= set(completion)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING
-from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Distinct, Intersect, Limit, Minus, Rename, Union
-from cedilla.compiler.operators.limit import OPEN
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
@@ -94,7 +93,7 @@ def test_intersect_is_coordinated_like_a_union(left: World, right: World) -> Non
 @given(worlds("ab"), worlds("a", ("X", "Y")), paints("a"))
 def test_minus_evolves_as_its_left_input(left: World, right: World, held: Any) -> None:
     """A tuple that waits has what it came with: presence is not cut to live cells, and Drops are held (G13)."""
-    out = Minus(name="m", inputs=("l", "r")).facts((left.facts, right.facts), {"X": held.tree()})
+    out = Minus(name="m", inputs=("l", "r")).facts((left.facts, right.facts), StateFacts({"X": held.tree()}))
     assert out.types.keys() == left.axes.keys()
     assert out.units == left.facts.units
     for cell in rows(values(left.axes)):
@@ -232,12 +231,12 @@ def test_a_limit_closes_everything_once_it_is_reached(world: World, count: int) 
     out = limit.facts((world.facts,))
     assert out.closed == (world.facts.closed if count else True)
     assert (out.present, out.units) == (world.facts.present, world.facts.units)
-    assert limit.facts((world.facts,), {OPEN: False}).closed is True
+    assert limit.facts((world.facts,), StateFacts(closed=True)).closed is True
 
 
 def test_what_a_limit_knows_reaches_the_whole_plan() -> None:
     plan = compile_query(
         'stream r(a: int) from json "r"; x := limit[2](r); y := distinct[a](x); emit y to json "o";'
     ).plan
-    known = derive(plan, {"r": plan.start["r"]}, {"x": {OPEN: False}})
+    known = derive(plan, {"r": plan.start["r"]}, {"x": StateFacts(closed=True)})
     assert known["y"].closed is True

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
-from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Join, Project, Union, User
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
@@ -81,7 +81,7 @@ def test_a_held_drop_is_not_said() -> None:
     source = Facts({"a": LONG, "X": LONG}, {}, {"a": PRESENT, "X": ABSENT})
     operator = user(foundation=("a",), accumulate=("X",))
     assert operator.facts((source,)).present["X"] is ABSENT
-    assert operator.facts((source,), {"X": True}).present["X"] is LATENT
+    assert operator.facts((source,), StateFacts({"X": True})).present["X"] is LATENT
 
 
 def test_what_was_altered_is_a_double() -> None:

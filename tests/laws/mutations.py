@@ -62,7 +62,7 @@ MUTATIONS = (
     Mutation(
         "G13 a Drop waits for the state",
         "compiler/facts/facts.py",
-        "    return regions.update(presence, held, lambda leaf: max(leaf, LATENT))",
+        "    return max(presence, LATENT)",
         "    return presence",
     ),
     Mutation(

@@ -165,7 +165,7 @@ def keep_the_laws(rng: Random, made: World, items: Items) -> None:
     assert bag(decoded(other.output)) == expected, told  # O3 and O4
     assert list(complaints(other.output, initial, read)) == [], told
     for ran in (whole, other):
-        waiting = [n for said in ran.reference.held.values() for n in said if not n.startswith("$")]
+        waiting = [n for state in ran.reference.state_facts.values() for n in state.held]
         assert waiting == [], told  # O5
     for name, node in whole.reference.nodes.items():
         assert list(node.stored()) == [], f"{name} still holds rows\n{told}"

@@ -27,7 +27,7 @@ def commit_of(reference: Reference, epoch: int) -> Commit:
         epoch=epoch,
         sources={name: state.next_epoch() for name, state in reference.states.items()},
         sinks=dict(reference.sinks),
-        held=reference.held,
+        state_facts=reference.state_facts,
         segments={
             key: (Segment(f"state/{key}/epoch=0", ""),)
             for o in reference.plan.operators
@@ -62,8 +62,7 @@ def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Re
     if changes.effect != "new checkpoint":
         goes_on.states = dict(changes.commit.sources)
         goes_on.sinks = dict(changes.commit.sinks)
-        goes_on.held = changes.commit.held
-        goes_on.opened = {name: dict(held) for name, held in changes.commit.held.items()}
+        goes_on.state_facts = goes_on.learnt = changes.commit.state_facts
         intact = {s.name for s in plan.sources if s.name in reference.plan.source_of}
         kept = match(reference.plan, plan, intact).kept_operators(reference.plan, plan)
         for before, name in kept.items():

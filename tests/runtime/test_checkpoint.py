@@ -6,6 +6,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import compile_query, regions
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
 from cedilla.runtime.control.announce import SinkState
@@ -110,6 +111,26 @@ def test_records_that_hold_everything_are_read() -> None:
     assert evolve(place.open(PLAN), time=None) == record(0, tree)
     place.commit(record(1, tree))
     assert reopened(memory) == record(1, tree)
+
+
+def test_what_state_adds_is_kept() -> None:
+    memory = Memory()
+    place = checkpoint(memory)
+    place.open(PLAN)
+    behind, held = (regions.interval("t", None, (bound, 0)) for bound in (5, 3))
+    state = {
+        "sorted": StateFacts(closed=behind),
+        "limited": StateFacts(closed=True),
+        "joined": StateFacts({"t": held}),
+    }
+    place.commit(Commit(0, state_facts=state))
+    assert reopened(memory) == Commit(0, state_facts=state)
+    # As earlier versions wrote it: among the held Drops, and of a limit what is still open.
+    older = json.loads(memory.texts["c/commits/000000000000.json"])
+    closed = older.pop("closed")
+    older["held"] |= {"sorted": {"$clear": closed["sorted"]}, "limited": {"$open": False}}
+    memory.write("c/commits/000000000000.json", json.dumps(older))
+    assert reopened(memory) == Commit(0, state_facts=state)
 
 
 def test_a_checkpoint_of_version_1_learns_paths_and_settings() -> None:

@@ -12,6 +12,7 @@ from attrs import evolve
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import Plan, compile_query, regions
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
@@ -90,7 +91,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         read={"sensors": 1200},
         written={"average": 1},
         counters={"RQ301": 2, "RQ305": 1},
-        held={"average": {"t": regions.interval("wid", None, (9, 0)), "$open": True}},
+        state_facts={"average": StateFacts({"t": regions.interval("wid", None, (9, 0))})},
     )
     result = call(str(path))
     assert (result.exit_code, result.stderr) == (0, "")
