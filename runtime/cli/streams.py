@@ -79,7 +79,6 @@ def suspect_command(
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
     STREAM is a file in JSON Lines, a folder of them, or `-`. Starts no Spark.
-    It requires `pip install 'cedilla[suspect]'`.
     """
     from cedilla.runtime.streams.suspect import Suspects, described_by, diagnostic, suspect_json, time_axis
     from cedilla.runtime.streams.validate import stream_lines, with_schema

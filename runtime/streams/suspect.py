@@ -13,7 +13,7 @@ from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.streams.jumps import Jump, Series
+from cedilla.runtime.jumps.series import Jump, Series
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
@@ -67,7 +67,7 @@ class Suspects:
 
     def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
         """The suspects of a stream, each as soon as it is certain. Memory is a window of values for each group and
-        attribute. Raises `DiagnosticError`: RQ228 where these are too many, RQ420 without `ruptures`."""
+        attribute. Raises `DiagnosticError`: RQ228 where these are too many."""
         follower = StreamChecker(self.schema)
         for line in lines:
             item, _ = follower.take(line)

@@ -1,7 +1,7 @@
 """Jumps in a sequence of numbers that a change of unit explains.
 
-A window of the latest values is split where a change-point test (kernel change-point detection of `ruptures`) finds
-it most unlike itself, and there at the longest step. The split is a jump if a known conversion, undone behind it, makes
+A window of the latest values is split in two where both parts vary least about their means (the change-point test of
+least squares), and there at the longest step. The split is a jump if a known conversion, undone behind it, makes
 the values go on in level, in spread and from one to the next, where they do not go on as they are. Ratios are compared
 where all values are positive, differences everywhere. The thresholds were set on the weather of `make demo`, with and
 without its accents.
@@ -12,15 +12,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from functools import cached_property
+from heapq import nlargest
+from itertools import accumulate, pairwise
 from math import log
 from statistics import fmean, median
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.items.entries import needed
 
 WINDOW = 128
 """So many of the latest values are compared."""
@@ -154,11 +155,16 @@ def _split(values: Sequence[float]) -> int | None:
     low, high = min(values), max(values)
     if low == high:
         return None
-    numpy = needed("numpy", "suspect")
-    ruptures: Any = needed("ruptures", "suspect")
-    signal = numpy.array([(value - low) / (high - low) for value in values]).reshape(-1, 1)
-    (place, _) = ruptures.KernelCPD(kernel="linear", min_size=LEAST).fit(signal).predict(n_bkps=1)
-    near = range(max(LEAST, place - _NEAR), min(len(values) - LEAST, place + _NEAR) + 1)
+    count = len(values)
+    sums = list(accumulate((value - low) / (high - low) for value in values))
+    whole = sums[-1]
+
+    def between(place: int) -> float:
+        """What the means of both parts explain of the sum of squares."""
+        return sums[place - 1] ** 2 / place + (whole - sums[place - 1]) ** 2 / (count - place)
+
+    place = max(range(LEAST, count - LEAST + 1), key=between)
+    near = range(max(LEAST, place - _NEAR), min(count - LEAST, place + _NEAR) + 1)
     return max(near, key=lambda n: abs(values[n] - values[n - 1]))
 
 
@@ -210,50 +216,78 @@ class _Misfit:
         return self.step + self.level + 2 * self.spread
 
 
-@frozen
+@frozen(slots=False)
 class _Scale:
-    """What values before a jump are like, as they are or as logarithms; `long`: nearly the longest of their steps."""
+    """What values before a jump are like, as they are or as logarithms. `steps`: older values."""
 
     view: Callable[[float], float]
     before: Sequence[float]
-    long: float
-    least: float
+    steps: Sequence[float]
 
     @classmethod
     def of(cls, before: Sequence[float], steps: Sequence[float], view: Callable[[float], float]) -> _Scale:
-        seen = [view(value) for value in before]
-        least = max(_FLOOR * median(map(abs, seen)), 1e-300)
-        lengths = sorted(abs(b - a) for a, b in pairwise([*map(view, steps), *seen]))
-        return cls(view, seen, max(lengths[int(_NEARLY_ALL * (len(lengths) - 1))], least), least)
+        return cls(view, [view(value) for value in before], steps)
+
+    @cached_property
+    def least(self) -> float:
+        """What is as good as none."""
+        return max(_FLOOR * median(map(abs, self.before)), 1e-300)
+
+    @cached_property
+    def long(self) -> float:
+        """Nearly the longest of all steps."""
+        values = [*map(self.view, self.steps), *self.before]
+        longest = len(values) - 1 - int(_NEARLY_ALL * (len(values) - 2))
+        return max(nlargest(longest, (abs(b - a) for a, b in pairwise(values)))[-1], self.least)
 
     def explanations(self, after: Sequence[float]) -> Iterator[_Explanation]:
         """The conversions that make values go on, if they do not go on as they are."""
+        seen = [self.view(value) for value in after]
+        varies = self.middle[1] > 0 and _deviation(seen) > 0
+        level, spread = self._level(seen), self._spread(seen) if varies else 0.0
+        # Most go on; that is told without the lengths of all steps.
+        if level < _STEP and spread < _SCALE:
+            return
         plain = self.misfit(after)
-        varies = _deviation(self.before) > 0 and _deviation(after) > 0
-        is_far = plain.step >= _STEP and (plain.level >= _STEP or (varies and plain.spread >= _SCALE))
-        if not is_far and not (varies and plain.spread >= _OTHER_SCALE):
+        if plain.step < _STEP and spread < _OTHER_SCALE:
             return
         for name, function in CONVERSIONS:
             back = _undone(function, after)
             # Ratios say nothing of shifts.
             if self.view is log and (function.shift or min(back) <= 0):
                 continue
+            if self._step([self.view(value) for value in back[:2]]) > _GOES_ON:
+                continue
             fit = self.misfit(back)
-            if fit.step <= _GOES_ON and fit.level <= _LEVEL and fit.spread <= _SPREAD:
+            if fit.level <= _LEVEL and fit.spread <= _SPREAD:
                 yield _Explanation(name, function, 1 - fit.total / plain.total)
 
     def misfit(self, values: Sequence[float]) -> _Misfit:
         """How badly values go on behind those before."""
         back = [self.view(value) for value in values]
-        deviation = max(_deviation(self.before), _deviation(back), self.least)
+        return _Misfit(self._step(back), self._level(back), self._spread(back))
+
+    def _step(self, back: Sequence[float]) -> float:
         first, last = back[0], self.before[-1]
         # The shortest of three, so that one value far out makes no jump.
-        step = min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2]))
-        return _Misfit(
-            step / self.long,
-            abs(median(back) - median(self.before)) / deviation,
-            abs(log(max(_mean_step(back), self.least) / max(_mean_step(self.before), self.least))),
-        )
+        return min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2])) / self.long
+
+    def _level(self, back: Sequence[float]) -> float:
+        middle, own = self.middle
+        return abs(median(back) - middle) / max(own, _deviation(back), self.least)
+
+    def _spread(self, back: Sequence[float]) -> float:
+        return abs(log(max(_mean_step(back), self.least) / self.mean_step))
+
+    @cached_property
+    def middle(self) -> tuple[float, float]:
+        """The median, and the deviation."""
+        return median(self.before), _deviation(self.before)
+
+    @cached_property
+    def mean_step(self) -> float:
+        """The mean of the steps of the window."""
+        return max(_mean_step(self.before), self.least)
 
 
 def _deviation(values: Sequence[float]) -> float:
