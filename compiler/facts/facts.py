@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from enum import IntEnum
 from fractions import Fraction
+from operator import eq
 
 from attrs import field, frozen
 
@@ -39,30 +40,6 @@ ORIGINAL: History = (IDENTITY,)
 NO_FEEDER: History = ()
 
 
-def _settle_most(a: Tree, b: Tree) -> Tree | None:
-    if a is PRESENT or b is PRESENT:
-        return PRESENT
-    if a is ABSENT or a is b:
-        return b
-    return a if b is ABSENT else None
-
-
-def _settle_least(a: Tree, b: Tree) -> Tree | None:
-    if a is ABSENT or b is ABSENT:
-        return ABSENT
-    if a is PRESENT or a is b:
-        return b
-    return a if b is PRESENT else None
-
-
-def _settle_common(a: Tree, b: Tree) -> Tree | None:
-    if a == NO_FEEDER or a is b:
-        return b
-    if b == NO_FEEDER:
-        return a
-    return ORIGINAL if ORIGINAL in (a, b) else None
-
-
 def _common(a: History, b: History) -> History:
     """The longest sequence of functions that both went through in this order; a function may come back."""
     alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
@@ -83,11 +60,11 @@ def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
     return len(history), [(f.slope, f.shift) for f in history]
 
 
-MOST = Operation(_settle_most, max, ABSENT)
+MOST = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)
 """Add: present as soon as one feeder is. Drop: absent when none is (D1)."""
-LEAST = Operation(_settle_least, min, PRESENT)
+LEAST = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)
 """A computed value is defined where everything it reads is."""
-COMMON = Operation(_settle_common, _common, NO_FEEDER)
+COMMON = regions.lattice(_common, neutral=NO_FEEDER, absorbing=ORIGINAL, same=eq)
 """Alter: the functions that all live feeders have gone through (D1)."""
 
 

@@ -7,28 +7,11 @@ from typing import Any
 
 from attrs import field, frozen, mutable
 
+from cedilla.compiler import operators
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import (
-    AntiJoin,
-    CountWindow,
-    Distinct,
-    Intersect,
-    Join,
-    LeftJoin,
-    Limit,
-    Minus,
-    Operator,
-    Project,
-    Rename,
-    Select,
-    SemiJoin,
-    Sort,
-    Top,
-    Union,
-    User,
-)
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.conditions import domain_warnings
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
@@ -235,11 +218,11 @@ class _Planner:
     def _of_two(self, node: syntax.TwoInputs) -> _Builder:
         match node:
             case syntax.Union():
-                return lambda n, i: Union(**n, inputs=i)
+                return lambda n, i: operators.Union(**n, inputs=i)
             case syntax.Intersect(all=bags):
-                return lambda n, i: Intersect(**n, inputs=i, all=bags)
+                return lambda n, i: operators.Intersect(**n, inputs=i, all=bags)
             case syntax.Minus(all=bags):
-                return lambda n, i: Minus(**n, inputs=i, all=bags)
+                return lambda n, i: operators.Minus(**n, inputs=i, all=bags)
             case syntax.Join(on=pairs, kind=kind):
                 return lambda n, i: _JOINS[kind](
                     **n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)
@@ -248,34 +231,34 @@ class _Planner:
     def _of_one(self, node: syntax.OneInput) -> _Builder:
         match node:
             case syntax.Select(predicate):
-                return lambda n, i: Select(**n, inputs=i, predicate=predicate)
+                return lambda n, i: operators.Select(**n, inputs=i, predicate=predicate)
             case syntax.Project(items, rest=rest):
                 chosen = items_of(items)
-                return lambda n, i: Project(**n, inputs=i, items=chosen, rest=rest)
+                return lambda n, i: operators.Project(**n, inputs=i, items=chosen, rest=rest)
             case syntax.Rename(items):
                 names = new_names(items)
-                return lambda n, i: Rename(**n, inputs=i, names=names)
+                return lambda n, i: operators.Rename(**n, inputs=i, names=names)
             case syntax.Distinct(on):
                 check_once(on, "distinct", node.span)
-                return lambda n, i: Distinct(**n, inputs=i, on=on)
+                return lambda n, i: operators.Distinct(**n, inputs=i, on=on)
             case syntax.Sort(keys):
                 ordered = sort_keys(keys, node.span)
-                return lambda n, i: Sort(
+                return lambda n, i: operators.Sort(
                     **n, inputs=i, keys=ordered, settled=self.arrivals[i[0]].order is not Order.ARRIVAL
                 )
             case syntax.Top(count, keys, per):
                 check_once(per, "per", node.span)
                 ordered = sort_keys(keys, node.span)
-                return lambda n, i: Top(**n, inputs=i, count=count, keys=ordered, per=per)
+                return lambda n, i: operators.Top(**n, inputs=i, count=count, keys=ordered, per=per)
             case syntax.Limit(count):
-                return lambda n, i: Limit(**n, inputs=i, count=count)
+                return lambda n, i: operators.Limit(**n, inputs=i, count=count)
             case syntax.Sample():
                 return lambda n, i: sample_of(node, n, i, self.facts[i[0]].types)
             case syntax.Window():
                 return lambda n, i: window_of(self.facts, node, n, i)
             case syntax.CountWindow(size, per, alias):
                 check_once(per, "per", node.span)
-                return lambda n, i: CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
+                return lambda n, i: operators.CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
             case syntax.Session():
                 check_once(node.per, "per", node.span)
                 return lambda n, i: session_of(self.facts, node, n, i)
@@ -302,7 +285,7 @@ class _Planner:
             inputs,
             name,
             node,
-            lambda n, i: User(
+            lambda n, i: operators.User(
                 **n,
                 inputs=i,
                 label=operator,
@@ -383,4 +366,9 @@ class _Planner:
 
 _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
 _Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
-_JOINS: dict[str, type[Matching]] = {"inner": Join, "left": LeftJoin, "semi": SemiJoin, "anti": AntiJoin}
+_JOINS: dict[str, type[Matching]] = {
+    "inner": operators.Join,
+    "left": operators.LeftJoin,
+    "semi": operators.SemiJoin,
+    "anti": operators.AntiJoin,
+}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from fractions import Fraction
-from operator import is_
+from operator import and_, is_, or_
 from typing import Any
 
 from attrs import field, frozen
@@ -240,20 +240,23 @@ def align(a: Steps, b: Steps) -> tuple[tuple[Cut, ...], list[tuple[Tree, Tree]]]
     return cuts, pairs
 
 
-def _settle_union(a: Tree, b: Tree) -> Tree | None:
-    if a is True or b is True:
-        return True
-    if a is False or a is b:
-        return b
-    return a if b is False else None
+def lattice(
+    leaf: Callable[[Any, Any], Tree],
+    neutral: Tree,
+    absorbing: Tree,
+    same: Callable[[Any, Any], bool] = is_,
+) -> Operation:
+    """An associative and commutative operation by which every leaf with itself gives itself, with `neutral` too, and
+    `absorbing` with `absorbing`. `same` tells these two leaves from all other trees."""
 
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        if same(a, absorbing) or same(b, absorbing):
+            return absorbing
+        if a is b or same(a, neutral):
+            return b
+        return a if same(b, neutral) else None
 
-def _settle_intersection(a: Tree, b: Tree) -> Tree | None:
-    if a is False or b is False:
-        return False
-    if a is True or a is b:
-        return b
-    return a if b is True else None
+    return Operation(settle, leaf, neutral)
 
 
 def _settle_difference(a: Tree, b: Tree) -> Tree | None:
@@ -262,10 +265,10 @@ def _settle_difference(a: Tree, b: Tree) -> Tree | None:
     return a if b is False else None
 
 
-UNION = Operation(_settle_union, lambda a, b: a or b, False)
+UNION = lattice(or_, neutral=False, absorbing=True)
 
 
-INTERSECTION = Operation(_settle_intersection, lambda a, b: a and b, True)
+INTERSECTION = lattice(and_, neutral=True, absorbing=False)
 
 
 DIFFERENCE = Operation(_settle_difference, lambda a, b: a and not b)

@@ -18,13 +18,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import merged
 from cedilla.runtime.items.marker import MarkerLine, Types
 from cedilla.runtime.items.near_markers import is_near_marker
 
-POSITION = "$position"
 CORRUPT = "$corrupt"
 FILE = "$file"
 MAX_FILES = 1 << 15

@@ -1,22 +1,7 @@
 """The stateful operators with Spark, one file each; what they are is said in `cedilla.compiler.operators`."""
 
-from cedilla.compiler.operators import (
-    Aggregate,
-    AntiJoin,
-    CountWindow,
-    Distinct,
-    Intersect,
-    Join,
-    LeftJoin,
-    Limit,
-    Minus,
-    Operator,
-    SemiJoin,
-    Session,
-    Sort,
-    Top,
-    User,
-)
+from cedilla.compiler import operators
+from cedilla.compiler.operators import Operator
 from cedilla.runtime.operators.aggregate import AggregateDataflow
 from cedilla.runtime.operators.anti_join import AntiJoinDataflow
 from cedilla.runtime.operators.base import AttributeState, Dataflow
@@ -34,20 +19,20 @@ from cedilla.runtime.operators.top import TopDataflow
 from cedilla.runtime.operators.user import UserDataflow
 
 DATAFLOWS: dict[type[Operator], Dataflow] = {
-    Join: JoinDataflow(),
-    LeftJoin: LeftJoinDataflow(),
-    SemiJoin: SemiJoinDataflow(),
-    AntiJoin: AntiJoinDataflow(),
-    Aggregate: AggregateDataflow(),
-    CountWindow: CountWindowDataflow(),
-    Distinct: DistinctDataflow(),
-    Intersect: IntersectDataflow(),
-    Minus: MinusDataflow(),
-    Limit: LimitDataflow(),
-    Sort: SortDataflow(),
-    Top: TopDataflow(),
-    Session: SessionDataflow(),
-    User: UserDataflow(),
+    operators.Join: JoinDataflow(),
+    operators.LeftJoin: LeftJoinDataflow(),
+    operators.SemiJoin: SemiJoinDataflow(),
+    operators.AntiJoin: AntiJoinDataflow(),
+    operators.Aggregate: AggregateDataflow(),
+    operators.CountWindow: CountWindowDataflow(),
+    operators.Distinct: DistinctDataflow(),
+    operators.Intersect: IntersectDataflow(),
+    operators.Minus: MinusDataflow(),
+    operators.Limit: LimitDataflow(),
+    operators.Sort: SortDataflow(),
+    operators.Top: TopDataflow(),
+    operators.Session: SessionDataflow(),
+    operators.User: UserDataflow(),
 }
 
 __all__ = ["DATAFLOWS", "AttributeState", "Dataflow"]

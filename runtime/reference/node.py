@@ -15,7 +15,7 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import finite
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.reference.aggregate_results import ORDER
@@ -99,6 +99,30 @@ class Node:
     def closed(self) -> Tree:
         """The region of output tuples that never come again, as the state shows."""
         return False
+
+
+class Groups(Node):
+    """An operator that keeps the rows of each group until it passes them, or what it computes of them."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.groups: dict[tuple[Any, ...], Rows] = {}
+
+    def closed_groups(
+        self, new: Rows, by: Iterable[str], source: Facts, complete: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Take new rows; the keys of the groups to which no more come, or that have `complete` rows."""
+        for row in new:
+            self.groups.setdefault(key_of(row, by), []).append(row)
+        closed = fold_closed(source, frozenset(source.types).difference(by))
+        return [
+            key
+            for key, rows in self.groups.items()
+            if inside(closed, rows[0]) or (complete is not None and len(rows) >= complete)
+        ]
+
+    def stored(self) -> Iterable[Row]:
+        return (row for rows in self.groups.values() for row in rows)
 
 
 def only_defined(row: Row) -> Row:

@@ -11,7 +11,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.reference.aggregate_results import ORDER
-from cedilla.runtime.reference.node import Node, Row, Rows, arrived, control, exactly, inside, key_of
+from cedilla.runtime.reference.node import Groups, Node, Row, Rows, arrived, control, exactly, inside
 from cedilla.runtime.reference.scalars.order import equal, rank
 
 
@@ -67,22 +67,12 @@ class Sort(Node):
         return self.pending
 
 
-class Top(Node):
-    def __init__(self, operator: Any, purge: bool = True) -> None:
-        super().__init__(operator, purge)
-        self.groups: dict[tuple[Any, ...], Rows] = {}
-
+class Top(Groups):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
-        for row in new[0]:
-            self.groups.setdefault(key_of(row, o.per), []).append(row)
-        closed = fold_closed(inputs[0], frozenset(inputs[0].types) - frozenset(o.per))
-        done = [key for key, rows in self.groups.items() if inside(closed, rows[0])]
+        done = self.closed_groups(new[0], o.per, inputs[0])
         best = by_keys(o.keys)
         return [row for key in done for row in sorted(arrived(self.groups.pop(key)), key=best)[: o.count]]
-
-    def stored(self) -> Iterable[Row]:
-        return (row for rows in self.groups.values() for row in rows)
 
 
 class Limit(Node):

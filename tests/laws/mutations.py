@@ -38,8 +38,8 @@ MUTATIONS = (
     Mutation(
         "D1 Add: present once any feeder is",
         "compiler/facts/facts.py",
-        "MOST = Operation(_settle_most, max, ABSENT)",
-        "MOST = Operation(_settle_least, min, ABSENT)",
+        "MOST = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)",
+        "MOST = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)",
     ),
     Mutation(
         "D1 Alter: common to all feeders",

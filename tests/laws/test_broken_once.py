@@ -7,10 +7,16 @@ from random import Random
 import pytest
 
 from tests.laws.test_reference import check
-from tests.laws.worlds import ALL, ORDERED
 
-THEN = tuple(kind for kind in ALL if kind != "sample")
-"""The operators that there were: with others a seed gives another world."""
+THEN = (
+    *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
+    *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "aggregate"),
+)
+ORDERED = (
+    *("sort", "sort", "limit", "top", "count window", "distinct", "aggregate", "session"),
+    *("join", "window", "union"),
+)
+"""The operators that there were: with others, or in another order, a seed gives another world."""
 
 
 @pytest.mark.parametrize("seed", [5047, 5097, 5104, 5117])
