@@ -62,7 +62,7 @@ class Run:
             emits=[evolve(e, path=str(self.root / "out" / e.name)) for e in plan.emits],
             settings={**plan.settings, **(settings or {})},
         )
-        files = Files(self.spark)
+        files = Files()
         checkpoint = Checkpoint(files, str(self.root / "checkpoint"))
         return Executor(
             self.spark,

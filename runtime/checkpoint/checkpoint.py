@@ -73,7 +73,9 @@ class Checkpoint:
             self._files.make(f"{self.path}/commits")
             self._write(StoredPlans.start(plan))
             return Commit()
-        records = [self._files.read(r.path) for r in self._files.list(f"{self.path}/commits")]
+        listed = self._files.list(f"{self.path}/commits")
+        # A killed run of an earlier version may have left a record beside them that is not whole.
+        records = [self._files.read(r.path) for r in listed if r.path.endswith(".json")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
         last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()

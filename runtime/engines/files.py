@@ -1,12 +1,19 @@
-"""Files wherever Spark finds them, through Hadoop's file system API: local folders, HDFS, object stores."""
+"""Files wherever the engine finds them: local folders, object stores, HDFS. No engine is asked."""
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 from attrs import frozen
-from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
+
+__all__ = ["Files", "FoundFile", "name_of"]
+
+_BLOCK = 4 << 20
 
 
 @frozen
@@ -19,98 +26,120 @@ class FoundFile:
 
 
 class Files:
-    """File operations of one session; paths are strings as users write them."""
+    """File operations; paths are strings as users write them.
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
-        self._conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-        # Looked up once: each step of a name is a message to the JVM.
-        self._path: Any = self._jvm.org.apache.hadoop.fs.Path
-        self._systems: dict[tuple[str, str], Any] = {}
+    Every operation raises `DiagnosticError`: RQ430 where the scheme of a path is unknown or its library is missing,
+    RQ431 where the store refuses.
+    """
 
-    def _system(self, path: str) -> Any:
-        place = urlsplit(path)[:2]
-        if place not in self._systems:
-            self._systems[place] = self._path(path).getFileSystem(self._conf)
-        return self._systems[place]
+    def __init__(self) -> None:
+        local = LocalStore()
+        self._stores: dict[str, Store] = {"": local, "file": local}
+
+    @contextmanager
+    def _of(self, path: str) -> Iterator[Store]:
+        scheme = scheme_of(path)
+        try:
+            if scheme not in self._stores:
+                self._stores[scheme] = RemoteStore(scheme)
+            yield self._stores[scheme]
+        except DiagnosticError:
+            raise
+        except Exception as problem:  # of whatever kind the library of a store has
+            if not isinstance(problem, OSError) and scheme in ("", "file"):
+                raise
+            raise _refused(path, problem) from problem
 
     def exists(self, path: str) -> bool:
-        return bool(self._system(path).exists(self._path(path)))
+        with self._of(path) as store:
+            return store.exists(path)
 
     def absolute(self, path: str) -> str:
         """The same place as a URI that does not depend on the current directory."""
-        return str(self._system(path).makeQualified(self._path(path)).toString())
+        with self._of(path) as store:
+            return store.absolute(path)
+
+    def for_engine(self, path: str) -> str:
+        """The same place for an engine, whose current directory may be another. What has no scheme gets none: engines
+        differ in what they make of `file:`."""
+        with self._of(path) as store:
+            return store.for_engine(path)
 
     def list(self, path: str) -> list[FoundFile]:
         """The visible files of a folder (or the file itself), by name; nothing where there is none."""
-        if not self.exists(path):
-            return []
-        found = [
-            FoundFile(str(s.getPath().toString()), int(s.getModificationTime()), int(s.getLen()))
-            for s in self._system(path).listStatus(self._path(path))
-            if s.isFile() and not str(s.getPath().getName()).startswith((".", "_"))
-        ]
+        with self._of(path) as store:
+            found = [
+                FoundFile(entry.path, entry.modified, entry.length)
+                for entry in store.entries(path)
+                if not entry.is_folder and not is_hidden(entry.path)
+            ]
         return sorted(found, key=lambda file: file.path)
 
     def tree(self, path: str) -> list[FoundFile]:
         """The visible files of a folder and of those below it, by their paths; nothing where there is none."""
-        return [*self.list(path), *(f for each in self._below(path) for f in self.tree(each))]
-
-    def _below(self, path: str) -> list[str]:
-        names = [name for name in self.folders(path, "") if not name.startswith((".", "_"))]
-        return [f"{path.rstrip('/')}/{name}" for name in names]
+        below = (name for name in self.folders(path, "") if not is_hidden(name))
+        return [*self.list(path), *(f for name in below for f in self.tree(f"{path.rstrip('/')}/{name}"))]
 
     def folders(self, path: str, prefix: str) -> list[str]:
         """The names of a folder's folders that start with a prefix; nothing where there is none."""
-        if not self.exists(path):
-            return []
-        statuses = self._system(path).listStatus(self._path(path))
-        names = [str(s.getPath().getName()) for s in statuses if s.isDirectory()]
+        with self._of(path) as store:
+            names = [name_of(entry.path) for entry in store.entries(path) if entry.is_folder]
         return sorted(name for name in names if name.startswith(prefix))
 
     def make(self, path: str) -> None:
-        self._system(path).mkdirs(self._path(path))
+        """A folder and those above it, where the store has folders."""
+        with self._of(path) as store:
+            store.make(path)
 
     def delete(self, path: str) -> None:
         """Remove a file or a folder with all in it, if it is there."""
-        self._system(path).delete(self._path(path), True)
+        with self._of(path) as store:
+            store.delete(path)
 
     def rename(self, old: str, new: str) -> None:
-        """Move atomically; `new` must not exist."""
-        if not self._system(new).rename(self._path(old), self._path(new)):
-            raise OSError(f"{old} could not be renamed to {new}")
+        """Move a file inside a store; `new` does not exist, and appears whole."""
+        with self._of(new) as store:
+            store.rename(old, new)
+
+    def publish(self, old: str, new: str) -> None:
+        """Move a folder of files, if it is there: in one step where the store has such a step; else file by file in
+        the order of their names, `old` being the last to go. Done again after a crash, it comes to the same."""
+        with self._of(new) as store:
+            store.publish(old, new)
 
     def read(self, path: str) -> str:
-        stream = self._system(path).open(self._path(path))
-        try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+        """The text of a file."""
+        with self._of(path) as store, store.open(path) as file:
+            return file.read().decode()
+
+    def blocks(self, path: str) -> Iterator[bytes]:
+        """The bytes of a file, a few megabytes at a time."""
+        with self._of(path) as store, store.open(path) as file:
+            while block := file.read(_BLOCK):
+                yield block
+
+    def open(self, path: str) -> BinaryIO:
+        """A file to read from and to seek in."""
+        with self._of(path) as store:
+            return store.open(path)
 
     def edges(self, path: str, length: int, size: int) -> tuple[bytes, bytes | None]:
         """So many bytes from the beginning of a file and from its end; all of it and `None` where that is less."""
-        stream = self._system(path).open(self._path(path))
-        try:
+        with self.open(path) as file:
             if length <= 2 * size:
-                return bytes(stream.readNBytes(length)), None
-            first = bytes(stream.readNBytes(size))
-            stream.seek(length - size)
-            return first, bytes(stream.readNBytes(size))
-        finally:
-            stream.close()
+                return file.read(length), None
+            first = file.read(size)
+            file.seek(length - size)
+            return first, file.read(size)
 
-    def write(self, path: str, text: str) -> None:
-        """Write a file in one step: aside, then renamed over what was there."""
-        aside = self._path(f"{path}.writing")
-        stream = self._system(path).create(aside, True)
-        stream.write(bytearray(text.encode()))
-        stream.close()
-        system = self._system(path)
-        if system.exists(self._path(path)):
-            system.delete(self._path(path), False)
-        self.rename(f"{path}.writing", path)
+    def write(self, path: str, content: str | bytes) -> None:
+        """Write a whole file in one step, over what was there."""
+        with self._of(path) as store:
+            store.write(path, content.encode() if isinstance(content, str) else content)
 
 
-def name_of(path: str) -> str:
-    """The last part of a path."""
-    return path.rstrip("/").rpartition("/")[2]
+def _refused(path: str, problem: Exception) -> DiagnosticError:
+    said = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__
+    is_local = scheme_of(path) in ("", "file")
+    hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
+    return failure("RQ431", f"{path}: {said}", hint=hint)

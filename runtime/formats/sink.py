@@ -83,7 +83,7 @@ class FolderSink(Sink):
             return 0
         aside = f"{staged}/_tuples"
         seen = Observation()
-        self.write(tuples.observe(seen, F.count(F.lit(1)).alias("rows")), aside)
+        self.write(tuples.observe(seen, F.count(F.lit(1)).alias("rows")), self._files.for_engine(aside))
         written = [file for file in self._files.list(aside) if self.holds_rows(file)]
         for index, file in enumerate(written):
             self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
@@ -106,8 +106,7 @@ class FolderSink(Sink):
     def publish(self, number: int) -> None:
         """Make a committed epoch visible. Done again after a crash, it changes nothing."""
         staged = self._staged(number)
-        if self._files.exists(staged):
-            self._files.rename(staged, f"{self._path}/{name_of(staged)}")
+        self._files.publish(staged, f"{self._path}/{name_of(staged)}")
 
     def tidy(self, last: int) -> None:
         """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""

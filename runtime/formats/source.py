@@ -189,7 +189,7 @@ _DEEP = {"recursiveFileLookup": "true"}
 
 def _is_visible(spark: SparkSession, path: str) -> str:
     """SQL: whether no part of a file's name below a folder is hidden. Spark itself shows `_a=b` and `_metadata`."""
-    return f"NOT substr(path, {len(Files(spark).absolute(path)) + 1}) RLIKE '/[._]'"
+    return f"NOT substr(path, {len(Files().absolute(path)) + 1}) RLIKE '/[._]'"
 
 
 def listed_files(spark: SparkSession, path: str) -> list[InputFile]:

@@ -24,7 +24,7 @@ def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[s
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
     lines = rejected_lines(spark, read.frame, read.part, codes).coalesce(1)
-    lines.write.mode("overwrite").json(aside)
+    lines.write.mode("overwrite").json(files.for_engine(aside))
     (file,) = files.list(aside)
     files.delete(path)
     files.rename(file.path, path)

@@ -132,7 +132,7 @@ def start(
     session = spark or open_session(plan, options)
     with _interruptible() as interrupted:
         check_functions(plan)
-        files = Files(session)
+        files = Files()
         for name, folder, what in folders(plan):
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)

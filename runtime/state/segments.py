@@ -98,7 +98,7 @@ class StateStore:
             write = self._writes.get(segment.path)
             if write is not None and not write.result().length:
                 continue
-            written.setdefault(segment.schema, []).append(segment.path)
+            written.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
         frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
         return reduce(stacked, frames) if frames else None
 
@@ -161,10 +161,11 @@ class StateStore:
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
         seen = Observation()
+        place = self._files.for_engine(path)
         watched = rows.observe(seen, F.expr(f"to_json({_counts(rows)}) AS counts"))
 
         def write() -> _Written:
-            watched.write.mode("overwrite").parquet(path)
+            watched.write.mode("overwrite").parquet(place)
             length = sum(file.length for file in self._files.list(path))
             counts = json.loads(seen.get["counts"])
             # Spark writes a file even if it has nothing to write.

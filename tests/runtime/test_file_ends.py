@@ -36,7 +36,7 @@ TUPLE = '{"k": 1, "t": 2.5}'
 
 def seen(spark: SparkSession, *paths: Path) -> Scan | None:
     files = [InputFile(str(path), path.as_uri(), path.stat().st_size) for path in paths]
-    return JsonLines().scan_ends(Files(spark), files)
+    return JsonLines().scan_ends(Files(), files)
 
 
 @pytest.mark.parametrize("edge", [64, 1 << 14])

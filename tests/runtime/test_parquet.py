@@ -368,7 +368,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     assert sorted((i["ts"], sorted(i["all"])) for i in rows) == [
         (n, [n, n + 5.0, n + 10, n + 15]) for n in range(5)
     ]
-    sink = ParquetSink(Files(spark), str(tmp_path / "out2"), "r")
+    sink = ParquetSink(Files(), str(tmp_path / "out2"), "r")
     sink.stage(0, spark.range(8, numPartitions=4).where("id >= 2"))
     sink.publish(0)
     sink.tidy(0)

@@ -80,7 +80,7 @@ def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path)
 def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     """By the least and the greatest value of each attribute; where some rows are ⊥, or nothing is known, it stays."""
     jobs = Jobs()
-    store = StateStore(spark, Files(spark), (tmp_path / "state").as_uri(), jobs)
+    store = StateStore(spark, Files(), (tmp_path / "state").as_uri(), jobs)
     rows = {
         "low": "SELECT 1L AS k, DATE'1970-01-03' AS day UNION ALL SELECT 3, DATE'1970-01-04'",
         "high": "SELECT 2L AS k, DATE'1970-01-05' AS day UNION ALL SELECT 9, DATE'1970-01-06'",

@@ -240,7 +240,7 @@ def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFr
     """What the function of `out` gives for one tuple; planned, but nothing is computed yet."""
     frame = spark.sql("SELECT 1L AS ts, 2 AS s, 3D AS t")
     frame = frame.selectExpr("*", "1 AS `$order`") if "r" in plan.placed else frame
-    state = StateStore(spark, Files(spark), str(root / "state"), Jobs())
+    state = StateStore(spark, Files(), str(root / "state"), Jobs())
     with ExitStack() as cached:
         e = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
         yield e.user(plan.operator_of["out"], frame)

@@ -1,0 +1,236 @@
+"""Files without an engine: local folders, what stands for them in a URI, and what cannot be reached."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.engines.files import Files, FoundFile, name_of
+from cedilla.runtime.formats.source import listed_files
+
+PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
+ODD = "a b%20c#d?e=ö"
+"""A name of which every sign means itself."""
+
+
+def put(path: Path, text: str = "x", microseconds: int = 1_000_000) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, ns=(microseconds * 1000, microseconds * 1000))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files that are seen, those that are not, and links."""
+    root = tmp_path / ODD
+    put(root / "b.jsonl", "12345", 1_700_000_000_123_000)
+    put(root / "a.jsonl", "", 1_700_000_000_999_999)
+    put(root / "below" / "c.jsonl", "123", 2_000_000)
+    for hidden in (".d", "_d", "_epoch=1/d", ".e/d", "below/_d"):
+        put(root / hidden)
+    put(tmp_path / "elsewhere" / "far.jsonl", "1234567", 5_000_000)
+    (root / "link.jsonl").symlink_to(tmp_path / "elsewhere" / "far.jsonl")
+    (root / "linked").symlink_to(tmp_path / "elsewhere")
+    (root / "nowhere.jsonl").symlink_to(tmp_path / "nothing")
+    return root
+
+
+def test_a_listing_is_that_of_spark(spark: SparkSession, folder: Path) -> None:
+    """Names, lengths, and milliseconds of modification; links are what they point to."""
+    # Spark passes over what has no bytes.
+    seen = [file for file in Files().tree(str(folder)) if file.length]
+    listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(str(folder))
+    times = {
+        row["path"]: row["modified"]
+        for row in listed.selectExpr("path", "unix_millis(modificationTime) AS modified").collect()
+    }
+    assert sorted((file.path, file.length) for file in seen) == sorted(
+        (file.path, file.length) for file in listed_files(spark, str(folder))
+    )
+    assert {file.path: file.modified for file in seen} == {file.path: times[file.path] for file in seen}
+    assert [name_of(file.path) for file in seen] == [
+        "b.jsonl",
+        "link.jsonl",
+        "c.jsonl",
+        "far.jsonl",
+    ]
+
+
+def test_a_listing_has_visible_files_by_name(folder: Path) -> None:
+    files = Files()
+    found = files.list(str(folder))
+    assert [(name_of(f.path), f.modified, f.length) for f in found] == [
+        ("a.jsonl", 1_700_000_000_999, 0),
+        ("b.jsonl", 1_700_000_000_123, 5),
+        ("link.jsonl", 5000, 7),
+    ]
+    assert files.list(f"{folder}/b.jsonl") == [found[1]]
+    assert files.list(f"{folder}/nothing") == files.list(f"{folder}/_d") == []
+    assert files.folders(str(folder), "") == [".e", "_epoch=1", "below", "linked"]
+    assert files.folders(str(folder), "_epoch=") == ["_epoch=1"]
+
+
+FORMS: dict[str, Callable[[Path], str]] = {
+    "as it is": str,
+    "with a slash": lambda path: f"{path}/",
+    "one slash": lambda path: f"file:{path}",
+    "three slashes": lambda path: f"file://{path}",
+    "up and down": lambda path: f"{path}/below/../../{path.name}/.",
+    "relative": os.path.relpath,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_place_has_several_forms(form: str, folder: Path) -> None:
+    """Of before, too: what records of old hold goes on."""
+    files, given = Files(), FORMS[form](folder)
+    assert files.absolute(given) == f"file:{folder}"
+    assert files.list(given) == files.list(str(folder))
+    assert files.exists(given)
+    assert not files.exists(f"{given}-")
+    assert files.for_engine(given).removeprefix("file://") == str(folder)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_spark_reads_and_writes_where_files_are_seen(spark: SparkSession, form: str, tmp_path: Path) -> None:
+    folder = tmp_path / ODD
+    folder.mkdir()
+    (folder / "below").mkdir()
+    files, given = Files(), FORMS[form](folder)
+    spark.range(3).coalesce(1).write.mode("append").json(files.for_engine(given))
+    (file,) = files.list(given)
+    assert files.read(file.path).split() == ['{"id":0}', '{"id":1}', '{"id":2}']
+    assert spark.read.json(files.for_engine(given)).count() == 3
+    (listed,) = listed_files(spark, given)
+    assert listed.path == file.path
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed process leaves behind nobody sees."""
+    files, path = Files(), f"{tmp_path}/new/commits/1.json"
+    files.write(path, "one")
+    files.write(path, "ä" * 10)
+    assert files.read(path) == "ä" * 10
+
+    def killed(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(path, "half")
+    assert files.read(path) == "ä" * 10
+    assert [name_of(file.path) for file in files.list(f"{tmp_path}/new/commits")] == ["1.json"]
+
+
+def test_a_record_that_was_not_finished_is_passed_over(tmp_path: Path) -> None:
+    """Earlier versions wrote it beside the others, under a name that is seen."""
+    checkpoint = Checkpoint(Files(), str(tmp_path))
+    checkpoint.open(PLAN)
+    checkpoint.commit(Commit(epoch=0))
+    put(tmp_path / "commits" / "000000000001.json.writing", '{"epo')
+    assert Checkpoint(Files(), str(tmp_path)).open(PLAN).epoch == 0
+
+
+def test_a_folder_is_moved_once(tmp_path: Path) -> None:
+    files = Files()
+    put(tmp_path / "staging" / "1.jsonl")
+    put(tmp_path / "staging" / "2.jsonl")
+    files.publish(f"{tmp_path}/staging", f"{tmp_path}/epoch=1")
+    files.publish(f"{tmp_path}/staging", f"{tmp_path}/epoch=1")
+    assert [name_of(file.path) for file in files.list(f"{tmp_path}/epoch=1")] == ["1.jsonl", "2.jsonl"]
+    assert not (tmp_path / "staging").exists()
+    put(tmp_path / "staging" / "3.jsonl")
+    assert refusal(lambda: files.publish(f"{tmp_path}/staging", f"{tmp_path}/epoch=1"))[0] == "RQ431"
+
+
+def test_a_rename_does_not_write_over(tmp_path: Path) -> None:
+    put(tmp_path / "a", "a")
+    put(tmp_path / "b", "b")
+    assert refusal(lambda: Files().rename(f"{tmp_path}/a", f"{tmp_path}/b"))[0] == "RQ431"
+    Files().rename(f"{tmp_path}/a", f"file:{tmp_path}/c")
+    assert (tmp_path / "c").read_text() == "a"
+
+
+def test_what_is_deleted_is_gone_but_not_what_links_point_to(folder: Path, tmp_path: Path) -> None:
+    files = Files()
+    for name in ("a.jsonl", "link.jsonl", "linked", "nowhere.jsonl", "below", "nothing"):
+        files.delete(f"{folder}/{name}")
+    assert [file.path for file in files.tree(str(folder))] == [f"file:{folder}/b.jsonl"]
+    assert not (folder / "nowhere.jsonl").is_symlink()
+    assert (tmp_path / "elsewhere" / "far.jsonl").exists()
+    files.delete(str(folder))
+    assert not files.exists(str(folder))
+
+
+def test_the_bytes_of_a_file_come_in_blocks_and_from_its_ends(tmp_path: Path) -> None:
+    files, content = Files(), os.urandom(9_000_000)
+    files.write(f"{tmp_path}/large", content)
+    blocks = list(files.blocks(f"{tmp_path}/large"))
+    assert b"".join(blocks) == content
+    assert len(blocks) > 1
+    assert files.edges(f"{tmp_path}/large", len(content), 10) == (content[:10], content[-10:])
+    assert files.edges(f"{tmp_path}/large", len(content), len(content)) == (content, None)
+    assert list(files.blocks(str(put(tmp_path / "empty", "")))) == []
+
+
+def refusal(run: Callable[[], object]) -> tuple[str, str, str | None]:
+    with pytest.raises(DiagnosticError) as raised:
+        run()
+    (diagnostic,) = raised.value.diagnostics
+    return diagnostic.code, diagnostic.message, diagnostic.help
+
+
+def test_a_scheme_that_nobody_knows_is_refused() -> None:
+    code, message, hint = refusal(lambda: Files().exists("ftq://host/in"))
+    assert (code, message) == ("RQ430", "nothing is known of ftq: paths")
+    assert hint is not None
+    assert "s3:" in hint
+
+
+@pytest.mark.parametrize(
+    ("scheme", "module", "extra"), [("s3a", "s3fs", "s3"), ("gs", "gcsfs", "gcs"), ("abfs", "adlfs", "azure")]
+)
+def test_a_library_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, module: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, scheme, raising=False)
+    code, message, hint = refusal(lambda: Files().list(f"{scheme}://store/in"))
+    assert (code, message) == ("RQ430", f"{scheme}: paths need a library that is not installed")
+    assert hint == f"pip install 'cedilla[{extra}]'"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to this user")
+def test_what_is_forbidden_is_told(tmp_path: Path) -> None:
+    put(tmp_path / "shut" / "1.json")
+    (tmp_path / "shut").chmod(0)
+    try:
+        for act in (Files().exists, Files().read, Files().delete, lambda path: Files().write(path, "x")):
+            code, message, _ = refusal(lambda act=act: act(f"{tmp_path}/shut/1.json"))
+            assert (code, message) == ("RQ431", f"{tmp_path}/shut/1.json: Permission denied")
+    finally:
+        (tmp_path / "shut").chmod(0o700)
+
+
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+    path = f"{put(tmp_path / 'file')}/below"
+    assert refusal(lambda: Files().write(path, "x"))[0] == "RQ431"
+    assert not Files().exists(path)
+
+
+def test_uris_are_not_escaped(tmp_path: Path) -> None:
+    """As in Hadoop, `%20` is three signs."""
+    put(tmp_path / "a b" / "1.jsonl")
+    assert Files().list(f"file://{quote(str(tmp_path / 'a b'))}") == []
+    assert Files().list(f"file://{tmp_path}/a b") == [FoundFile(f"file:{tmp_path}/a b/1.jsonl", 1000, 1)]
