@@ -65,6 +65,3 @@ TREE_FILE = 500
 
 TREE_FILE_SHARE = 50
 """... which is written anew when more than one in so many points has changed."""
-
-FEW_MARKERS = 300
-"""So many markers are written to Parquet faster by the driver than a Spark job starts."""

@@ -37,7 +37,7 @@ class Entry:
 def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
     """The tuples and markers of a file in stream order. `types`: of the attributes so far; XML has only texts.
 
-    A number that no double is comes as a `Decimal`. Raises `DiagnosticError`: RQ420 (Parquet without pyarrow), RQ423
+    A number that no double is comes as a `Decimal`. Raises `DiagnosticError`: RQ423
     (neither tuple nor marker).
     """
     with file.open("rb") as stream:
@@ -96,7 +96,8 @@ def _entry(place: str, item: dict[str, Any]) -> Entry:
 
 
 def _parquet(file: Path) -> Iterator[Entry]:
-    parquet = needed("pyarrow.parquet", "arrow")
+    from pyarrow import parquet
+
     row = 0
     with parquet.ParquetFile(file) as table:
         for batch in table.iter_batches():

@@ -118,7 +118,8 @@ def _series(pd: Any, type_: Type, values: list[Any]) -> Any:
 
 def arrow_table(rows: Iterable[Mapping[str, Any]], units: Units) -> pyarrow.Table:
     """A column for each attribute, null where it is undefined."""
-    pa = needed("pyarrow", "arrow")
+    import pyarrow as pa
+
     typed = columns(rows, units)
     return pa.table({name: pa.array(values, _arrow(pa, type_)) for name, (type_, values) in typed.items()})
 

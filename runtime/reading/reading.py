@@ -93,7 +93,7 @@ class Reading:
         return pandas_frame(*self._gathered(units))
 
     def arrow(self) -> pyarrow.Table:
-        """An Arrow table, which holds all tuples in memory. Raises `DiagnosticError`, RQ420 without pyarrow."""
+        """An Arrow table, which holds all tuples in memory."""
         from cedilla.runtime.reading.columns import arrow_table
 
         units = Units(self.types)

@@ -1,0 +1,73 @@
+"""What the footer of a Parquet file tells: rows, and of a column its nulls, its least and its greatest value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attrs import frozen
+from pyarrow import parquet
+
+from cedilla.runtime.engines.files import Files
+
+Metadata = Any
+"""A `pyarrow.parquet.FileMetaData`."""
+
+
+@frozen
+class Values:
+    """The values of a column. `nulls`: how many of its rows have none; `least`, `greatest`: of the others, as regions
+    have them (days, microseconds), where that is known."""
+
+    nulls: int
+    least: int | None = None
+    greatest: int | None = None
+
+
+def read_metadata(files: Files, path: str) -> Metadata:
+    """The footer of a file. Raises `DiagnosticError` RQ431 where the file cannot be opened, and what pyarrow raises
+    where it is no Parquet."""
+    with files.open(path) as file:
+        return parquet.read_metadata(file)
+
+
+def leaf_of(metadata: Metadata, name: str) -> int | None:
+    """The number of a column that is no list, map or structure."""
+    schema = metadata.schema
+    found = (number for number in range(len(schema)) if schema.column(number).path == name)
+    return next(found, None)
+
+
+def values_of(metadata: Metadata, leaf: int) -> Values | None:
+    """What statistics tell of a column; `None` where some of its row groups do not tell."""
+    scale = _scale(metadata.schema.column(leaf))
+    nulls, ends = 0, list[int]()
+    for number in range(metadata.num_row_groups):
+        chunk = metadata.row_group(number).column(leaf)
+        told = chunk.statistics
+        if told is None or not told.has_null_count:
+            return None
+        nulls += told.null_count
+        if told.null_count == chunk.num_values:
+            continue
+        if scale is None or not told.has_min_max:
+            scale = None
+            continue
+        ends += (told.min_raw * scale, told.max_raw * scale)
+    return Values(nulls, min(ends), max(ends)) if scale is not None and ends else Values(nulls)
+
+
+def _scale(column: Any) -> int | None:
+    """By what a value as it is stored is multiplied to be one of regions; `None`: it has no such place."""
+    if column.physical_type not in ("INT32", "INT64"):
+        return None
+    logical = json.loads(column.logical_type.to_json())
+    match logical["Type"]:
+        case "None" | "Date":
+            return 1
+        case "Int":
+            return 1 if logical["isSigned"] else None
+        case "Timestamp":
+            return 1000 if logical["timeUnit"] == "milliseconds" else 1
+        case _:
+            return None

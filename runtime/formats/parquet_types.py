@@ -1,0 +1,176 @@
+"""The types that Spark's Parquet reader gives to the columns of a file, by the file's schema as Arrow shows it.
+
+The structure of a column, its lists, maps and groups, is Arrow's; both follow the rules of the format. What a leaf is
+goes by its physical and its logical type: what Arrow itself stored of its types means nothing to Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+Logical = Mapping[str, Any]
+"""A logical type as Arrow writes it in JSON."""
+
+
+@frozen
+class Settings:
+    """Settings of a session that change what its reader makes of a file."""
+
+    nanos_as_long: bool = False
+    binary_as_string: bool = False
+    infers_ntz: bool = True
+
+
+@frozen
+class Column:
+    """A column of a file: its type, `None` where Spark has none for it, and the number of its leaf, where it is one."""
+
+    kind: DataType | None
+    leaf: int | None
+
+
+def columns_of(schema: Any, settings: Settings) -> dict[str, Column]:
+    """The columns of a `pyarrow.parquet.ParquetSchema`."""
+    try:
+        arrow: pa.Schema = schema.to_arrow_schema()
+    except (
+        pa.ArrowException,
+        NotImplementedError,
+    ):  # of what Arrow cannot read at all, only the names are known
+        leaves = (schema.column(number) for number in range(len(schema)))
+        return {leaf.path.partition(".")[0]: Column(None, None) for leaf in leaves}
+    kinds = _Kinds(schema, settings)
+    return {field.name: kinds.column(field.type) for field in arrow}
+
+
+class _Kinds:
+    """Goes through the leaves of a schema as they come in its columns."""
+
+    def __init__(self, schema: Any, settings: Settings) -> None:
+        self._schema = schema
+        self._settings = settings
+        self._next = 0
+
+    def column(self, arrow: pa.DataType) -> Column:
+        first = self._next
+        kind = self._kind(arrow)
+        if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
+            kind = NullType()  # Spark has the numbers that its nulls are stored as
+        return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
+
+    def _kind(self, arrow: pa.DataType) -> DataType | None:
+        arrow = _stored(arrow)
+        if isinstance(arrow, pa.MapType):
+            key, item = self._kind(arrow.key_type), self._kind(arrow.item_type)
+            return None if key is None or item is None else MapType(key, item)
+        if isinstance(arrow, pa.StructType):
+            fields = [(field.name, self._kind(field.type)) for field in arrow]
+            known = [StructField(name, kind) for name, kind in fields if kind is not None]
+            return StructType(known) if len(known) == len(fields) else None
+        if pa.types.is_nested(arrow):
+            element = self._kind(arrow.value_type)  # type: ignore[attr-defined] - a list of some form
+            return None if element is None else ArrayType(element)
+        self._next += 1
+        return _leaf(self._schema.column(self._next - 1), self._settings)
+
+
+def _stored(arrow: pa.DataType) -> pa.DataType:
+    return arrow.storage_type if isinstance(arrow, pa.BaseExtensionType) else arrow
+
+
+def _leaf(column: Any, settings: Settings) -> DataType | None:
+    logical: Logical = json.loads(column.logical_type.to_json())
+    name = "None" if logical["Type"] == "Null" else logical["Type"]
+    if logical["Type"] == "Null" and column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return None  # an interval
+    match column.physical_type:
+        case "BOOLEAN" if name == "None":
+            return BooleanType()
+        case "FLOAT" if name == "None":
+            return FloatType()
+        case "DOUBLE" if name == "None":
+            return DoubleType()
+        case "INT96":
+            return TimestampType()
+        case "INT32":
+            return _int32(column, name, logical)
+        case "INT64":
+            return _int64(column, name, logical, settings)
+        case "BYTE_ARRAY":
+            return _bytes(column, name, settings)
+        case "FIXED_LEN_BYTE_ARRAY" if name == "Decimal":
+            return _decimal(column)
+        case "FIXED_LEN_BYTE_ARRAY" if name == "None":
+            return BinaryType()
+        case _:
+            return None
+
+
+def _int32(column: Any, name: str, logical: Logical) -> DataType | None:
+    if name == "Int":
+        kinds = _SIGNED if logical["isSigned"] else _UNSIGNED
+        return kinds.get(logical["bitWidth"])
+    if name == "Decimal":
+        return _decimal(column)
+    return {"None": IntegerType(), "Date": DateType()}.get(name)
+
+
+_SIGNED = {8: ByteType(), 16: ShortType(), 32: IntegerType()}
+_UNSIGNED = {8: ShortType(), 16: IntegerType(), 32: LongType()}
+"""Bits -> type, of those that are stored in 32."""
+
+
+def _int64(column: Any, name: str, logical: Logical, settings: Settings) -> DataType | None:
+    if name == "Timestamp":
+        if logical["timeUnit"] == "nanoseconds":
+            return LongType() if settings.nanos_as_long else None
+        is_moment = logical["isAdjustedToUTC"] or not settings.infers_ntz
+        return TimestampType() if is_moment else TimestampNTZType()
+    if name == "Int":
+        return LongType() if logical["isSigned"] else DecimalType(20, 0)
+    if name == "Decimal":
+        return _decimal(column)
+    return LongType() if name == "None" else None
+
+
+def _bytes(column: Any, name: str, settings: Settings) -> DataType | None:
+    if name == "Decimal":
+        return _decimal(column)
+    if name in ("String", "Enum", "JSON"):
+        return StringType()
+    if name == "None":
+        return StringType() if settings.binary_as_string else BinaryType()
+    return BinaryType() if name == "BSON" else None
+
+
+def _decimal(column: Any) -> DataType | None:
+    return DecimalType(column.precision, column.scale) if column.precision <= _MOST_DIGITS else None
+
+
+_MOST_DIGITS = 38
