@@ -7,11 +7,13 @@ from pathlib import Path
 
 from attrs import frozen
 
+from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import generate
+from cedilla.compiler.expressions.engines import Engine
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
 from cedilla.compiler.plan.planner import plan_query
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_query
 
 
@@ -35,14 +37,20 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
 
 
 def compile_query(
-    text: str, source: str = "<text>", params: Mapping[str, str] | None = None
+    text: str,
+    source: str = "<text>",
+    params: Mapping[str, str] | None = None,
+    engine: Engine = "spark",
 ) -> CompiledQuery:
-    """Compile the text of a query; `source` is its file's name, for messages; `params`: other values for its constants.
+    """Compile the text of a query; `source` is its file's name, for messages; `params`: other values for its constants;
+    `engine`: what is to run it. The program is the same for all engines.
 
-    Raises `DiagnosticError`: RQ0xx for syntax, RQ1xx for what the text means.
+    Raises `DiagnosticError`: RQ0xx for syntax, RQ1xx for what the text means, RQ425 for what the engine does otherwise.
     """
     query = parse_query(text, source)
     if params:
         query = parse_query(text, source, given_constants(query, params))
     compiled = plan_query(query, Path(source).stem.strip("<>") or "query")
+    if found := refusals(compiled.plan, engine):
+        raise DiagnosticError(found)
     return CompiledQuery(compiled.plan, generate(compiled.plan, source), compiled.warnings)

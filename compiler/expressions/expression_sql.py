@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions
+from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions, scalar_sql
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     MIRRORED,
@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.expressions import (
     type_of_literal,
 )
 from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.expressions.types import LONG, TIMESTAMP, column, quote
+from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, column, quote
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
@@ -38,9 +38,15 @@ def _sql(expression: Expression, types: Types) -> str:
         case Literal(value):
             return quote(value) if isinstance(value, str) else type_of_literal(value).sql(value)
         case Unary("-", operand):
-            if type_of(operand, types).is_integral and not isinstance(operand, Literal):
-                return f"try_subtract(0L, {_sql(operand, types)})"
-            return f"-{_operand(operand, types)}"
+            if isinstance(operand, Literal):
+                return f"-{_operand(operand, types)}"
+            match type_of(operand, types).name:
+                case "int":
+                    return f"-CAST({_operand(operand, types)} AS BIGINT)"
+                case "long":
+                    return f"try_subtract(0L, {_sql(operand, types)})"
+                case _:  # a sign of its own would make another NaN of NaN
+                    return f"0D - {_operand(operand, types)}"
         case Unary(_, operand):
             return f"NOT {_operand(operand, types)}"
         case InSet(operand, values, negated):
@@ -70,19 +76,27 @@ def _sql(expression: Expression, types: Types) -> str:
             written = operator.upper() if operator in ("and", "or") else operator
             divisor = _operand(right, types)
             if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
-                divisor = f"nullif({divisor}, 0)"
-            return f"{_operand(left, types)} {written} {divisor}"
+                divisor = scalar_sql.not_zero(divisor, scalar_calls.read_as(type_of(right, types)))
+            text = f"{_operand(left, types)} {written} {divisor}"
+            if type_of(expression, types) == DOUBLE and _may_make_nan(operator, left, right, types):
+                return f"nanvl({text}, double('NaN'))"
+            return text
         case Scalar(name, (argument,)) if name in _ROUNDED:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
         case Scalar(_, arguments):
             given = [type_of(argument, types) for argument in arguments]
             return scalar_calls.sql(expression, given, [_sql(argument, types) for argument in arguments])
         case Case(branches, otherwise):
+            wanted = type_of(expression, types)
+
+            def chosen(part: Expression) -> str:
+                type_ = scalar_calls.read_as(type_of(part, types))
+                return scalar_calls.as_type(part, type_, _sql(part, types), wanted)
+
             cases = [
-                f"WHEN {_sql(branch.condition, types)} THEN {_sql(branch.value, types)}"
-                for branch in branches
+                f"WHEN {_sql(branch.condition, types)} THEN {chosen(branch.value)}" for branch in branches
             ]
-            rest = [] if otherwise is None else [f"ELSE {_sql(otherwise, types)}"]
+            rest = [] if otherwise is None else [f"ELSE {chosen(otherwise)}"]
             return " ".join(["CASE", *cases, *rest, "END"])
 
 
@@ -94,14 +108,36 @@ def _micros(moment: Expression, types: Types) -> str:
 
 
 def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
-    """Sum, difference or product of whole numbers; those of 32 bits are widened first."""
-    first, second = _sql(left, types), _sql(right, types)
-    if LONG not in (type_of(left, types), type_of(right, types)):
-        if isinstance(right, Literal):
-            second = f"{second}L"
-        else:
-            first = f"CAST({first} AS BIGINT)"
-    return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
+    """Sum, difference or product of whole numbers; those of 32 bits are widened first, and then never too large."""
+    first, second = (_widened(side, types) for side in (left, right))
+    if LONG in (type_of(left, types), type_of(right, types)):
+        return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
+    return f"{first} {operator} {second}"
+
+
+def _widened(side: Expression, types: Types) -> str:
+    return scalar_calls.as_type(side, type_of(side, types), _sql(side, types), LONG)
+
+
+def _may_make_nan(operator: str, left: Expression, right: Expression, types: Types) -> bool:
+    """Whether arithmetic may make NaN of other numbers, as the difference of two infinities does. There are several,
+    which only Spark takes for one, so it is replaced by the one that all know."""
+    endless = [_may_be_endless(side, types) for side in (left, right)]
+    constant = [isinstance(side, Literal) for side in (left, right)]
+    match operator:
+        case "+" | "-" | "/":
+            return all(endless)
+        case "%":
+            return endless[0]
+        case _:
+            return any(endless) and not any(constant)
+
+
+def _may_be_endless(side: Expression, types: Types) -> bool:
+    """Whether a number may be infinite."""
+    if isinstance(side, Attribute):
+        return types[side.name] == DOUBLE
+    return not isinstance(side, Literal) and type_of(side, types) == DOUBLE
 
 
 def _rounded_sql(name: str, argument: Expression, types: Types) -> str:

@@ -12,8 +12,9 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine
 
 _LEAST, _BEYOND = -(2**63), 2**63
-_WIDEST = 10**38
-"""Spark's widest decimal has 38 digits."""
+_DIGITS = 38
+"""Of Spark's widest decimal."""
+_WIDEST = 10**_DIGITS
 _OF_LONG = 20
 """Digits of the decimal that holds a long."""
 
@@ -24,7 +25,8 @@ def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
     if type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61:
         return _of_long(name, value, q, r)
     if type_.is_integral or type_.name == "decimal":
-        if max(abs(p), abs(q), r) < _WIDEST:
+        scale = type_.parameters[1] if type_.parameters else 0
+        if max(abs(p), abs(q), r) * 10**scale < _WIDEST // 10:
             return _of_decimal(name, value, type_, (p, q, r))
         value = f"CAST({value} AS DOUBLE)"
     return _of_double(name, function.sql(value))
@@ -51,9 +53,17 @@ def _signed(number: int) -> str:
 def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, int]) -> str:
     """Of `(value * p + q) / r` in decimals. What has no place in 38 digits is undefined."""
     p, q, r = function
-    wide = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
-    scaled = wide if p == 1 else f"try_multiply({wide}, {p}BD)"
-    scaled = scaled if q == 0 else f"try_add({scaled}, {q}BD)"
+    digits, scale = type_.parameters or (_OF_LONG, 0)
+    scaled = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
+    if p != 1:
+        product = f"{scaled} * {p}BD"
+        left = (
+            _DIGITS - 1 - scale - len(str(abs(p)))
+        )  # so many before the point leave place for the product and `q`
+        scaled = f"({product})" if digits - scale <= left else _between(scaled, left, product)
+    if q:
+        total = f"{scaled} + {q}BD"
+        scaled = f"({total})" if p != 1 or digits < _DIGITS else _between(scaled, _DIGITS - 1 - scale, total)
     if name == "floor":
         off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
     else:
@@ -61,6 +71,12 @@ def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, in
     inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < _WIDEST)
     rounded = f"{scaled} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
+
+
+def _between(value: str, digits: int, text: str) -> str:
+    """What is computed of a decimal with so many digits before the point at most; undefined of others."""
+    end = f"{10**digits}BD"
+    return f"CASE WHEN {value} > -{end} AND {value} < {end} THEN {text} END"
 
 
 def _of_double(name: str, value: str) -> str:

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
-from cedilla.compiler.expressions import aggregate_functions, patterns
+from cedilla.compiler.expressions import aggregate_functions, patterns, regexes
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
     FORMAT,
@@ -19,13 +19,7 @@ from cedilla.compiler.expressions.scalar_functions import (
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, quote
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.syntax import Expression, Literal, Scalar
-
-_REGEX = re.compile(
-    r"(?:[^\\\[\](){}*+?|^$.]|\\[dDwWsSbB\\.\[\](){}*+?|^$/-]|\[\^?(?:[^\\\[\]&^]|\\[dDwWsS\\\[\]^-])+\]"
-    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??)*"
-)
-
+from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
 
 _LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
 
@@ -146,7 +140,7 @@ def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
 def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
     constant = argument.value if isinstance(argument, Literal) else None
     match kind:
-        case "number" | "whole" | "length" | "days" | "months":
+        case "number" | "whole" | "length" | "place" | "days" | "months":
             return type_.is_numeric
         case "string" | "boolean":
             return type_.name == kind
@@ -176,20 +170,12 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return isinstance(constant, str) and _CONSTANTS[kind](constant)
 
 
-def _is_regex(text: str) -> bool:
-    """Whether Java and Python read the expression, and read it alike."""
-    try:
-        return bool(_REGEX.fullmatch(text)) and bool(re.compile(text))
-    except re.error:
-        return False
-
-
 _CONSTANTS: dict[str, Callable[[str], bool]] = {
     "unit": lambda text: text.lower() in UNITS,
     "dateunit": lambda text: text.lower() in UNITS[-4:],
     "format": lambda text: bool(text) and not FORMAT.sub("", text),
     "like": lambda text: bool(_LIKE.fullmatch(text)),
-    "regex": _is_regex,
+    "regex": regexes.is_regex,
     "replacement": lambda text: not set(text) & {"$", "\\"},
 }
 
@@ -199,13 +185,30 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
     function = FUNCTIONS[node.name]
     kinds = _kinds(function, node)
     types = [read_as(t) for t in types]
+    if function.sql != f"{function.name}({{all}})":
+        atoms = (Attribute, Literal, Scalar, Case)
+        texts = [t if isinstance(a, atoms) else f"({t})" for a, t in zip(node.arguments, texts, strict=True)]
+    same = [(a, t) for kind, a, t in zip(kinds, node.arguments, types, strict=True) if kind == "same"]
+    of_all = common(same, function.name) if same else None
     given = [
-        _given(kind, argument, type_, text)
+        as_type(argument, type_, text, of_all)
+        if kind == "same" and of_all
+        else _given(kind, argument, type_, text)
         for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
     ]
     if callable(function.sql):
         return function.sql(given, types)
     return function.sql.format(*given, all=", ".join(given))
+
+
+def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
+    """The SQL of a value as one of a type that it has or is widened to: engines differ in what they widen by
+    themselves."""
+    if type_ == wanted:
+        return text
+    if isinstance(value, Literal) and wanted in (LONG, DOUBLE):
+        return f"{value.value}L" if wanted == LONG else DOUBLE.sql(wanted.value(value))
+    return f"CAST({text} AS {wanted.spark})"
 
 
 def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
@@ -228,7 +231,11 @@ def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
         if type_ == DOUBLE:
             text = f"round({text})"  # an altered whole number may be a hair off
         whole = text if type_ == INT else f"try_cast({text} AS INT)"
+        if kind == "length":  # a negative one is as good as none, but not for every engine
+            return f"CASE WHEN {whole} <= {high} THEN greatest({whole}, 0) END"
         return f"CASE WHEN {whole} BETWEEN {low} AND {high} THEN {whole} END" if kind in BOUNDS else whole
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
         return quote(argument.value.lower())
+    if isinstance(argument, Literal) and isinstance(argument.value, str) and kind == "regex":
+        return quote(regexes.written(argument.value))
     return text

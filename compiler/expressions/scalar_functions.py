@@ -8,11 +8,12 @@ other. `runtime/reference/scalars/` says in plain Python what each computes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from typing import Literal as OneOf
 
 from attrs import frozen
 
+from cedilla.compiler.expressions import scalar_sql
+from cedilla.compiler.expressions.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 
 Defined = OneOf["every", "some", "rest", "first", "always"]
@@ -20,10 +21,15 @@ Defined = OneOf["every", "some", "rest", "first", "always"]
 
 INT, DATE = Type("int"), Type("date")
 
-BOUNDS = {"length": (-(2**31), 10_000), "days": (-3_652_058, 3_652_058), "months": (-119_988, 119_988)}
+BOUNDS = {
+    "length": (-(2**31), 10_000),
+    "place": (-(2**31) + 1, 2**31 - 1),
+    "days": (-3_652_058, 3_652_058),
+    "months": (-119_988, 119_988),
+}
 """Kinds of whole numbers that must not be too large: outside, the result is undefined."""
 
-UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+UNITS = (*LENGTHS, *MONTHS)
 
 WORDS = {
     "number": "a number",
@@ -62,7 +68,7 @@ class Function:
     required: int
     repeats: bool
     gives: Type | str
-    sql: str | Callable[[Sequence[str], Sequence[Type]], str]
+    sql: str | Writer
     defined: Defined
 
 
@@ -70,7 +76,7 @@ def _row(
     names: str,
     takes: str,
     gives: Type | str,
-    sql: str | Callable[[Sequence[str], Sequence[Type]], str] | None = None,
+    sql: str | Writer | None = None,
     defined: Defined = "every",
 ) -> dict[str, Function]:
     """`takes`: kinds, with `?` where the argument may be missing, `*` where it may come again."""
@@ -88,81 +94,53 @@ def _row(
     return dict.fromkeys(names.split(), function)
 
 
-def _not_nan(name: str) -> str:
-    return f"nullif({name}({{all}}), double('NaN'))"
-
-
-def _abs(given: Sequence[str], types: Sequence[Type]) -> str:
-    (x,) = given
-    return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
-
-
-def _string(given: Sequence[str], types: Sequence[Type]) -> str:
-    (x,) = given
-    if types[0] != DOUBLE:
-        return f"CAST({x} AS STRING)"
-    whole = f"CAST(CAST({x} AS BIGINT) AS STRING)"  # as before an Alter made it a double
-    return f"IF({x} = rint({x}) AND abs({x}) < 1E15D, {whole}, CAST({x} AS STRING))"
-
-
-def _hash(given: Sequence[str], types: Sequence[Type]) -> str:
-    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(given, types, strict=True))
-    return f"hash({', '.join(parts)})"
-
-
-def _since_1970(units: int) -> str:
-    bounds = f"{-62_135_596_800 * units}D AND {253_402_300_799 * units}D"
-    scaled = f"{{0}} * {1_000_000 // units}D"
-    return f"timestamp_micros(CASE WHEN {{0}} BETWEEN {bounds} THEN CAST(round({scaled}) AS BIGINT) END)"
-
-
 FUNCTIONS: dict[str, Function] = {
     # numbers
-    **_row("abs", "number", "whole", _abs),
-    **_row("sign signum", "number", DOUBLE),
+    **_row("abs", "number", "whole", scalar_sql.absolute),
+    **_row("sign signum", "number", DOUBLE, scalar_sql.not_nan("sign")),
     **_row("floor", "number", LONG),
     **_row("ceil ceiling", "number", LONG),
-    **_row("round", "number digits?", "number"),
-    **_row("bround", "number digits?", "number"),
-    **_row("rint", "number", DOUBLE),
-    **_row("mod", "number number", "number", "(({0}) % nullif({1}, 0))"),
-    **_row("pmod", "number number", "number", "pmod({0}, nullif({1}, 0))"),
-    **_row("sqrt", "number", DOUBLE, _not_nan("sqrt")),
-    **_row("cbrt", "number", DOUBLE),
-    **_row("pow power", "number number", DOUBLE, _not_nan("pow")),
-    **_row("exp", "number", DOUBLE),
-    **_row("expm1", "number", DOUBLE),
-    **_row("ln", "number", DOUBLE),
-    **_row("log", "number number?", DOUBLE, _not_nan("log")),
-    **_row("log10", "number", DOUBLE),
-    **_row("log2", "number", DOUBLE),
-    **_row("log1p", "number", DOUBLE),
-    **_row("sin", "number", DOUBLE, _not_nan("sin")),
-    **_row("cos", "number", DOUBLE, _not_nan("cos")),
-    **_row("tan", "number", DOUBLE, _not_nan("tan")),
-    **_row("asin", "number", DOUBLE, _not_nan("asin")),
-    **_row("acos", "number", DOUBLE, _not_nan("acos")),
-    **_row("atan", "number", DOUBLE),
-    **_row("atan2", "number number", DOUBLE),
-    **_row("sinh", "number", DOUBLE),
-    **_row("cosh", "number", DOUBLE),
-    **_row("tanh", "number", DOUBLE),
-    **_row("degrees", "number", DOUBLE),
-    **_row("radians", "number", DOUBLE),
-    **_row("hypot", "number number", DOUBLE),
+    **_row("round", "number digits?", "number", scalar_sql.rounded("round")),
+    **_row("bround", "number digits?", "number", scalar_sql.rounded("bround")),
+    **_row("rint", "number", DOUBLE, scalar_sql.rint),
+    **_row("mod", "number number", "number", scalar_sql.remainder("({0} % {1})")),
+    **_row("pmod", "number number", "number", scalar_sql.remainder("pmod({0}, {1})")),
+    **_row("sqrt", "number", DOUBLE, scalar_sql.not_nan("sqrt")),
+    **_row("cbrt", "number", DOUBLE, scalar_sql.not_nan("cbrt")),
+    **_row("pow power", "number number", DOUBLE, scalar_sql.power),
+    **_row("exp", "number", DOUBLE, scalar_sql.not_nan("exp")),
+    **_row("expm1", "number", DOUBLE, scalar_sql.not_nan("expm1")),
+    **_row("ln", "number", DOUBLE, scalar_sql.not_nan("ln")),
+    **_row("log", "number number?", DOUBLE, scalar_sql.log),
+    **_row("log10", "number", DOUBLE, scalar_sql.not_nan("log10")),
+    **_row("log2", "number", DOUBLE, scalar_sql.not_nan("log2")),
+    **_row("log1p", "number", DOUBLE, scalar_sql.log1p),
+    **_row("sin", "number", DOUBLE, scalar_sql.not_nan("sin")),
+    **_row("cos", "number", DOUBLE, scalar_sql.not_nan("cos")),
+    **_row("tan", "number", DOUBLE, scalar_sql.not_nan("tan")),
+    **_row("asin", "number", DOUBLE, scalar_sql.not_nan("asin")),
+    **_row("acos", "number", DOUBLE, scalar_sql.not_nan("acos")),
+    **_row("atan", "number", DOUBLE, scalar_sql.not_nan("atan")),
+    **_row("atan2", "number number", DOUBLE, scalar_sql.not_nan("atan2")),
+    **_row("sinh", "number", DOUBLE, scalar_sql.not_nan("sinh")),
+    **_row("cosh", "number", DOUBLE, scalar_sql.not_nan("cosh")),
+    **_row("tanh", "number", DOUBLE, scalar_sql.not_nan("tanh")),
+    **_row("degrees", "number", DOUBLE, scalar_sql.not_nan("degrees")),
+    **_row("radians", "number", DOUBLE, scalar_sql.not_nan("radians")),
+    **_row("hypot", "number number", DOUBLE, scalar_sql.not_nan("hypot")),
     **_row("pi", "", DOUBLE),
     **_row("e", "", DOUBLE),
-    **_row("isnan", "number", BOOLEAN, defined="always"),
+    **_row("isnan", "number", BOOLEAN, "coalesce(isnan({0}), false)", "always"),
     # one of several
     **_row("greatest", "same same*", "same", defined="some"),
     **_row("least", "same same*", "same", defined="some"),
     **_row("coalesce", "same*", "same", defined="some"),
     **_row("ifnull nvl", "same same", "same", "coalesce({all})", "some"),
-    **_row("nvl2", "any same same", "same", defined="rest"),
+    **_row("nvl2", "any same same", "same", "IF({0} IS NOT NULL, {1}, {2})", "rest"),
     **_row("if", "boolean same same", "same", defined="rest"),
-    **_row("nullif", "same same", "same", "IF(({0}) = ({1}), NULL, {0})", "first"),
-    **_row("isnull", "any", BOOLEAN, "(({0}) IS NULL)", "always"),
-    **_row("isnotnull", "any", BOOLEAN, "(({0}) IS NOT NULL)", "always"),
+    **_row("nullif", "same same", "same", "IF({0} = {1}, NULL, {0})", "first"),
+    **_row("isnull", "any", BOOLEAN, "({0} IS NULL)", "always"),
+    **_row("isnotnull", "any", BOOLEAN, "({0} IS NOT NULL)", "always"),
     # strings
     **_row("upper ucase", "string", STRING),
     **_row("lower lcase", "string", STRING),
@@ -170,16 +148,16 @@ FUNCTIONS: dict[str, Function] = {
     **_row("length char_length character_length len", "string", INT),
     **_row("octet_length", "string", INT),
     **_row("ascii", "string", INT),
-    **_row("char chr", "whole", STRING),
+    **_row("char chr", "whole", STRING, "IF({0} < 0, '', char({0} & 255))"),
     **_row("trim", "string", STRING),
     **_row("ltrim", "string", STRING),
     **_row("rtrim", "string", STRING),
     **_row("btrim", "string string?", STRING),
     **_row("concat", "string string*", STRING),
     **_row("concat_ws", "string string*", STRING, defined="first"),
-    **_row("substring substr", "string whole whole?", STRING),
-    **_row("left", "string whole", STRING),
-    **_row("right", "string whole", STRING),
+    **_row("substring substr", "string place whole?", STRING, scalar_sql.substring),
+    **_row("left", "string whole", STRING, scalar_sql.not_below_zero("left")),
+    **_row("right", "string whole", STRING, scalar_sql.not_below_zero("right")),
     **_row("replace", "string string string?", STRING),
     **_row("translate", "string string string", STRING),
     **_row("reverse", "string", STRING),
@@ -191,16 +169,16 @@ FUNCTIONS: dict[str, Function] = {
     **_row("contains", "string string", BOOLEAN),
     **_row("instr", "string string", INT),
     **_row("locate position", "string string", INT),
-    **_row("split_part", "string string whole", STRING, "split_part({0}, {1}, nullif({2}, 0))"),
-    **_row("substring_index", "string string whole", STRING),
+    **_row("split_part", "string string place", STRING, "split_part({0}, {1}, nullif({2}, 0))"),
+    **_row("substring_index", "string string place", STRING),
     **_row("levenshtein", "string string", INT),
     **_row("like", "string like", BOOLEAN),
-    **_row("ilike", "string like", BOOLEAN),
+    **_row("ilike", "string like", BOOLEAN, "like(lower({0}), lower({1}))"),
     **_row("rlike regexp_like regexp", "string regex", BOOLEAN),
     **_row("regexp_extract", "string regex group", STRING),
     **_row("regexp_replace", "string regex replacement", STRING),
     # hashes
-    **_row("hash", "value*", INT, _hash, "always"),
+    **_row("hash", "value*", INT, scalar_sql.hashed, "always"),
     **_row("crc32", "string", LONG),
     **_row("md5", "string", STRING),
     **_row("sha1 sha", "string", STRING),
@@ -211,7 +189,7 @@ FUNCTIONS: dict[str, Function] = {
     **_row("month", "date", INT),
     **_row("day dayofmonth", "date", INT),
     **_row("dayofweek", "date", INT),
-    **_row("weekday", "date", INT),
+    **_row("weekday", "date", INT, "((dayofweek({0}) + 5) % 7)"),
     **_row("dayofyear", "date", INT),
     **_row("weekofyear", "date", INT),
     **_row("hour", "timestamp", INT),
@@ -221,25 +199,25 @@ FUNCTIONS: dict[str, Function] = {
     **_row("date_add dateadd", "date days", DATE),
     **_row("date_sub", "date days", DATE),
     **_row("add_months", "date months", DATE),
-    **_row("datediff date_diff", "date date", INT),
-    **_row("date_trunc", "unit timestamp", TIMESTAMP),
-    **_row("trunc", "date dateunit", DATE),
+    **_row("datediff date_diff", "date date", INT, "CAST(datediff({all}) AS INT)"),
+    **_row("date_trunc", "unit timestamp", TIMESTAMP, scalar_sql.truncated_time),
+    **_row("trunc", "date dateunit", DATE, scalar_sql.truncated_date),
     **_row("date_format", "timestamp format", STRING),
-    **_row("unix_seconds", "timestamp", LONG),
-    **_row("unix_millis", "timestamp", LONG),
+    **_row("unix_seconds", "timestamp", LONG, scalar_sql.whole_units(1_000_000)),
+    **_row("unix_millis", "timestamp", LONG, scalar_sql.whole_units(1_000)),
     **_row("unix_micros", "timestamp", LONG),
     **_row("unix_date", "date", INT),
-    **_row("timestamp_seconds", "number", TIMESTAMP, _since_1970(1)),
-    **_row("timestamp_millis", "number", TIMESTAMP, _since_1970(1_000)),
-    **_row("timestamp_micros", "number", TIMESTAMP, _since_1970(1_000_000)),
+    **_row("timestamp_seconds", "number", TIMESTAMP, scalar_sql.since_1970(1)),
+    **_row("timestamp_millis", "number", TIMESTAMP, scalar_sql.since_1970(1_000)),
+    **_row("timestamp_micros", "number", TIMESTAMP, scalar_sql.since_1970(1_000_000)),
     **_row("date_from_unix_date", "days", DATE),
     # other types
     **_row("int", "plain", INT, "try_cast({0} AS INT)"),
     **_row("long bigint", "plain", LONG, "try_cast({0} AS BIGINT)"),
-    **_row("double", "plain", DOUBLE, "nullif(try_cast({0} AS DOUBLE), double('NaN'))"),
-    **_row("boolean", "plain", BOOLEAN, "try_cast({0} AS BOOLEAN)"),
-    **_row("string", "value", STRING, _string),
+    **_row("double", "plain", DOUBLE, scalar_sql.double),
+    **_row("boolean", "plain", BOOLEAN, scalar_sql.boolean),
+    **_row("string", "value", STRING, scalar_sql.string),
     **_row("timestamp to_timestamp", "dated", TIMESTAMP, "try_cast({0} AS TIMESTAMP)"),
-    **_row("date to_date", "dated", DATE, "try_cast({0} AS DATE)"),
+    **_row("date to_date", "dated", DATE, scalar_sql.date),
 }
 """Every name, second names too, with its function."""

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import Types, single
+from cedilla.compiler.expressions.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP
 from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine, Number
@@ -144,30 +145,22 @@ class Step:
         return regions.transform(self.extents.image(members, target, whole), target, self.outer)
 
 
-_SECOND = 1_000_000
-_LENGTHS = {
-    "millisecond": 1_000,
-    "second": _SECOND,
-    "minute": 60 * _SECOND,
-    "hour": 3_600 * _SECOND,
-    "day": 86_400 * _SECOND,
-    "week": 604_800 * _SECOND,
-}
+_SECOND = LENGTHS["second"]
 _SINCE_1970 = {"unix_seconds": _SECOND, "unix_millis": 1_000, "unix_micros": 1}
-_TO_MONDAY = 3 * _LENGTHS["day"]  # 1970-01-01 was a Thursday
+_TO_MONDAY = 3 * LENGTHS["day"]  # 1970-01-01 was a Thursday
 
 
 def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
     """The one attribute and the function, where an expression is an increasing step function of exactly one."""
     match expression:
         case Scalar("date_trunc", (Literal(str(unit)), Attribute(name))) if types.get(name) == TIMESTAMP:
-            length = _LENGTHS.get(unit.lower())
+            length = LENGTHS.get(unit.lower())
             if length is None:  # months and years are not equally long
                 return None
             shift = _TO_MONDAY if unit.lower() == "week" else 0
             return name, Step(Affine(Fraction(1, length), Fraction(shift, length)), Affine(length, -shift))
         case Scalar("date" | "to_date", (Attribute(name),)) if types.get(name) == TIMESTAMP:
-            return name, Step(Affine(Fraction(1, _LENGTHS["day"]), 0))
+            return name, Step(Affine(Fraction(1, LENGTHS["day"]), 0))
         case Scalar(function, (Attribute(name),)) if function in _SINCE_1970:
             if types.get(name) != TIMESTAMP:
                 return None

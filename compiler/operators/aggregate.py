@@ -76,6 +76,10 @@ class Aggregate(Operator):
     stateful: ClassVar[bool] = True
 
     @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(part for call in self.calls.values() for part in call.parts)
+
+    @property
     def requires_order(self) -> Order:  # type: ignore[override]
         """Groups are complete when they pass, so places are enough."""
         used = [self.function] if self.function else [call.function for call in self.calls.values()]

@@ -13,6 +13,7 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.slips import meant
+from cedilla.grammar.syntax import Expression
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
@@ -103,6 +104,11 @@ class Operator(ABC):
     @abstractmethod
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         """Pass, propagation and purge invariants."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What the operator computes of single tuples, as its text has it."""
+        return ()
 
     @abstractmethod
     def parameters(self) -> dict[str, object]:

@@ -62,6 +62,10 @@ class Project(Operator):
     title: ClassVar[str] = "Project"
     method: ClassVar[str] = "project"
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(self.items.values())
+
     def chosen(self, known: Iterable[str]) -> dict[str, Expression]:
         """The items over an input with some attributes, those that stay by themselves too."""
         rest = known if self.rest else ()

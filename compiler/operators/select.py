@@ -31,6 +31,10 @@ class Select(Operator):
     title: ClassVar[str] = "Select"
     method: ClassVar[str] = "select"
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.predicate,)
+
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         found = expressions.type_of(self.predicate, source.types)

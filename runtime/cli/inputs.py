@@ -17,6 +17,7 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import params_of
 
 if TYPE_CHECKING:
+    from cedilla.compiler import Engine
     from cedilla.compiler.compile import CompiledQuery
     from cedilla.compiler.plan import Plan
     from cedilla.runtime.streams.schema import Schema
@@ -69,15 +70,18 @@ def read_query(query: str) -> tuple[str, str]:
     raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
 
 
-def compiled_query(query: str, console: Console) -> tuple[str, Mapping[str, str], CompiledQuery]:
-    """The name of a query, its text by that name, and what it is compiled to; exits with its diagnostics."""
+def compiled_query(
+    query: str, console: Console, engine: Engine = "spark"
+) -> tuple[str, Mapping[str, str], CompiledQuery]:
+    """The name of a query, its text by that name, and what it is compiled to for an engine; exits with its
+    diagnostics."""
     from cedilla.compiler.compile import compile_query
 
     texts: dict[str, str] = {}
     with reported(console, texts):
         name, text = read_query(query)
         texts[name] = text
-        return name, texts, compile_query(text, name, params_of(click.get_current_context()))
+        return name, texts, compile_query(text, name, params_of(click.get_current_context()), engine)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from attrs import fields, frozen
 
+from cedilla.compiler import ENGINES
 from cedilla.runtime.terminal.options import param_option
 
 
@@ -18,6 +19,13 @@ def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 format_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="spark",
+    help="The engine that is to run it; what it would compute otherwise is an error (RQ425).",
+)
 
 schema_option = click.option(
     "--schema",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.runtime.cli.inputs import USAGE, compiled_query, json_text, known_domains, read_query, reported
-from cedilla.runtime.cli.options import format_option, query_argument
+from cedilla.runtime.cli.options import engine_option, format_option, query_argument
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import params_of
+
+if TYPE_CHECKING:
+    from cedilla.compiler import Engine
 
 _STRICT = ("RQ106", "RQ125", "RQ126", "RQ130")
 """Warnings that `check --strict` fails on."""
@@ -45,7 +48,8 @@ def compile_command(query: str, output: TextIO) -> None:
     "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
 )
 @click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
-def explain_command(query: str, form: str, **views: bool) -> None:
+@engine_option
+def explain_command(query: str, form: str, engine: Engine, **views: bool) -> None:
     """Show the plan in words: what each operator keeps and until when, and what it does with accents.
 
     Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Starts no Spark.
@@ -58,7 +62,7 @@ def explain_command(query: str, form: str, **views: bool) -> None:
     if chosen and form in ("dot", "mermaid"):
         raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
     console = Console()
-    _, texts, compiled = compiled_query(query, console)
+    _, texts, compiled = compiled_query(query, console, engine)
     console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width))
 
 
@@ -66,10 +70,11 @@ def explain_command(query: str, form: str, **views: bool) -> None:
 @query_argument
 @format_option
 @click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
-def check_command(query: str, form: str, strict: bool) -> None:
+@engine_option
+def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
     """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
     console = Console()
-    texts, found = _diagnose(query)
+    texts, found = _diagnose(query, engine)
     if form == "json":
         console.out(json_text({"version": 1, "diagnostics": [to_json(each) for each in found]}))
     else:
@@ -144,8 +149,8 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
     sys.exit(only_check and changed)
 
 
-def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
-    """The text of a query by its name, and all there is to say of it."""
+def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
+    """The text of a query by its name, and all there is to say of it where an engine is to run it."""
     from cedilla.compiler.analysis.findings import findings, nested_folders
     from cedilla.compiler.compile import compile_query
 
@@ -153,7 +158,7 @@ def _diagnose(query: str) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     try:
         name, text = read_query(query)
         texts[name] = text
-        compiled = compile_query(text, name, params_of(click.get_current_context()))
+        compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
         return texts, (*compiled.warnings, *nested_folders(compiled.plan), *findings(compiled.plan))
     except DiagnosticError as error:
         return texts, error.diagnostics

@@ -16,7 +16,7 @@ def as_kind(kind: str, value: Any) -> Any:
     if value is None:
         return None
     match kind:
-        case "whole" | "length" | "days" | "months":
+        case "whole" | "length" | "place" | "days" | "months":
             return _whole(value, *scalar_functions.BOUNDS.get(kind, ()))
         case "timestamp" | "date" if isinstance(value, str):
             return moment_of(kind, value)

@@ -70,7 +70,7 @@ def _tangent_hyperbolic(function: Callable[[float], float]) -> Callable[[float],
 
 VALUES: dict[str, Callable[..., Any]] = {
     "abs": lambda x: in_range(abs(x)),
-    "sign": lambda x: float((x > 0) - (x < 0)),
+    "sign": _real(lambda x: math.nan if math.isnan(x) else float((x > 0) - (x < 0))),
     "floor": _rounding(math.floor),
     "ceil": _rounding(math.ceil),
     "round": rounded,

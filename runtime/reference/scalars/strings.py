@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 
-def _substring(text: str, position: int, length: int = 2**31 - 1) -> str:
+def _substring(text: str, position: int, length: int | None = None) -> str:
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    return text[max(0, start) : max(0, start + length)]
+    return text[max(0, start) : None if length is None else max(0, start + length)]
 
 
 def _padded(text: str, length: int, pad: str, *, left: bool) -> str:
@@ -63,7 +63,9 @@ def _like(text: str, pattern: str) -> bool:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)  # as in Java, \w and the like are of ASCII only
+    """Of ASCII only are \\w and the like; `$` is the very end."""
+    tokens: list[str] = re.findall(r"\[\^?(?:\\.|[^\]\\])+\]|\\.|.", pattern, re.DOTALL)
+    return re.compile("".join(r"\Z" if token == "$" else token for token in tokens), re.ASCII)
 
 
 def _extract(text: str, pattern: str, group: int) -> str:

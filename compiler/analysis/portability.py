@@ -1,0 +1,22 @@
+"""Whether an engine runs a plan as the others do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cedilla.compiler.expressions.engines import Engine, refused
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import Diagnostic
+
+
+def refusals(plan: Plan, engine: Engine) -> tuple[Diagnostic, ...]:
+    """RQ425 for each call of a function that an engine computes differently."""
+    return tuple(_refusals(plan, engine))
+
+
+def _refusals(plan: Plan, engine: Engine) -> Iterator[Diagnostic]:
+    for operator in plan.operators:
+        for expression in operator.expressions:
+            for call, refusal in refused(expression, engine):
+                message = f"{engine} does not compute {refusal.what} as the other engines do"
+                yield Diagnostic("RQ425", "error", message, call.span, (refusal.because,), refusal.instead)

@@ -1,0 +1,98 @@
+"""The engines that run a program, and what of the language one of them cannot do.
+
+Functions that engines compute differently are written such that all agree (`scalar_functions`). What is left is refused
+where a query is checked, never computed differently: this table is all of it, and docs/engines.md shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, get_args
+
+from attrs import frozen
+
+from cedilla.compiler.expressions import expressions, regexes
+from cedilla.compiler.expressions import scalar_functions as scalars
+from cedilla.grammar import syntax
+from cedilla.grammar.syntax import Expression, Scalar
+
+Engine = Literal["spark", "connect", "sail"]
+"""Spark in this process or on a cluster; a server of Spark Connect; Sail inside this process."""
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+
+@frozen
+class Refusal:
+    """`what`: the call, as people read it in Markdown; `because`: what the engine would do; `instead`: a way out;
+    `concerns`: whether a call of the function is meant."""
+
+    function: str
+    engines: tuple[Engine, ...]
+    what: str
+    because: str
+    instead: str
+    concerns: Callable[[Scalar], bool] = lambda call: True
+
+
+def _text(call: Scalar, place: int) -> str:
+    """A constant argument, as a text."""
+    argument = call.arguments[place] if place < len(call.arguments) else None
+    return str(argument.value) if isinstance(argument, syntax.Literal) else ""
+
+
+def _has_boundary(call: Scalar) -> bool:
+    return regexes.has_boundary(_text(call, 1))
+
+
+_BOUNDARY = "beside letters beyond ASCII it finds the edges of words elsewhere"
+
+REFUSALS = (
+    Refusal(
+        "initcap",
+        ("sail",),
+        "`initcap(s)`",
+        "its words begin after any sign that is no letter, and `ß` becomes `SS`",
+        "`concat(upper(left(s, 1)), lower(substring(s, 2)))` for one word",
+    ),
+    Refusal(
+        "bround",
+        ("sail",),
+        "`bround(x, n)` with n > 0",
+        "it multiplies, which overflows and rounds",
+        "`round(x, n)`, or `bround(x)`",
+        lambda call: _text(call, 1) not in ("", "0"),
+    ),
+    Refusal(
+        "regexp_replace",
+        ("sail",),
+        "`regexp_replace` by a regular expression that matches a text of no signs",
+        "it finds no empty match behind another match",
+        "a regular expression that takes one sign at least, `a+` for `a*`",
+        lambda call: regexes.may_be_empty(_text(call, 1)),
+    ),
+    *(
+        Refusal(
+            name,
+            ("sail",),
+            rf"`{name}` with `\b` or `\B`",
+            _BOUNDARY,
+            "the signs beside the word, `[^a-z]word[^a-z]`",
+            _has_boundary,
+        )
+        for name in ("rlike", "regexp_extract", "regexp_replace")
+    ),
+)
+"""All that an engine does not do as the others do."""
+
+
+def refused(expression: Expression, engine: Engine) -> Iterator[tuple[Scalar, Refusal]]:
+    """The calls in an expression that an engine does not do as the others, each with its reason."""
+    for part in expressions.parts(expression):
+        yield from refused(part, engine)
+    if isinstance(expression, Scalar) and expression.name in scalars.FUNCTIONS:
+        name = scalars.FUNCTIONS[expression.name].name
+        found = (r for r in REFUSALS if r.function == name and engine in r.engines and r.concerns(expression))
+        for refusal in found:
+            yield expression, refusal
+            return

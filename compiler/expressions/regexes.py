@@ -1,0 +1,58 @@
+"""Regular expressions: the part of the language that Java, Rust and Python share, and how it is written for engines."""
+
+from __future__ import annotations
+
+import re
+
+_ALLOWED = re.compile(
+    r"(?:[^\\\[\](){}*+?|^$.]|\\[dDwWsSbB\\.\[\](){}*+?|^$/-]|\[\^?(?:[^\\\[\]&^]|\\[dDwWsS\\\[\]^-])+\]"
+    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??)*"
+)
+_TOKEN = re.compile(r"\[\^?(?:\\.|[^\]\\])+\]|\\.|.", re.DOTALL)
+_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t\n\x0B\f\r"}
+
+
+def is_regex(text: str) -> bool:
+    """Whether all read the expression, and read it alike."""
+    try:
+        return bool(_ALLOWED.fullmatch(text)) and bool(re.compile(text))
+    except re.error:
+        return False
+
+
+def written(pattern: str) -> str:
+    """The expression for an engine: classes are of ASCII, `.` is all but `\\n`, `$` is the very end of the text."""
+    return "".join(map(_written, _TOKEN.findall(pattern)))
+
+
+def _written(token: str) -> str:
+    match token:
+        case ".":
+            return r"[^\n]"
+        case "$":
+            return r"\z"
+        case _ if token[0] == "[":
+            return "[" + re.sub(r"\\(.)", _in_class, token[1:])
+        case _ if token[0] == "\\" and token[1].lower() in _CLASSES:
+            return f"[{'' if token[1].islower() else '^'}{_CLASSES[token[1].lower()]}]"
+        case _:
+            return token
+
+
+def _in_class(escape: re.Match[str]) -> str:
+    letter = escape[1]
+    if letter.lower() not in _CLASSES:
+        return escape[0]
+    return _CLASSES[letter] if letter.islower() else f"[^{_CLASSES[letter.lower()]}]"
+
+
+def has_boundary(pattern: str) -> bool:
+    """Whether the expression asks for the edge of a word, which engines see differently beside letters beyond ASCII."""
+    return any(token in (r"\b", r"\B") for token in _TOKEN.findall(pattern))
+
+
+def may_be_empty(pattern: str) -> bool:
+    """Whether the expression may match a text of no signs."""
+    anchors = ("^", "$", r"\b", r"\B")
+    bare = ("(?:)" if token in anchors else token for token in _TOKEN.findall(pattern))
+    return re.fullmatch("".join(bare), "") is not None

@@ -1,0 +1,232 @@
+"""SQL of scalar functions that says the same to every engine (docs/engines.md).
+
+Each writer gets the SQL of the arguments and their types. Nothing is left to what an engine takes for granted: how it
+widens numbers, what it makes of negative places, of NaN and -0.0, how it writes a double.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from cedilla.compiler.expressions.aggregate_parts import let
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+
+Writer = Callable[[Sequence[str], Sequence[Type]], str]
+
+LENGTHS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+"""Microseconds of the units that are equally long."""
+MONTHS = {"month": "month({})", "quarter": "quarter({}) * 3 - 2", "year": "1"}
+"""The first month of the units that are not."""
+
+
+def not_nan(name: str) -> str:
+    return f"nanvl({name}({{all}}), NULL)"
+
+
+def log(given: Sequence[str], types: Sequence[Type]) -> str:
+    return not_nan("ln" if len(given) == 1 else "log").format(all=", ".join(given))
+
+
+def power(given: Sequence[str], types: Sequence[Type]) -> str:
+    x, y = given
+    power = f"nanvl(pow({x}, {y}), NULL)"
+    if re.fullmatch(r"[\d.]+(e\d+)?D?", y):
+        return power
+    return f"CASE WHEN {x} = 0 AND {y} < 0 THEN double('Infinity') ELSE {power} END"
+
+
+def log1p(given: Sequence[str], types: Sequence[Type]) -> str:
+    x = given[0] if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
+    return f"IF(abs({x}) < 0.5D, 2D * atanh({x} / ({x} + 2D)), nanvl(ln({x} + 1D), NULL))"
+
+
+def remainder(form: str) -> Writer:
+    def sql(given: Sequence[str], types: Sequence[Type]) -> str:
+        text = form.format(given[0], not_zero(given[1], types[1]))
+        return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
+
+    return sql
+
+
+def not_zero(number: str, type_: Type) -> str:
+    """A divisor, undefined where it is zero; for `nullif` not all engines take -0.0 for it."""
+    return f"IF({number} = 0, NULL, {number})" if type_ == DOUBLE else f"nullif({number}, 0)"
+
+
+def rounded(name: str) -> Writer:
+    """By the digits that a double is written with, as 1.005 is a little less than it seems."""
+
+    def sql(given: Sequence[str], types: Sequence[Type]) -> str:
+        x, digits = given[0], given[1] if len(given) > 1 else "0"
+        if types[0] != DOUBLE:
+            return x
+        if digits == "0":
+            return f"{name}({x}, 0)"
+        if name == "bround":
+            return f"bround({x}, {digits})"
+        least = 0.1 ** int(digits)
+        exact = f"{name}(CAST({_digits(x, small=least < _WRITTEN_OUT)} AS DECIMAL(38, 22)), {digits})"
+        return (
+            f"CASE WHEN abs({x}) < {least / 10!r}D THEN 0D "
+            f"WHEN abs({x}) < 4503599627370496D THEN CAST({exact} AS DOUBLE) ELSE {x} END"
+        )
+
+    return sql
+
+
+_WRITTEN_OUT = 1e-4
+"""Engines may write a smaller number with an exponent, and do not all read it as a decimal."""
+
+
+def _digits(x: str, *, small: bool) -> str:
+    """A double in decimal notation."""
+    text = f"CAST({x} AS STRING)"
+    if not small:
+        return text
+    zeros = f"repeat('0', int(regexp_extract({text}, '[eE]-([0-9]+)', 1)) - 1)"
+    digits = f"regexp_replace(regexp_extract({text}, '^[^eE]*', 0), '[-.]', '')"
+    return (
+        f"IF(abs({x}) < {_WRITTEN_OUT!r}D AND rlike({text}, '[eE]'), "
+        f"concat(IF({x} < 0, '-0.', '0.'), {zeros}, {digits}), {text})"
+    )
+
+
+def rint(given: Sequence[str], types: Sequence[Type]) -> str:
+    return f"bround({given[0]}, 0)" if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
+
+
+def absolute(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
+
+
+def string(given: Sequence[str], types: Sequence[Type]) -> str:
+    """Doubles as Java writes them, whatever writes them; whole ones as before an Alter made them doubles."""
+    (x,) = given
+    text = f"CAST({x} AS STRING)"
+    if types[0] != DOUBLE:
+        return text
+    return (
+        f"CASE WHEN {x} = rint({x}) AND abs({x}) < 1E15D THEN CAST(CAST({x} AS BIGINT) AS STRING) "
+        f"WHEN isnan({x}) OR abs({x}) >= 1E-3D AND abs({x}) < 1E7D THEN {text} "
+        f"WHEN abs({x}) = double('Infinity') THEN IF({x} > 0, 'Infinity', '-Infinity') "
+        f"ELSE {let(text, 't', _WITH_EXPONENT)} END"
+    )
+
+
+_WITH_EXPONENT = (
+    "CASE WHEN contains(t, 'E') THEN t "
+    "WHEN contains(t, 'e') THEN replace(regexp_replace(t, '^(-?[0-9])e', '$1.0e'), 'e', 'E') "
+    "WHEN rlike(t, '^-?0[.]') THEN concat("
+    "regexp_replace(regexp_replace(t, '^(-?)0[.]0*([0-9])([0-9]*)$', '$1$2.$3'), '[.]$', '.0'), "
+    "'E-', string(1 + char_length(regexp_extract(t, '[.](0*)', 1)))) "
+    "ELSE concat("
+    "regexp_replace(regexp_replace(t, '^(-?[0-9])([0-9]*)[.]([0-9]*)$', '$1.$2$3'), '([.][0-9]+?)0+$', '$1'), "
+    "'E', string(char_length(regexp_extract(t, '([0-9]+)[.]', 1)) - 1)) END"
+)
+"""`1e30`, `123456789.125` and `0.00001` as `1.0E30`, `1.23456789125E8` and `1.0E-5`."""
+
+
+def double(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    if types[0] != STRING:
+        return f"nanvl(CAST({x} AS DOUBLE), NULL)"
+    shorter = f"regexp_replace({x}, '([0-9.])[dDfF]([ \\t\\n\\r]*)$', '$1$2')"  # Java's `1d`
+    return f"nanvl(coalesce(try_cast({x} AS DOUBLE), try_cast({shorter} AS DOUBLE)), NULL)"
+
+
+def boolean(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    if types[0] != STRING:
+        return f"CAST({x} AS BOOLEAN)"
+    word = f"lower(btrim({x}, {_SPACE}))"
+    return (
+        f"CASE WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN true "
+        f"WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN false END"
+    )
+
+
+def date(given: Sequence[str], types: Sequence[Type]) -> str:
+    (x,) = given
+    if types[0] != STRING:
+        return f"CAST({x} AS DATE)"
+    text = f"btrim({x}, {_SPACE})"
+    day = f"regexp_extract({text}, '^([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})[T ]', 1)"
+    return f"try_cast(IF(rlike({text}, '[T ]'), {day}, {text}) AS DATE)"
+
+
+_SPACE = "' \\t\\n\\r'"
+
+
+def substring(given: Sequence[str], types: Sequence[Type]) -> str:
+    """Places before the first sign count, so a negative place may take something off the length."""
+    text, place, *rest = given
+    if not rest:
+        return _unless_null([place], f"substring({text}, {place})")
+    length = _at_least_zero(rest[0])
+    plain = f"substring({text}, {place}, {length})"
+    if place.isdecimal():
+        return _unless_null(rest, plain)
+    first = f"char_length({text}) + {place}"
+    less = f"{length} + least({first}, 0)"
+    behind = f"substring({text}, greatest({first}, 0) + 1, IF({less} < 0, 0, {less}))"
+    return _unless_null(rest, f"CASE WHEN {place} >= 0 THEN {plain} WHEN {place} < 0 THEN {behind} END")
+
+
+def _unless_null(arguments: Sequence[str], text: str) -> str:
+    """What is undefined where an argument is; constants are not."""
+    tests = [f"{each} IS NULL" for each in arguments if not re.fullmatch(r"-?\d+", each)]
+    return f"IF({' OR '.join(tests)}, NULL, {text})" if tests else text
+
+
+def not_below_zero(name: str) -> Writer:
+    return lambda given, types: f"{name}({given[0]}, {_at_least_zero(given[1])})"
+
+
+def _at_least_zero(number: str) -> str:
+    return number if number.isdecimal() else f"IF({number} < 0, 0, {number})"
+
+
+def truncated_time(given: Sequence[str], types: Sequence[Type]) -> str:
+    """A unit of equal lengths begins at a multiple of it, a week on Monday; the others with a date."""
+    unit, moment = given[0].strip("'"), given[1]
+    if unit in MONTHS:
+        return f"CAST({_first_day(moment, unit)} AS TIMESTAMP)"
+    micros = f"unix_micros({moment})"
+    since = f"{micros} + {3 * LENGTHS['day']}" if unit == "week" else micros
+    return f"timestamp_micros({micros} - pmod({since}, {LENGTHS[unit]}))" if LENGTHS[unit] > 1 else moment
+
+
+def truncated_date(given: Sequence[str], types: Sequence[Type]) -> str:
+    day, unit = given[0], given[1].strip("'")
+    return f"date_sub({day}, (dayofweek({day}) + 5) % 7)" if unit == "week" else _first_day(day, unit)
+
+
+def _first_day(day: str, unit: str) -> str:
+    """The first day of a month, quarter or year."""
+    return f"make_date(year({day}), {MONTHS[unit].format(day)}, 1)"
+
+
+def whole_units(micros: int) -> str:
+    """Times before 1970 are rounded down, too."""
+    return f"(unix_micros({{0}}) div {micros} - int(unix_micros({{0}}) % {micros} < 0))"
+
+
+def hashed(given: Sequence[str], types: Sequence[Type]) -> str:
+    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(given, types, strict=True))
+    return f"hash({', '.join(parts)})"
+
+
+def since_1970(units: int) -> str:
+    bounds = f"{-62_135_596_800 * units}D AND {253_402_300_799 * units}D"
+    scaled = f"{{0}} * {1_000_000 // units}D"
+    return f"timestamp_micros(CASE WHEN {{0}} BETWEEN {bounds} THEN CAST(round({scaled}) AS BIGINT) END)"
