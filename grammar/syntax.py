@@ -27,6 +27,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "invalid": ("quarantine", "abort"),
     "late": ("quarantine", "abort", "ignore"),
     "drift": ("ignore", "infer", "quarantine", "abort"),
+    "suspect": ("off", "warn"),
 }
 """Settings of a query and their values, the default first (paper, section 6.2)."""
 

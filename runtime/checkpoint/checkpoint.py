@@ -161,6 +161,7 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "counters": dict(record.counters),
         "read": dict(record.read),
         "written": dict(record.written),
+        **({"suspects": dict(record.suspects)} if record.suspects else {}),
         "time": record.time,
     }
 
@@ -179,6 +180,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         data["counters"],
         data.get("read", {}),
         data.get("written", {}),
+        data.get("suspects", {}),
         data.get("time"),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -30,7 +31,8 @@ class Commit:
     """All that the next epoch builds on, and what has been counted since the first.
 
     `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
-    `time`: when it was committed.
+    `suspects`: source -> what its watch goes on from, as JSON values (`jumps.watch_record`). `time`: when it was
+    committed.
     """
 
     epoch: int = -1
@@ -43,4 +45,5 @@ class Commit:
     counters: Mapping[str, int] = field(factory=dict[str, int])
     read: Mapping[str, int] = field(factory=dict[str, int])
     written: Mapping[str, int] = field(factory=dict[str, int])
+    suspects: Mapping[str, Any] = field(factory=dict[str, Any])
     time: str | None = None

@@ -80,7 +80,8 @@ def suspect_command(
 
     STREAM is a file in JSON Lines, a folder of them, or `-`. Starts no Spark.
     """
-    from cedilla.runtime.streams.suspect import Suspects, described_by, diagnostic, suspect_json, time_axis
+    from cedilla.runtime.jumps.groups import described_by, time_axis
+    from cedilla.runtime.streams.suspect import Suspects, diagnostic, suspect_json
     from cedilla.runtime.streams.validate import stream_lines, with_schema
 
     console = Console()
@@ -89,7 +90,7 @@ def suspect_command(
     known, lines = with_schema(lines, schema_of(stream, console))
     if unknown := set(by) - {a.name for a in known.source.attributes}:
         raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
-    suspects = Suspects(known, by or described_by(known), time_axis(known))
+    suspects = Suspects(known, by or described_by(known.source), time_axis(known.source))
     found: list[dict[str, object]] = []
     with reported(console, {}):
         for each in suspects.of(lines):

@@ -72,6 +72,12 @@ class Read:
     markers: int | None
     _count: Callable[[], ReadCounts]
     _counted: ReadCounts | None = None
+    _uncounted: DataFrame | None = None
+
+    @property
+    def uncounted(self) -> DataFrame:
+        """The frame for a job that counts nothing, so that it may leave rows unread."""
+        return self.frame if self._uncounted is None else self._uncounted
 
     @property
     def read_counts(self) -> ReadCounts:
@@ -136,7 +142,7 @@ def read(
     counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS left_out) AS counts"
     watched = frame.observe(seen, F.expr(counts))
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, markers, lambda: _observed(seen, scan) or counted(frame))
+    return Read(watched, part, True, markers, lambda: _observed(seen, scan) or counted(frame), None, frame)
 
 
 def tuples(

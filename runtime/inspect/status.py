@@ -26,6 +26,7 @@ from cedilla.runtime.control.announce import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible
 
@@ -60,6 +61,7 @@ class Status:
     waiting: tuple[str, ...] = ()
     rows_waiting: tuple[Waiting, ...] = ()
     doubtful: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
     state: tuple[Stored, ...] = ()
     counters: Mapping[str, int] = {}
     quarantine: Mapping[str, Mapping[str, int]] = {}
@@ -103,6 +105,11 @@ def read_status(path: str) -> Status:
             for name, state in commit.sources.items()
             for text in converted_twice(state.facts())
         ),
+        suspects=tuple(
+            f"source {name}: {told.text()}"
+            for name, kept in commit.suspects.items()
+            for told in told_of(kept)
+        ),
         counters=dict(commit.counters),
         committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
         read=dict(commit.read),
@@ -132,6 +139,7 @@ def status_text(status: Status) -> str:
     waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
     lines += _block("waiting", waiting or ("nothing",))
     lines += _block("converted more than once", status.doubtful)
+    lines += _block("jumps that no accent announces", status.suspects)
     lines += _block("state", list(map(_size, status.state)) or ("empty",))
     codes = [
         f"{source}: " + ", ".join(f"{code} {count:,}" for code, count in sorted(counts.items()))

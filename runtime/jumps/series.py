@@ -37,6 +37,8 @@ _NEARLY_ALL = 0.995
 
 _STEP = 2.0
 """A jump is so many times as long as nearly all steps before it, and its level so many deviations away."""
+_FAR = 4.0
+"""So long a step is seen against a slow course, too: the values near it have to go on in level, not all of them."""
 _SCALE, _OTHER_SCALE = 2.0, 3.0
 """Or steps behind it are of another size, as the logarithm of a ratio: with a long step, and without."""
 _GOES_ON, _LEVEL, _SPREAD = 1.0, 2.0, 0.6
@@ -89,13 +91,17 @@ CONVERSIONS = tuple(_known())
 class Jump(Generic[Place]):
     """The place of the first value behind a jump, and the conversion that explains it.
 
-    `confidence`: the share of the jump, from 0 to 1, that is gone when the conversion is undone.
+    `confidence`: the share of the jump, from 0 to 1, that is gone when the conversion is undone. `before`, `behind`:
+    the middle values on both sides; `others`: conversions that would explain it, too.
     """
 
     place: Place
     name: str
     function: Affine
     confidence: float
+    before: float
+    behind: float
+    others: tuple[str, ...] = ()
 
 
 @define
@@ -111,6 +117,20 @@ class Series(Generic[Place]):
     def size(self) -> int:
         """How many values are kept."""
         return len(self._history) + len(self._values)
+
+    @property
+    def unseen(self) -> int:
+        """How many values have come since the last look."""
+        return self._new
+
+    @classmethod
+    def resumed(cls, latest: Sequence[tuple[Place, float]], unseen: int) -> Series[Place]:
+        """A sequence that goes on from its latest values, so many of which no look has seen."""
+        return cls([place for place, _ in latest], [value for _, value in latest], array("d"), unseen)
+
+    def latest(self, count: int) -> list[tuple[Place, float]]:
+        """So many of its latest values at most, each with its place."""
+        return list(zip(self._places, self._values, strict=True))[-count:] if count else []
 
     def add(self, place: Place, value: float) -> Jump[Place] | None:
         """Take the next value; the jump that it makes certain, if it does."""
@@ -140,10 +160,10 @@ class Series(Generic[Place]):
         found = explained(before, after, self._history)
         if found is None:
             return None
-        name, function, confidence = found
+        name, function, confidence, others = found
         self._values = [*(_through(function, value) for value in before), *after]
         self._history = array("d", (_through(function, value) for value in self._history))
-        return Jump(self._places[split], name, function, confidence)
+        return Jump(self._places[split], name, function, confidence, median(before), median(after), others)
 
 
 def _through(function: Affine, value: float) -> float:
@@ -170,8 +190,9 @@ def _split(values: Sequence[float]) -> int | None:
 
 def explained(
     before: Sequence[float], after: Sequence[float], steps: Sequence[float]
-) -> tuple[str, Affine, float] | None:
-    """The conversion that makes of the values before a jump those behind it, with the share that it explains.
+) -> tuple[str, Affine, float, tuple[str, ...]] | None:
+    """The conversion that makes of the values before a jump those behind it, with the share that it explains, and the
+    names of others that would.
 
     `steps`: earlier values of the sequence, by whose steps the jump is measured.
     """
@@ -183,7 +204,8 @@ def explained(
         return None
     # Of several, the one after which the values go on best as they are, not only in their ratios.
     best = min(fits, key=lambda fit: linear.misfit(_undone(fit.function, after)).total)
-    return best.name, best.function, best.confidence
+    others = dict.fromkeys(fit.name for fit in fits if fit.function != best.function)
+    return best.name, best.function, best.confidence, tuple(others)
 
 
 def _as_it_is(value: float) -> float:
@@ -244,11 +266,11 @@ class _Scale:
         """The conversions that make values go on, if they do not go on as they are."""
         seen = [self.view(value) for value in after]
         varies = self.middle[1] > 0 and _deviation(seen) > 0
-        level, spread = self._level(seen), self._spread(seen) if varies else 0.0
+        level, spread = self._level(seen, near=False), self._spread(seen) if varies else 0.0
         # Most go on; that is told without the lengths of all steps.
         if level < _STEP and spread < _SCALE:
             return
-        plain = self.misfit(after)
+        plain = self.misfit(after, near=False)
         if plain.step < _STEP and spread < _OTHER_SCALE:
             return
         for name, function in CONVERSIONS:
@@ -258,23 +280,27 @@ class _Scale:
                 continue
             if self._step([self.view(value) for value in back[:2]]) > _GOES_ON:
                 continue
-            fit = self.misfit(back)
+            fit = self.misfit(back, near=plain.step >= _FAR)
             if fit.level <= _LEVEL and fit.spread <= _SPREAD:
                 yield _Explanation(name, function, 1 - fit.total / plain.total)
 
-    def misfit(self, values: Sequence[float]) -> _Misfit:
-        """How badly values go on behind those before."""
+    def misfit(self, values: Sequence[float], *, near: bool = True) -> _Misfit:
+        """How badly values go on behind those before. `near`: by level those next to the jump may, or all."""
         back = [self.view(value) for value in values]
-        return _Misfit(self._step(back), self._level(back), self._spread(back))
+        return _Misfit(self._step(back), self._level(back, near=near), self._spread(back))
 
     def _step(self, back: Sequence[float]) -> float:
         first, last = back[0], self.before[-1]
         # The shortest of three, so that one value far out makes no jump.
         return min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2])) / self.long
 
-    def _level(self, back: Sequence[float]) -> float:
+    def _level(self, back: Sequence[float], *, near: bool) -> float:
         middle, own = self.middle
-        return abs(median(back) - middle) / max(own, _deviation(back), self.least)
+        off = abs(median(back) - middle)
+        if near:
+            # A slow course moves the level of all values, not that of those near the jump.
+            off = min(off, abs(median(back[:LEAST]) - self.near))
+        return off / max(own, _deviation(back), self.least)
 
     def _spread(self, back: Sequence[float]) -> float:
         return abs(log(max(_mean_step(back), self.least) / self.mean_step))
@@ -283,6 +309,11 @@ class _Scale:
     def middle(self) -> tuple[float, float]:
         """The median, and the deviation."""
         return median(self.before), _deviation(self.before)
+
+    @cached_property
+    def near(self) -> float:
+        """The median of the last values."""
+        return median(self.before[-LEAST:])
 
     @cached_property
     def mean_step(self) -> float:

@@ -46,6 +46,7 @@ from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
+from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
@@ -79,6 +80,7 @@ class Executor:
     marker_search: MarkerSearch = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
+    _watches: Watches = field(init=False)
     _starter: EpochStarter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
@@ -112,7 +114,10 @@ class Executor:
         self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
         self.state.reset(self.last.segments)
         self.tuning = Tuning(self.spark, self.conf)
-        self._starter = EpochStarter(self.spark, self.plan, self.flow, self.state, self.jobs, self.sinks)
+        self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
+        self._starter = EpochStarter(
+            self.spark, self.plan, self.flow, self.state, self.jobs, self.sinks, self._watches
+        )
         self._releases = releases(self.plan)
 
     def _marker_search(self) -> MarkerSearch:
@@ -319,9 +324,11 @@ class Executor:
         segments = self.state.measured(running.record.segments)
         read = {name: part.read_counts.kept for name, part in running.read.items()}
         written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
+        suspects = self._watches.take(running.samples, self.last.sources, running.record.sources)
         record = evolve(
             running.record,
             segments=segments,
+            suspects=self._watches.dump(),
             counters=dict(Counter(self.last.counters) + quarantined),
             read=_summed(self.last.read, read),
             written=_summed(self.last.written, written),
@@ -344,7 +351,7 @@ class Executor:
             quarantined=dict(quarantined),
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
-            warnings=(*self.tables.warnings(), *running.report.warnings),
+            warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),
             notes=(*self._grown, *running.report.notes),
         )
         self._grown = ()

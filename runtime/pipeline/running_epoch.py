@@ -37,6 +37,7 @@ from cedilla.runtime.ingest.intake import REJECT, Read
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
+from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.terminal.report import EpochReport
 
@@ -46,7 +47,8 @@ Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 @frozen(eq=False)
 class RunningEpoch:
     """An epoch whose jobs run. `record` is what it will commit, but for what only its jobs can tell; `unused`:
-    the files that can go then; `cached`: what it has in memory, which the epoch after it may read."""
+    the files that can go then; `cached`: what it has in memory, which the epoch after it may read; `samples`: of the
+    sources that are watched (`set suspect = warn`)."""
 
     record: Commit
     after: Mapping[str, Facts]
@@ -59,6 +61,7 @@ class RunningEpoch:
     report: EpochReport
     started: float
     cached: ExitStack
+    samples: Mapping[str, Future[Sample]]
 
 
 @frozen(eq=False)
@@ -71,6 +74,7 @@ class EpochStarter:
     state: StateStore
     jobs: Jobs
     sinks: Mapping[str, Sink]
+    watches: Watches
 
     def start(
         self,
@@ -131,6 +135,7 @@ class EpochStarter:
             e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
             for e in self.plan.emits
         }
+        samples = self.watches.start(number, read, states)
         record = Commit(
             number,
             base.batch,
@@ -159,6 +164,7 @@ class EpochStarter:
             ),
             started,
             cached.pop_all(),
+            samples,
         )
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:

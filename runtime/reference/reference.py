@@ -67,11 +67,13 @@ class Reference:
 
     With one item a step this is the element-at-a-time semantics. `purge`: drop from state what the theory
     lets go. `rejected`: the tuples set aside so far, each with its source and code, `reasons`: the same in words.
+    `on_taken`: told of every other tuple, canonical and as it came.
     """
 
     plan: Plan
     purge: bool = True
     place: Callable[[Item], str] = lambda item: ""
+    on_taken: Callable[[str, Row, Item], None] = lambda source, row, item: None
     states: dict[str, SourceState] = field(init=False)
     sinks: dict[str, SinkState] = field(init=False)
     nodes: dict[str, Node] = field(init=False)
@@ -108,6 +110,7 @@ class Reference:
         rejected: list[tuple[str, str, Item]] = []
         reasons: list[str] = []
         warnings: list[tuple[Diagnostic, Item]] = []
+        taken: list[tuple[str, Row, Item]] = []
         if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
             states, quiet = dict(states), False
             for (source, name), values in unknown.items():
@@ -131,6 +134,7 @@ class Reference:
                 return [*outputs, *self.step(items[place:])]
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
+                taken.append((source, row, item))
                 if source in self.plan.placed:
                     self._arrived += 1
                     row[ORDER] = self._arrived
@@ -142,6 +146,8 @@ class Reference:
         self.rejected += rejected
         self.reasons += reasons
         self.warnings += warnings
+        for each in taken:
+            self.on_taken(*each)
         return [self._epoch(states, began, arrived)]
 
     def grow(self, values: Values) -> None:

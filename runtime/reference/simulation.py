@@ -17,6 +17,7 @@ from cedilla.runtime.items.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.table_domains import with_domains
+from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
 from cedilla.runtime.terminal.options import Options, apply
 from cedilla.runtime.terminal.places import check_inputs
@@ -32,8 +33,8 @@ def simulate(
 
     Outputs are printed, with their names where there are several; those for which the options have a sink are
     written into that folder as `run` writes them. `on_rejected` is told every tuple
-    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
-    marker or, by setting, a tuple ends the query.
+    that is set aside and its code, `on_warning` what is doubtful about accents, and about values
+    under `set suspect = warn`. Raises `DiagnosticError` where a marker or, by setting, a tuple ends the query.
     """
     options = options or Options()
     compiled, _ = compiled_query(query)
@@ -62,18 +63,21 @@ def replay(
 
     Streams are read one file of each after the other, in the order of their declarations; a run of tuples
     without a marker in between is one step. `on_step` gets what each step emits, `on_rejected` every tuple
-    that is set aside and its code, `on_warning` what is doubtful about accents. Raises `DiagnosticError` where a
-    marker ends the query.
+    that is set aside and its code, `on_warning` what is doubtful about accents, and about values
+    under `set suspect = warn`. Raises `DiagnosticError` where a marker ends the query.
     """
     plan = apply(plan, options)
     check_paths(plan)
     _check(plan)
     plan = with_domains(plan)
-    reference = Reference(plan)
+    reference, watches = Reference(plan), SimulatedWatches.of(plan)
     for lines in _steps(plan):
-        seen, warned = len(reference.rejected), len(reference.warnings)
+        seen, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
         reference.place = lambda item, of=of: of[id(item)].line.place
+        reference.on_taken = lambda source, row, item, of=of: watches.add(
+            source, row, of[id(item)].line.place
+        )
         try:
             outputs = reference.step([(line.source, line.item) for line in lines])
         except DiagnosticError as error:
@@ -89,8 +93,12 @@ def replay(
             on_step(output)
         for warning, item in reference.warnings[warned:]:
             on_warning(of[id(item)].marked(warning))
+        for warning in watches.step(before, reference.states):
+            on_warning(warning)
         for line, code in aside:
             on_rejected(line, code)
+    for warning in watches.end(reference.states):
+        on_warning(warning)
     return reference.after
 
 

@@ -13,12 +13,10 @@ from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.lines import Line
+from cedilla.runtime.jumps.groups import MOST_SERIES, Group, jumps_like, notes_on
 from cedilla.runtime.jumps.series import Jump, Series
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
-
-MOST_SERIES = 5_000
-"""Groups times attributes; each keeps its latest values."""
 
 
 @frozen
@@ -62,7 +60,7 @@ class Suspects:
     tuples: int = 0
     passed_over: int = 0
     """Lines that are wrong; `validate` tells why."""
-    _series: dict[tuple[Value | None, ...], dict[str, Series[Where]]] = field(factory=dict)
+    _series: dict[Group, dict[str, Series[Where]]] = field(factory=dict)
     _count: int = 0
 
     def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
@@ -105,9 +103,7 @@ class Suspects:
             if jump is not None:
                 yield self._suspect(follower, group, name, jump)
 
-    def _suspect(
-        self, follower: StreamChecker, group: tuple[Value | None, ...], name: str, jump: Jump[Where]
-    ) -> Suspect:
+    def _suspect(self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where]) -> Suspect:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
@@ -121,39 +117,13 @@ class Suspects:
         return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned)
 
 
-def described_by(schema: Schema) -> list[str]:
-    """The attributes that accents will likely describe: those with a list of values as domain, else the strings."""
-    attributes = schema.source.attributes
-    listed = [a.name for a in attributes if a.has_list or a.column is not None]
-    return listed or [a.name for a in attributes if a.type.name == "string"]
-
-
-def time_axis(schema: Schema) -> str | None:
-    """The attribute that a planned switch would name: promised to be punctuated, or the only timestamp."""
-    source = schema.source
-    beat = [] if source.heartbeat is None else [source.heartbeat.attribute]
-    promised = [name for scheme in source.punctuated if len(scheme) == 1 for name in scheme]
-    times = [a.name for a in source.attributes if a.type.name == "timestamp"]
-    found = [*beat, *promised, *(times if len(times) == 1 else [])]
-    ordered = {a.name for a in source.attributes if a.type.is_numeric or a.type.name in ("timestamp", "date")}
-    return next((name for name in found if name in ordered), None)
-
-
 def diagnostic(suspect: Suspect) -> Diagnostic:
     """RQ227, with the place and the proposal."""
-    group = ", ".join(f"{name} = {value}" for name, value in suspect.group.items())
-    jump = suspect.jump
-    return Diagnostic(
-        "RQ227",
-        "warning",
-        f"`{suspect.attribute}`{f' of {group}' if group else ''} jumps like {jump.name}, and no accent says so",
-        notes=(
-            f"{suspect.place}: the first value behind it",
-            f"the conversion explains {jump.confidence:.0%} of it",
-        ),
-        help=f"before that line: {suspect.accent}"
-        + (f"; or earlier, or in a marker folder: {suspect.planned}" if suspect.planned else ""),
-    )
+    help = f"before that line: {suspect.accent}"
+    if suspect.planned:
+        help += f"; or earlier, or in a marker folder: {suspect.planned}"
+    message = jumps_like(suspect.attribute, suspect.group, suspect.jump)
+    return Diagnostic("RQ227", "warning", message, None, notes_on(suspect.jump, suspect.place), help)
 
 
 def suspect_json(suspect: Suspect) -> dict[str, Any]:
@@ -167,6 +137,7 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
         "slope": str(function.slope),
         "shift": str(function.shift),
         "confidence": round(suspect.jump.confidence, 3),
+        "others": list(suspect.jump.others),
         "accent": suspect.accent,
         "planned": suspect.planned,
     }

@@ -66,12 +66,13 @@ class Console:
         return click.confirm("go on with the edited query?", err=True)
 
     def epoch(self, report: EpochReport) -> None:
-        """One line about an epoch, and what is doubtful about its accents, on standard error; of RQ218 ten at most."""
+        """One line about an epoch, and what is doubtful about its accents and values, on standard error; ten at most
+        of RQ218 and of RQ223."""
         self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
-        if left:
-            self.note(f"and {_count(left, 'warning')} RQ218 more")
+        for code, count in left.items():
+            self.note(f"and {_count(count, 'warning')} {code} more")
 
     def _styled(self, text: str, style: str) -> None:
         if not _colors(sys.stderr):
@@ -84,15 +85,20 @@ class Console:
         )
 
 
-def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], int]:
-    """Warnings but for the RQ218 after the tenth, and how many these are."""
+_MANY = ("RQ218", "RQ223")
+"""Warnings that may come for each member of a fleet."""
+
+
+def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[str, int]]:
+    """Warnings but for those after the tenth of a code of which there may be many, and how many these are."""
     shown: list[Diagnostic] = []
-    seen = 0
+    left: dict[str, int] = {}
     for warning in warnings:
-        seen += warning.code == "RQ218"
-        if warning.code != "RQ218" or seen <= MOST_WARNINGS:
+        if warning.code in _MANY and sum(each.code == warning.code for each in shown) == MOST_WARNINGS:
+            left[warning.code] = left.get(warning.code, 0) + 1
+        else:
             shown.append(warning)
-    return shown, max(0, seen - MOST_WARNINGS)
+    return shown, left
 
 
 def epoch_line(report: EpochReport) -> str:
@@ -111,8 +117,8 @@ def epoch_line(report: EpochReport) -> str:
     if report.held:
         parts.append(f"held: {'; '.join(report.held)}")
     parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
-    if report.warnings:
-        parts.append(_count(len(report.warnings), "warning"))
+    if warnings := sum(each.severity == "warning" for each in report.warnings):
+        parts.append(_count(warnings, "warning"))
     parts += report.notes
     return " · ".join(parts)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 MOST_WARNINGS = 10
-"""So many warnings RQ218 of an epoch are shown, and of so many warnings the line is looked for."""
+"""So many warnings RQ218, and RQ223, of an epoch are shown, and of so many warnings the line is looked for."""
 
 
 @frozen
@@ -26,7 +26,7 @@ class EpochReport:
     them; `quarantined`: code -> rejected items; `held`: what waits, and why; `notes`: what else a user should know.
     `written`: output -> its tuples, where they were counted; `files`, `files_left`: those of the batch that were
     read, and that are to be; `waiting`: rows that wait for punctuation;
-    `warnings`: what is doubtful about the epoch's accents.
+    `warnings`: what is doubtful about the epoch's accents and values.
     """
 
     number: int

@@ -245,11 +245,12 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
     assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
 
 
-def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str]) -> None:
-    warnings = [Diagnostic("RQ218", "warning", f"doubt {n}") for n in range(13)]
+@pytest.mark.parametrize("code", ["RQ218", "RQ223"])
+def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str], code: str) -> None:
+    warnings = [Diagnostic(code, "warning", f"doubt {n}") for n in range(13)]
     warnings.insert(12, Diagnostic("RQ217", "warning", "another"))
     Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=warnings))
     said = capsys.readouterr().err
-    assert said.count("RQ218]") == 10
+    assert said.count(f"{code}]") == 10
     assert "another" in said
-    assert said.endswith("and 3 warnings RQ218 more\n")
+    assert said.endswith(f"and 3 warnings {code} more\n")

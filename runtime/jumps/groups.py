@@ -1,0 +1,54 @@
+"""By what the groups of a source are told apart that change their units together, and how a jump of one is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import Value
+from cedilla.runtime.jumps.series import Jump
+
+MOST_SERIES = 5_000
+"""Groups times attributes; each keeps its latest values."""
+
+Group = tuple[Value | None, ...]
+"""The values of the attributes that tell groups apart; `None`: undefined."""
+
+
+def described_by(source: Source) -> list[str]:
+    """The attributes that accents will likely describe: those with a list of values as domain, else the strings."""
+    listed = [a.name for a in source.attributes if a.has_list or a.column is not None]
+    return listed or [a.name for a in source.attributes if a.type.name == "string"]
+
+
+def time_axis(source: Source) -> str | None:
+    """The attribute that a planned switch would name: promised to be punctuated, or the only timestamp."""
+    beat = [] if source.heartbeat is None else [source.heartbeat.attribute]
+    promised = [name for scheme in source.punctuated if len(scheme) == 1 for name in scheme]
+    times = [a.name for a in source.attributes if a.type.name == "timestamp"]
+    found = [*beat, *promised, *(times if len(times) == 1 else [])]
+    ordered = {a.name for a in source.attributes if a.type.is_numeric or a.type.name in ("timestamp", "date")}
+    return next((name for name in found if name in ordered), None)
+
+
+def of_group(attribute: str, members: Mapping[str, Value]) -> str:
+    """An attribute of a group, in words."""
+    group = ", ".join(f"{name} = {value}" for name, value in members.items())
+    return f"`{attribute}`{f' of {group}' if group else ''}"
+
+
+def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) -> str:
+    """What is doubtful about a jump. `members`: the group."""
+    return f"{of_group(attribute, members)} jumps like {jump.name}, and no accent says so"
+
+
+def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:
+    """What tells of a jump. `place`: of the first value behind it."""
+    others = (f"it could be {', '.join(jump.others)}, too",) if jump.others else ()
+    return (
+        f"{place}: the first value behind it",
+        f"about {jump.before:.4g} before it, {jump.behind:.4g} behind it; "
+        f"the conversion explains {jump.confidence:.0%} of that",
+        *others,
+    )

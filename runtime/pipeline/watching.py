@@ -1,0 +1,190 @@
+"""`set suspect = warn` on Spark: one aggregate of a slice, a few medians of each group, for the watch over its source.
+
+The driver gets so many rows at most, however many tuples there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from math import prod
+from typing import Any
+
+from attrs import define, field, frozen
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.regions import POSITION, Steps, Value
+from cedilla.compiler.regions.affine import exact
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines.jobs import Jobs
+from cedilla.runtime.ingest.intake import REJECT, Read
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.items.marker import NEXT_FILE, file_of
+from cedilla.runtime.jumps.points import LARGEST, MOST_POINTS, Point, run_bits
+from cedilla.runtime.jumps.watch import MOST_GROUPS, Watch
+from cedilla.runtime.jumps.watch_record import dump_watch, load_watch
+
+_MOST_ROWS = 4 * MOST_POINTS
+"""More rows of an aggregate are left in the engine."""
+
+_DENSITY = 1 / 64
+"""Tuples of a byte of JSON, before some have been counted."""
+
+_ACCURACY = 100
+"""Of the approximate median: it is off by one in so many values at most."""
+
+
+@frozen
+class Sample:
+    """The points of an epoch, in stream order. `share`: of the groups that were looked at; `tuples`: how many they are
+    of; `is_cut`: whether there were more rows than the driver takes."""
+
+    points: tuple[Point, ...]
+    share: int
+    tuples: int
+    is_cut: bool
+
+
+@define
+class Watches:
+    """The watches over the streams of a plan; none where it does not ask for them. `told`: by source, what a commit
+    record keeps."""
+
+    plan: Plan
+    jobs: Jobs
+    _watches: dict[str, Watch] = field(factory=dict[str, Watch])
+    _density: dict[str, float] = field(factory=dict[str, float])
+
+    @classmethod
+    def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
+        """The watches as the last commit has left them."""
+        watched = [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
+        return cls(plan, jobs, {s.name: load_watch(s, recorded.get(s.name)) for s in watched})
+
+    def start(
+        self, epoch: int, read: Mapping[str, Read], states: Mapping[str, SourceState]
+    ) -> dict[str, Future[Sample]]:
+        """Start a job for each source that has tuples in an epoch. `states`: those of the sources at its end."""
+        return {
+            name: self.jobs.start(partial(self._sample, watch, epoch, read[name], states[name]))
+            for name, watch in self._watches.items()
+            if name in read and read[name].is_busy and watch.attributes(states[name])
+        }
+
+    def take(
+        self,
+        samples: Mapping[str, Future[Sample]],
+        before: Mapping[str, SourceState],
+        after: Mapping[str, SourceState],
+    ) -> list[Diagnostic]:
+        """What the samples of an epoch tell, whose jobs are done; epoch after epoch (`Watch.take`)."""
+        found: list[Diagnostic] = []
+        for name, job in samples.items():
+            sample = job.result()
+            found += self._watches[name].take(sample.points, sample.share, before[name], after[name])
+        return found
+
+    def dump(self) -> dict[str, Any]:
+        """What a commit record keeps."""
+        return {name: dump_watch(watch) for name, watch in self._watches.items()}
+
+    def _sample(self, watch: Watch, epoch: int, read: Read, state: SourceState) -> Sample:
+        names, name = watch.attributes(state), watch.source.name
+        density = self._density.get(name, _DENSITY)
+        groups = len(watch.groups) or _possible_groups(watch.source, watch.by)
+        bits = run_bits(density * read.part.length, groups)
+        wanted = max(1, MOST_POINTS // groups)
+        found = aggregate(read.uncounted, read.part, state, watch.by, names, watch.share, bits, wanted)
+        # A few medians of each group. Of one partition a limit takes one job.
+        rows = found.coalesce(1).limit(_MOST_ROWS).collect()
+        share, files = watch.share, read.part.files
+        ordered = sorted(rows, key=lambda row: row["$at"])
+        points = [
+            Point(
+                tuple(_value(row[f"$by{n}"]) for n in range(len(watch.by))),
+                f"epoch {epoch}, {files[file_of(row['$at'])].known.path}",
+                {each: row[f"$median{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
+                {each: row[f"$count{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
+            )
+            for row in ordered
+        ]
+        tuples, is_cut = sum(row["$tuples"] for row in rows), len(rows) == _MOST_ROWS
+        seen = share * tuples / max(1, read.part.length)
+        self._density[name] = 4 * density if is_cut else max(seen, 1e-9)
+        return Sample(tuple(points), share, tuples, is_cut)
+
+
+def aggregate(
+    frame: DataFrame,
+    part: Slice,
+    state: SourceState,
+    by: Sequence[str],
+    names: Sequence[str],
+    share: int,
+    bits: int,
+    wanted: int,
+) -> DataFrame:
+    """The medians of consecutive tuples of each group of a slice that are not rejected: a row for each run of 2^`bits`
+    rows of a file, or where there are more than `wanted` files, of so many files. Without bits each tuple is a row, and
+    nothing is shuffled."""
+    conditions = [f"{column(REJECT)} IS NULL"]
+    if share > 1:
+        texts = ", ".join(f"coalesce(CAST({column(name)} AS STRING), '\\0')" for name in by)
+        conditions.append(f"pmod(crc32(CAST(concat_ws('\\u0001', {texts}) AS BINARY)), {share}) = 0")
+    place, files = column(POSITION), len(part.files)
+    run = (
+        f"shiftright({place}, {bits})"
+        if files <= wanted
+        else f"({place} div {NEXT_FILE}L) * {wanted} div {files}"
+    )
+    keys = [f"{_axis(column(each), state.types[each])} AS `$by{n}`" for n, each in enumerate(by)]
+    values = [f"{_number(column(each))} AS `$value{n}`" for n, each in enumerate(names)]
+    rows = frame.where(" AND ".join(conditions)).selectExpr(
+        *keys, f"{run} AS `$run`", f"{place} AS `$at`", *values
+    )
+    if not bits and files <= wanted:
+        return rows.selectExpr(
+            *(f"`$by{n}`" for n in range(len(by))),
+            "`$at`",
+            "1L AS `$tuples`",
+            *(f"`$value{n}` AS `$median{n}`" for n in range(len(names))),
+            *(f"IF(`$value{n}` IS NULL, 0L, 1L) AS `$count{n}`" for n in range(len(names))),
+        )
+    return rows.groupBy(*(f"`$by{n}`" for n in range(len(by))), "`$run`").agg(
+        F.expr("min(`$at`) AS `$at`"),
+        F.expr("count(1) AS `$tuples`"),
+        *(
+            F.expr(f"percentile_approx(`$value{n}`, 0.5D, {_ACCURACY}) AS `$median{n}`")
+            for n in range(len(names))
+        ),
+        *(F.expr(f"count(`$value{n}`) AS `$count{n}`") for n in range(len(names))),
+    )
+
+
+def _number(value: str) -> str:
+    """A value as a double, without NaN and infinities."""
+    return f"CASE WHEN abs(CAST({value} AS DOUBLE)) <= {LARGEST}D THEN CAST({value} AS DOUBLE) END"
+
+
+def _axis(value: str, type_: Type) -> str:
+    """A value as the control plane has it."""
+    functions = {"timestamp": "unix_micros", "date": "unix_date"}
+    return f"{functions[type_.name]}({value})" if type_.name in functions else value
+
+
+def _value(value: Any) -> Value | None:
+    return exact(Fraction(value)) if isinstance(value, float | Decimal) else value
+
+
+def _possible_groups(source: Source, by: Sequence[str]) -> int:
+    """How many groups there may be, where none has come."""
+    domains = [a.domain_members() for a in source.attributes if a.name in by and a.domain is not None]
+    sizes = [len(domain.points) if isinstance(domain, Steps) else 1 for domain in domains]
+    return max(1, min(MOST_GROUPS, prod(sizes)))

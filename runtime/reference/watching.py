@@ -1,0 +1,60 @@
+"""`set suspect = warn` without Spark: the points of a step in plain Python, for the watches over a plan's streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from zlib import crc32
+
+from attrs import define, field
+
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions import UNDEFINED
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.jumps.groups import Group
+from cedilla.runtime.jumps.points import points_of, run_bits
+from cedilla.runtime.jumps.watch import Watch
+from cedilla.runtime.reference.node import Row, control
+
+
+@define
+class SimulatedWatches:
+    """The watches over the streams of a plan; none where it does not ask for them."""
+
+    watches: Mapping[str, Watch]
+    _taken: dict[str, list[tuple[Group, str, Row]]] = field(factory=dict[str, list[tuple[Group, str, Row]]])
+
+    @classmethod
+    def of(cls, plan: Plan) -> SimulatedWatches:
+        """The watches at the start of a plan."""
+        watched = [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
+        return cls({source.name: Watch.of(source) for source in watched})
+
+    def add(self, source: str, row: Row, place: str) -> None:
+        """Take a canonical tuple that was not rejected."""
+        if (watch := self.watches.get(source)) is not None:
+            group = tuple(_value(row.get(name)) for name in watch.by)
+            if crc32(repr(group).encode()) % watch.share == 0:
+                self._taken.setdefault(source, []).append((group, place, row))
+
+    def step(
+        self, before: Mapping[str, SourceState], after: Mapping[str, SourceState]
+    ) -> Iterator[Diagnostic]:
+        """What the tuples since the last step tell (`Watch.take`). `before`, `after`: the sources at its ends."""
+        taken, self._taken = self._taken, {}
+        for name, watch in self.watches.items():
+            rows, names = taken.get(name, []), watch.attributes(after[name])
+            bits = run_bits(len(rows), len({group for group, *_ in rows}))
+            told = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
+            yield from watch.take(list(points_of(told, bits)), watch.share, before[name], after[name])
+
+    def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
+        """What the latest tuples tell where no more come."""
+        for name, watch in self.watches.items():
+            yield from watch.end(states[name])
+
+
+def _value(value: Any) -> Any:
+    known = control(value)
+    return None if known is UNDEFINED else known
