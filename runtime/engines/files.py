@@ -118,6 +118,15 @@ class Files:
             while block := file.read(_BLOCK):
                 yield block
 
+    def count(self, path: str, sign: bytes) -> int:
+        """How often some bytes stand in a file, none of which are in two places at once."""
+        total, rest = 0, b""
+        for block in self.blocks(path):
+            seen = rest + block
+            total += seen.count(sign)
+            rest = seen[max(0, len(seen) - len(sign) + 1) :]
+        return total
+
     def open(self, path: str) -> BinaryIO:
         """A file to read from and to seek in."""
         with self._of(path) as store:

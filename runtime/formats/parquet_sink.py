@@ -10,11 +10,9 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.engines.files import FoundFile, name_of
+from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.formats.footers import row_count
 from cedilla.runtime.formats.sink import FolderSink
-
-_FIRST_TASK = "part-00000"
 
 
 class ParquetSink(FolderSink):
@@ -26,11 +24,8 @@ class ParquetSink(FolderSink):
         # The codec of the state is one that few other programs know.
         tuples.write.option("compression", "snappy").parquet(folder)
 
-    def holds_rows(self, file: FoundFile) -> bool:
-        """Of the tasks of a write only the first leaves a file if it has no rows."""
-        if not name_of(file.path).startswith(_FIRST_TASK):
-            return True
-        return row_count(self._files, file.path) > 0
+    def count(self, file: FoundFile) -> int:
+        return row_count(self._files, file.path)
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         written = io.BytesIO()

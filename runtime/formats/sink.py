@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.announce import Markers
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
+from cedilla.runtime.engines.written import written
 
 _STAGING = "_staging"
 
@@ -68,27 +68,27 @@ class FolderSink(Sink):
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         """Write a file of markers in the wire format; `kind`: accent or punctuation."""
 
-    def holds_rows(self, file: FoundFile) -> bool:
-        """Whether a file that `write` has left is more than an empty one."""
-        return file.length > 0
+    @abstractmethod
+    def count(self, file: FoundFile) -> int:
+        """The tuples in a file that `write` has left."""
 
     def _staged(self, number: int) -> str:
         return f"{self._path}/{_STAGING}/{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """Write an epoch's tuples aside, over the leftovers of a run that did not commit; the job counts them."""
+        """Write an epoch's tuples aside, over the leftovers of a run that did not commit."""
         staged = self._staged(number)
         self._files.delete(staged)
         if tuples is None:
             return 0
         aside = f"{staged}/_tuples"
-        seen = Observation()
-        self.write(tuples.observe(seen, F.count(F.lit(1)).alias("rows")), self._files.for_engine(aside))
-        written = [file for file in self._files.list(aside) if self.holds_rows(file)]
-        for index, file in enumerate(written):
-            self._files.rename(file.path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
-        self._files.delete(aside if written else staged)
-        return int(seen.get["rows"])
+        self.write(tuples, self._files.for_engine(aside))
+        counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
+        some = [path for path, count in counts.items() if count]
+        for index, path in enumerate(some):
+            self._files.rename(path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
+        self._files.delete(aside if some else staged)
+        return sum(counts.values())
 
     def stage_markers(self, number: int, markers: Markers) -> None:
         """Write an epoch's markers aside, beside its tuples."""
@@ -124,7 +124,15 @@ class FolderSink(Sink):
 
 
 class TextSink(FolderSink):
-    """An output folder of texts, where a marker is a line."""
+    """An output folder of texts, where a tuple and a marker end with a line."""
+
+    @property
+    def end(self) -> str:
+        """What every tuple ends with, and nothing inside one is."""
+        return "\n"
+
+    def count(self, file: FoundFile) -> int:
+        return self._files.count(file.path, self.end.encode()) if file.length else 0
 
     @abstractmethod
     def accent(self, text: str) -> str:

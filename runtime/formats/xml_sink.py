@@ -23,6 +23,11 @@ class XmlSink(TextSink):
         text = f"concat({', '.join(parts)}, {quote(f'</{self._relation}>')})"
         tuples.select(F.expr(text).alias("value")).write.text(folder)
 
+    @property
+    def end(self) -> str:
+        """Texts may have several lines, but no `<` is left in them."""
+        return f"</{self._relation}>\n"
+
     def accent(self, text: str) -> str:
         return xmltext.accent_element(self._relation, text)
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import reduce
-from typing import Any
 
 from attrs import evolve, field, frozen
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import column
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.engines.jobs import Jobs
+from cedilla.runtime.engines.parquet import Metadata, leaf_of, read_metadata, values_of
+from cedilla.runtime.engines.written import written
 
-_AXES = {"int": "{}", "bigint": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}
-"""Type -> SQL of a value as a whole number, where it is one to regions too."""
+_AXES = frozenset({"int", "bigint", "timestamp", "date"})
+"""The types whose values are whole numbers to regions."""
 
 Bounds = Mapping[str, tuple[int, int]]
 """Attribute -> its least and its greatest value in some rows, of one that all of them have."""
@@ -160,19 +158,22 @@ class StateStore:
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
-        seen = Observation()
         place = self._files.for_engine(path)
-        watched = rows.observe(seen, F.expr(f"to_json({_counts(rows)}) AS counts"))
+        types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
 
         def write() -> _Written:
-            watched.write.mode("overwrite").parquet(place)
-            length = sum(file.length for file in self._files.list(path))
-            counts = json.loads(seen.get["counts"])
+            rows.write.mode("overwrite").parquet(place)
+            found = written(self._spark, self._files, path)
+            footers = [read_metadata(self._files, file.path) for file in found]
+            count = sum(footer.num_rows for footer in footers)
             # Spark writes a file even if it has nothing to write.
-            return _Written(length if counts["rows"] else 0, counts["rows"], _bounds(counts))
+            length = sum(file.length for file in found) if count else 0
+            return _Written(
+                length, count, _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
+            )
 
         self._writes[path] = self._jobs.start(write)
-        return Segment(path, ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema.fields))
+        return Segment(path, ", ".join(f"`{name}` {type_}" for name, type_ in types.items()))
 
     # --- epochs ---
 
@@ -236,22 +237,23 @@ def paths(segments: Segments) -> frozenset[str]:
     return frozenset(segment.path for found in segments.values() for segment in found)
 
 
-def _counts(rows: DataFrame) -> str:
-    """SQL: a struct of how many rows there are, and of each attribute with an axis how many, from where to where."""
-    axes = {
-        f.name: _AXES[f.dataType.simpleString()].format(column(f.name))
-        for f in rows.schema.fields
-        if f.dataType.simpleString() in _AXES and "$" not in f.name
-    }
-    each = [
-        f"array(count({axis}), min({axis}), max({axis})) AS {column(name)}" for name, axis in axes.items()
-    ]
-    return f"struct(count(1) AS rows, struct({', '.join(each)}) AS axes)"
-
-
-def _bounds(counts: Mapping[str, Any]) -> Bounds:
-    axes: Mapping[str, Sequence[int]] = counts["axes"]
-    return {name: (least, most) for name, (there, least, most) in axes.items() if 0 < there == counts["rows"]}
+def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
+    """Between what the values of attributes lie that all rows have, as far as the statistics of the files tell."""
+    footers = [footer for footer in footers if footer.num_rows]
+    found: dict[str, tuple[int, int]] = {}
+    for name in names:
+        least: list[int] = []
+        greatest: list[int] = []
+        for footer in footers:
+            leaf = leaf_of(footer, name)
+            values = None if leaf is None else values_of(footer, leaf)
+            if values is None or values.nulls or values.least is None or values.greatest is None:
+                break
+            least.append(values.least)
+            greatest.append(values.greatest)
+        if footers and len(least) == len(footers):
+            found[name] = min(least), max(greatest)
+    return found
 
 
 def _lies_in(bounds: Bounds, region: Tree) -> bool:

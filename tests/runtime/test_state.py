@@ -8,9 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.jobs import Jobs, settle
-from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.state.segments import Segment, StateStore
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 
@@ -100,6 +101,84 @@ def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_p
             store.purge(key, closed)
             left.append(store.read(key) is not None)
         assert left == [False, True, True], attribute
+    jobs.close()
+
+
+KINDS = {
+    "id": "id",
+    "i": "CAST(id - 50 AS INT)",
+    "at": "timestamp_micros(id * 7 - 50)",
+    "day": "date_from_unix_date(CAST(id AS INT) - 50)",
+    "some": "IF(id = 31, NULL, id)",
+    "d": "CAST(id AS DOUBLE)",
+    "s": "CAST(id AS STRING)",
+    "many": "array(id)",
+}
+
+
+def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None:
+    """What is known of a segment once it is written, `None` where it has no rows."""
+    jobs = Jobs()
+    store = StateStore(spark, Files(), str(root / "state"), jobs)
+    store.append("k", rows, 0)
+    settle(jobs.take())
+    jobs.close()
+    found = store.measured(store.segments)["k"]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("parts", [1, 3, 200])
+def test_rows_and_bounds_are_those_of_what_was_written(
+    spark: SparkSession, tmp_path: Path, parts: int
+) -> None:
+    """Of whole numbers, moments and days that all rows have, over all files; some of these have no rows."""
+    rows = (
+        spark.range(100).selectExpr(*(f"{sql} AS {name}" for name, sql in KINDS.items())).repartition(parts)
+    )
+    segment = measured(spark, tmp_path, rows)
+    assert segment is not None
+    assert segment.rows == 100
+    files = list((tmp_path / "state").rglob("*.parquet"))
+    assert segment.length == sum(file.stat().st_size for file in files)
+    assert segment.bounds == {"id": (0, 99), "i": (-50, 49), "at": (-50, 643), "day": (-50, 49)}
+
+
+def test_a_segment_without_rows_is_none(spark: SparkSession, tmp_path: Path) -> None:
+    assert measured(spark, tmp_path, spark.range(5).where("id < 0")) is None
+
+
+def test_of_moments_without_statistics_nothing_is_known(spark: SparkSession, tmp_path: Path) -> None:
+    """As a session writes them that Cedilla has not set up."""
+    name = "spark.sql.parquet.outputTimestampType"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "INT96")
+    try:
+        segment = measured(spark, tmp_path, spark.range(3).selectExpr("id", "timestamp_micros(id) AS at"))
+    finally:
+        spark.conf.set(name, before or "TIMESTAMP_MICROS")
+    assert segment is not None
+    assert segment.bounds == {"id": (0, 2)}
+
+
+class Elsewhere(Files):
+    """Files of a process for which the engine's default is another file system."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.root = root
+
+    def for_engine(self, path: str) -> str:
+        return f"{self.root}{path}"
+
+
+def test_state_that_is_written_elsewhere_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    """Else it would be lost without a word."""
+    jobs = Jobs()
+    store = StateStore(spark, Elsewhere(tmp_path / "far"), str(tmp_path / "state"), jobs)
+    store.append("k", spark.range(3), 0)
+    with pytest.raises(DiagnosticError) as raised:
+        settle(jobs.take())
+    assert raised.value.diagnostics[0].code == "RQ432"
     jobs.close()
 
 

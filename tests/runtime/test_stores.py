@@ -16,6 +16,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
+from cedilla.runtime.engines.written import written
 from cedilla.runtime.formats.source import listed_files
 
 PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
@@ -184,11 +185,28 @@ def test_the_bytes_of_a_file_come_in_blocks_and_from_its_ends(tmp_path: Path) ->
     assert list(files.blocks(str(put(tmp_path / "empty", "")))) == []
 
 
+@pytest.mark.parametrize("around", range(-3, 3))
+def test_signs_are_counted_wherever_blocks_end(tmp_path: Path, around: int) -> None:
+    block = 4 << 20
+    content = b"</r>\n" + b"x" * (block + around - 9) + b"</r>\n</r>\n</r>" + b"\n" * block
+    path = str(tmp_path / "1.xml")
+    Files().write(path, content)
+    assert Files().count(path, b"</r>\n") == content.count(b"</r>\n") == 4
+    assert Files().count(path, b"\n") == content.count(b"\n")
+
+
 def refusal(run: Callable[[], object]) -> tuple[str, str, str | None]:
     with pytest.raises(DiagnosticError) as raised:
         run()
     (diagnostic,) = raised.value.diagnostics
     return diagnostic.code, diagnostic.message, diagnostic.help
+
+
+def test_a_folder_that_others_have_filled_on_their_own_disks_is_noticed(tmp_path: Path) -> None:
+    """Where a job's tasks write on other machines, their folder is made here, and stays empty."""
+    (tmp_path / "out").mkdir()
+    code, message, _ = refusal(lambda: written(None, Files(), f"{tmp_path}/out"))  # type: ignore[arg-type]
+    assert (code, message) == ("RQ432", f"the engine has written {tmp_path}/out, but the files are not there")
 
 
 def test_a_scheme_that_nobody_knows_is_refused() -> None:
