@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import java
 from cedilla.runtime.engines.java_messages import without_remarks
+from cedilla.runtime.engines.spark import set_log_level
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
@@ -65,5 +66,5 @@ def local_session(
         builder = builder.config(name, value)
     with nullcontext() if verbose else without_remarks():
         session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
+    set_log_level(session, verbose=verbose)
     return session
