@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
@@ -223,7 +224,7 @@ def test_a_library_that_is_missing_is_named(
     monkeypatch: pytest.MonkeyPatch, scheme: str, module: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, scheme, raising=False)
+    monkeypatch.delitem(import_module("fsspec.registry")._registry, scheme, raising=False)
     code, message, hint = refusal(lambda: Files().list(f"{scheme}://store/in"))
     assert (code, message) == ("RQ430", f"{scheme}: paths need a library that is not installed")
     assert hint == f"pip install 'cedilla[{extra}]'"
