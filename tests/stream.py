@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pyarrow
+
 from cedilla.grammar import syntax
 from cedilla.runtime.reference.decoder import (
     Decoder,
@@ -31,6 +33,7 @@ __all__ = [
     "function_of",
     "is_tuple",
     "matches",
+    "packed_zstd",
     "read_output",
 ]
 
@@ -76,3 +79,11 @@ def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_i
                     present = isinstance(accent.primitive, syntax.AddAttribute)
             if not present:
                 yield f"item {index}: {item} is defined on {name}, which does not exist there"
+
+
+def packed_zstd(text: bytes) -> bytes:
+    """Bytes as a `.zst` file has them."""
+    packed = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(packed, "zstd") as stream:
+        stream.write(text)
+    return packed.getvalue().to_pybytes()

@@ -16,7 +16,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
-from cedilla.compiler.operators import Operator, Reaction, User
+from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
@@ -223,14 +223,6 @@ class Plan:
         """The operators whose output is used more than once."""
         uses = dict(self.graph.out_degree())
         return frozenset(operator.name for operator in self.operators if uses[operator.name] > 1)
-
-    @cached_property
-    def streamed(self) -> frozenset[str]:
-        """The sources of which every job of an epoch reads all tuples, and none from memory: nothing that is computed
-        from them is kept or shared, nor given to a user's operator."""
-        stops = [o for o in self.operators if o.stateful or o.name in self.shared or isinstance(o, User)]
-        stopped = {node.name for operator in stops for node in self.ancestors(operator.name)}
-        return frozenset(source.name for source in self.sources if source.name not in stopped)
 
     @cached_property
     def droppable(self) -> dict[str, frozenset[str]]:

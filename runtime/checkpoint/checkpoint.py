@@ -19,7 +19,7 @@ from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, check_version, reading
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
 from cedilla.runtime.checkpoint.tree_files import (
     TreeFiles,
     Trees,
@@ -59,7 +59,7 @@ class Checkpoint:
 
         Where the query was edited, or a table that gives a domain has more values, `on_edited` tells what it goes on
         from, and that is committed as an epoch of its own, without tuples. Raises `DiagnosticError` RQ402 where it
-        cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read.
+        cannot go on, or has to be confirmed.
         """
         commit = self._opened(plan, on_edited)
         streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
@@ -78,11 +78,9 @@ class Checkpoint:
         records = [self._files.read(r.path) for r in listed if r.path.endswith(".json")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
-        described = self._files.read(place)
-        with reading(self.path):
-            last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
-            plans = StoredPlans.load(json.loads(described))
-            stored = plans.in_force(last.epoch)
+        last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
+        plans = StoredPlans.load(json.loads(self._files.read(place)))
+        stored = plans.in_force(last.epoch)
         self.streams = plans.streams
         is_same = stored.is_of(plan)
         if is_same and not is_longer(plan, last.sources):
@@ -115,7 +113,7 @@ class Checkpoint:
         if self._files.exists(place):
             known = json.loads(self._files.read(place))
             if known["batch"] == batch:
-                listed = {n: [InputFile(*file) for file in found] for n, found in known["files"].items()}
+                listed = {n: [_input_file(file) for file in found] for n, found in known["files"].items()}
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
@@ -135,6 +133,11 @@ class Checkpoint:
         """Keep what ends a run after an epoch, for whoever asks for the status."""
         told = {"time": moment(), "epoch": epoch, "diagnostics": [to_json(each) for each in diagnostics]}
         self._files.write(f"{self.path}/error.json", json.dumps(told))
+
+
+def _input_file(stored: list[Any]) -> InputFile:
+    """A file of a batch; records of before have one value more in it."""
+    return InputFile(*stored[:3], is_markers=bool(stored[-1]) if len(stored) > 3 else False)
 
 
 def moment(at: datetime | None = None) -> str:
@@ -170,7 +173,6 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
 
 def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
     """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
-    check_version(data, _VERSION)
     trees = trees or Trees()
     return Commit(
         data["epoch"],

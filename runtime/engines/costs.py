@@ -4,13 +4,19 @@ The figures were found by measuring on two cores (docs/performance.md says how a
 is done, never what comes out: a law that holds for one of them holds for all, and tests set them to zero to see so.
 """
 
-# --- finding markers -----------------------------------------------------------------------------------------
+# --- the way in ----------------------------------------------------------------------------------------------
 
-FILE_END = 1 << 14
-"""Bytes that the driver reads at either end of a file to look for markers there."""
+BLOCK = 1 << 22
+"""Bytes of a file that are in memory at a time, and parsed together; more where a line is longer."""
 
-FILES_READ_BY_DRIVER = 8
-"""Of more files, of all sources of an epoch, one Spark job is quicker than a few messages for each."""
+PARSED_BY_DRIVER = 1 << 20
+"""Bytes of an epoch's files of one source that the driver parses: they travel as a message, but no worker is asked."""
+
+SEARCHED_BY_DRIVER = 1 << 28
+"""Bytes of an epoch's files that the driver searches for markers; of more, workers do."""
+
+PART = 1 << 25
+"""Bytes of a large file that one task reads."""
 
 FILES_IN_EXPRESSION = 64
 """The numbers of so many files stand in the SQL of a scan; those of more are joined to it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -55,6 +56,8 @@ def local_session(
     java.ensure()
     # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+    # Else the workers of this machine are those of any Python that is found.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)

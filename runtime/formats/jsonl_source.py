@@ -1,235 +1,252 @@
 """JSON Lines: a tuple is an object, a marker an object with one key (design, section 6).
 
-A row's place in its file is the block (14 bits) and the row of the task that reads the block (33 bits).
+A row's place in its file is the byte that its line begins with. The bytes of a file go one way, whoever reads them:
+blocks of lines (`line_blocks`) are searched for markers (`marker_lines`), the others become Arrow batches
+(`json_batches`). The driver does so where there is little to read; else tasks of the engine do.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, tee
 from typing import Any, ClassVar
 
-from pyspark.sql import DataFrame, Observation, Row, SparkSession
+import pyarrow as pa
+from attrs import define, field, frozen
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
-from cedilla.compiler.expressions.types import column, quote
-from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats.faults import json_fault
-from cedilla.runtime.formats.file_ends import scan_ends
-from cedilla.runtime.formats.moments import of_text
-from cedilla.runtime.formats.objects import IS_READ, MARK, MISREAD, OPTIONS, STRICT, copied, misread_files
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats import json_fields
+from cedilla.runtime.formats.json_batches import JsonBatches
+from cedilla.runtime.formats.line_blocks import Part, lines_at, parts_of, place_of_row, row_count
+from cedilla.runtime.formats.marker_lines import markers_in
 from cedilla.runtime.formats.source import (
     CORRUPT,
-    FILE,
-    POSITION,
     Format,
     InputFile,
     MarkerLine,
+    Numbered,
     Scan,
     Types,
-    placed,
+    no_tuples,
 )
-from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.near_markers import CANDIDATE, near_key
-from cedilla.runtime.items.rejections import NO_OBJECT
-
-_SPOILT = f"`{CORRUPT}` LIKE '%\"$accent\"%' OR `{CORRUPT}` LIKE '%\"$punctuation\"%'"
-# A line that `rows` has no row for is blank.
-_NOT_BLANK = r"value >= '!' OR value RLIKE '[^ \t\r]'"
-# A marker's key is the only one, so it comes first; to search whole lines for it costs more than to read them. What
-# is overlooked so is noticed by the count of markers. Most lines are neither copied nor searched at all.
-_LIKELY = (
-    """startswith(value, '{"$') OR NOT startswith(value, '{"') AND contains(left(value, 16), '"$') OR """
-    + CANDIDATE
-)
-# Not as metadata, which would be copied into every row.
-_NAME, _BLOCK = "input_file_name()", "input_file_block_start()"
-_INSIDE = f"shiftleft(shiftright({_BLOCK}, 22), 33) + (monotonically_increasing_id() & 8589934591L)"
-
-
-def _inside(block: int, row: int) -> int:
-    """The same of a line's block and row."""
-    return (block >> 22 << 33) + (row & 8589934591)
+from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 
 class JsonLines(Format):
     """One line is one tuple or marker; large files are read by several tasks."""
 
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
-    exact: ClassVar[bool] = False
-    # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
-    is_marker: ClassVar[str] = f"{Format.is_marker} OR {_SPOILT}"
 
-    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
-        """Every line of the files that is not blank.
+    def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
+        if not files:
+            return no_tuples(spark, types)
+        parts = _parts(files)
+        batches = _Tuples(JsonBatches(dict(types)), tuple(parts))
+        if sum(file.length for file in files.values()) > costs.PARSED_BY_DRIVER:
+            return _by_tasks(spark, batches, len(parts), batches.of.ddl)
+        table = pa.Table.from_batches(batches.of_part(range(len(parts))), batches.of.schema)
+        return spark.createDataFrame(table).coalesce(1)  # a task for each core would leave a file for each
 
-        Timestamps and dates are read as texts: Spark's reader takes many that are none, `T05` for today.
-        """
-        texts = {name: type_ for name, type_ in types.items() if type_.name in ("timestamp", "date")}
-        fields = ["`$accent` STRING", "`$punctuation` STRING", f"`{CORRUPT}` STRING"]
-        fields += [
-            f"`{name.replace('`', '``')}` {'STRING' if name in texts else type_.spark}"
-            for name, type_ in types.items()
-        ]
-        frame = (
-            spark.read.schema(", ".join(fields))
-            .options(columnNameOfCorruptRecord=CORRUPT, **STRICT)
-            .json([file.path for file in files])
-        )
-        read = placed(spark, frame, files, [*_needed(types)], _INSIDE, name=_NAME)
-        return _with_moments(read, texts, types) if texts else read
+    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
+        """By tasks where there is very much to search: a pass by the driver costs less than a job."""
+        parts = [(at, part) for at, files in enumerate(slices) for part in _parts(files)]
+        search = _Search(tuple(part for _, part in parts))
+        length = sum(file.length for files in slices for file in files.values())
+        if length > costs.SEARCHED_BY_DRIVER:
+            rows = [tuple(row) for row in _by_tasks(spark, search, len(parts), _FOUND_DDL).collect()]
+        else:
+            rows = [row for number in range(len(parts)) for row in search.rows(number)]
+        found = [_Found() for _ in slices]
+        for number, kind, text, place in rows:
+            at, part = parts[number]
+            found[at].add(part.number, kind, text, place)
+        return [each.scan(files) for each, files in zip(found, slices, strict=True)]
 
-    def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
-        """One pass over the lines as text: only those that look like markers are parsed."""
-        return self.scans(spark, [files])[0]
+    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        return row_count(Part(file.path, 0), place)
 
-    def scans(self, spark: SparkSession, slices: Sequence[Sequence[InputFile]]) -> list[Scan]:
-        """One Spark job for all sources."""
-        seen = Observation()
-        counts = (f"count_if(slice = {number}) AS `{number}`" for number in range(len(slices)))
-        lines = (_lines(spark, files).selectExpr("value", f"{n} AS slice") for n, files in enumerate(slices))
-        likely = (
-            reduce(DataFrame.unionAll, lines)
-            .where(_NOT_BLANK)
-            .observe(seen, F.expr(f"struct({', '.join(counts)}) AS rows"))
-            .selectExpr("slice", "value", "monotonically_increasing_id() AS row")
-            .where(_LIKELY)
-            .selectExpr("slice", "value", f"{_NAME} AS file", f"{_BLOCK} AS block", "row")
-        )
-        found: list[list[Row]] = [[] for _ in slices]
-        for row in likely.collect():
-            found[row["slice"]].append(row)
-        return [
-            _scan(files, rows, count)
-            for files, rows, count in zip(slices, found, seen.get["rows"], strict=True)
-        ]
+    def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
+        return place_of_row(Part(file.path, 0), number)
 
-    def readable(self, spark: SparkSession, files: Sequence[InputFile], folder: str) -> Sequence[InputFile]:
-        misread = misread_files(spark, files)
-        return [
-            copied(spark, file, f"{folder}/{n}") if n in misread else file for n, file in enumerate(files)
-        ]
+    def line_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int:
+        part = Part(file.path, 0)
+        place = place_of_row(part, number)
+        assert place is not None
+        return next(lines_at(part, [place]))[1]
 
-    def scan_ends(self, files: Files, listed: Sequence[InputFile]) -> Scan | None:
-        return scan_ends(files, listed)
+    def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
+        number = F.expr(f"shiftright(`{POSITION}`, 47)")
+        ordered = bad.repartition(number).sortWithinPartitions(POSITION)
+        return ordered.mapInArrow(_Located(dict(files)), _LOCATED_DDL)
 
-    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
-        found = self.rows(spark, files, {}).where(self.is_marker)
-        rows = found.select("`$accent`", "`$punctuation`", f"`{CORRUPT}`", POSITION).collect()
-        near = (marker for marker in self.scan(spark, files).markers if marker.kind == "near")
-        return sorted((*near, *filter(None, (_marker(*row) for row in rows))), key=lambda m: m.position)
-
-    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
-        numbered = (
-            _lines(spark, files)
-            .selectExpr(
-                "value AS raw",
-                "_metadata.file_path AS file",
-                "_metadata.file_block_start AS block",
-                "monotonically_increasing_id() AS line_id",
-            )
-            .selectExpr("*", "row_number() OVER (PARTITION BY file ORDER BY block, line_id) AS line")
-        )
-        copies = ", ".join(quote(file.uri) for file in files if file.copy_of)
-        is_marked = f"startswith(raw, '{MARK}') AND file IN ({copies})" if copies else "false"
-        return numbered.where(_NOT_BLANK.replace("value", "raw")).selectExpr(
-            f"IF({is_marked}, substr(raw, 2), raw) AS raw",
-            "file",
-            "line",
-            "row_number() OVER (PARTITION BY file ORDER BY line) AS ordinal",
-        )
-
-    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
-        is_object = f"NOT {MISREAD} AND {IS_READ}".replace("value", "raw")
-        fault = f"CASE WHEN {is_object} THEN {json_fault('raw', types)} ELSE {quote(NO_OBJECT)} END"
-        return lines.selectExpr("*", f"{fault} AS fault")
-
-    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
-        """The names of all values. Spark infers no type of what is always `{}`, and fails where a line has a name
-        twice: such lines tell no types."""
-        lines = _lines(spark, files)
-        texts = f"from_json(value, 'map<string,string>', {OPTIONS})"
-        names = f"explode(map_keys({texts})) AS name"
-        found = {row[0] for row in lines.selectExpr(names).distinct().collect()} - _OWN_NAMES
-        keys = "json_object_keys(value)"
-        once = lines.where(f"coalesce(size({keys}) = size(array_distinct({keys})), true)")
-        java: Any = spark._jvm  # type: ignore[attr-defined]
-        rows = getattr(once.select("value")._jdf, "as")(java.org.apache.spark.sql.Encoders.STRING())
-        reader: Any = spark.read.options(columnNameOfCorruptRecord=CORRUPT, **STRICT)._jreader  # type: ignore[attr-defined]
-        inferred = StructType.fromJson(json.loads(reader.json(rows).schema().json()))
-        kinds = {field.name: field.dataType.simpleString() for field in inferred.fields}
-        return {name: kinds.get(name, "void") for name in sorted(found)}
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+        parts = _parts(files)
+        search = _Fields(tuple(parts))
+        if sum(file.length for file in files.values()) > costs.PARSED_BY_DRIVER:
+            rows = [
+                tuple(row)
+                for row in _by_tasks(spark, search, len(parts), "name STRING, kind STRING").collect()
+            ]
+        else:
+            rows = [row for number in range(len(parts)) for row in search.rows(number)]
+        return {name: _TEXTS.get(kind, kind) for name, kind in json_fields.merged(rows).items()}
 
 
-_OWN_NAMES = frozenset(
-    ("", "$accent", "$punctuation", CORRUPT, POSITION, FILE, "$reject", "$beyond", "$inside", "$number")
+def stray_lines(files: Numbered) -> Iterator[tuple[str, int]]:
+    """The lines that are not meant as markers, with their places."""
+    for part in (Part(file.path, number) for number, file in files.items()):
+        for block in part.blocks():
+            markers = {marker.begin for marker in markers_in(block)}
+            starts, ends = block.lines()
+            for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                if begin not in markers:
+                    text = block.text[begin:end].removesuffix(b"\r").decode("utf-8", "replace")
+                    yield text, part.number * NEXT_FILE + block.place + begin
+
+
+_TEXTS = {"void": "string"}
+"""What is always null may become a text."""
+
+
+def _parts(files: Numbered) -> list[Part]:
+    return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
+
+
+def _by_tasks(spark: SparkSession, of_parts: Any, count: int, schema: str) -> DataFrame:
+    """What is made of so many parts, a task each."""
+    return spark.range(0, count, 1, count).mapInArrow(of_parts, schema)
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    return (number for batch in batches for number in batch.column(0).to_pylist())
+
+
+# What follows is sent to tasks: each is called with batches of the numbers of parts.
+
+
+@frozen
+class _Tuples:
+    """The tuples of parts of files."""
+
+    of: JsonBatches
+    parts: tuple[Part, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.of_part(_numbers(batches))
+
+    def of_part(self, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        for part in (self.parts[number] for number in numbers):
+            for block in part.blocks():
+                # Spark takes an empty batch for the last one, and leaves out what comes behind it.
+                if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
+                    yield batch
+
+
+_Row = tuple[int, str, str, int]
+"""The number of a part, the kind of a marker, its text, its place in the file; or `""`, and so many tuples."""
+_FOUND_DDL = "part INT, kind STRING, text STRING, place BIGINT"
+_FOUND = pa.schema(
+    [("part", pa.int32()), ("kind", pa.string()), ("text", pa.string()), ("place", pa.int64())]
 )
-"""No column of a field can have these (docs/limits.md)."""
 
 
-def _needed(types: Types) -> Iterator[str]:
-    """The columns of `rows`. Whoever asks whether a row is corrupt needs all attributes: Spark parses the values of no
-    others, so the jobs of an epoch would not agree on what is rejected."""
-    yield from ("`$accent`", "`$punctuation`", *map(column, types))
-    nulls = " + ".join(f"IF({each} IS NULL, 1, 0)" for each in map(column, (CORRUPT, *types)))
-    yield f"IF({nulls} < 0, '', {column(CORRUPT)}) AS {column(CORRUPT)}" if types else column(CORRUPT)
+@frozen
+class _Search:
+    """The markers in parts of files, and how many tuples there are beside them."""
+
+    parts: tuple[Part, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            columns = zip(*self.rows(number), strict=True)
+            yield pa.record_batch(
+                [pa.array(c, f.type) for c, f in zip(columns, _FOUND, strict=True)], schema=_FOUND
+            )
+
+    def rows(self, number: int) -> list[_Row]:
+        rows: list[_Row] = []
+        tuples = 0
+        for block in self.parts[number].blocks():
+            markers = list(markers_in(block))
+            rows += ((number, m.kind, m.text, block.place + m.begin) for m in markers)
+            tuples += len(block.lines()[0]) - sum(m.is_read for m in markers)
+        return [*rows, (number, "", "", tuples)]
 
 
-def _with_moments(read: DataFrame, texts: Types, types: Types) -> DataFrame:
-    """Rows with the values of texts in their places; one that is none makes its row corrupt."""
-    values = {name: column(f"$value${name}") for name in texts}
-    found = read.selectExpr("*", *(f"{of_text(column(n), texts[n])} AS {values[n]}" for n in texts))
-    wrong = " OR ".join(f"{column(n)} IS NOT NULL AND {values[n]} IS NULL" for n in texts)
-    return found.selectExpr(
-        "`$accent`",
-        "`$punctuation`",
-        *(f"{values[n]} AS {column(n)}" if n in texts else column(n) for n in types),
-        f"CASE WHEN {wrong} THEN coalesce({column(CORRUPT)}, '') ELSE {column(CORRUPT)} END AS {column(CORRUPT)}",
-        f"`{FILE}`",
-        f"`{POSITION}`",
-    )
+@define
+class _Found:
+    """What was found in the files of a slice so far."""
+
+    markers: list[MarkerLine] = field(factory=list[MarkerLine])
+    tuples: Counter[int] = field(factory=Counter[int])
+
+    def add(self, file: int, kind: str, text: str, place: int) -> None:
+        if kind:
+            self.markers.append(MarkerLine(kind, text, file * NEXT_FILE + place))
+        else:
+            self.tuples[file] += place
+
+    def scan(self, files: Numbered) -> Scan:
+        markers = tuple(sorted(self.markers, key=lambda marker: marker.position))
+        empty = frozenset(number for number in files if not self.tuples[number])
+        return Scan(markers, empty, self.tuples.total())
 
 
-def _lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
-    return spark.read.text([file.path for file in files])
+_LOCATED_DDL = "code STRING, attribute STRING, fault STRING, file STRING, line BIGINT, raw STRING"
+_TEXT = pa.string()
+_LOCATED = pa.schema(
+    [
+        ("code", _TEXT),
+        ("attribute", _TEXT),
+        ("fault", _TEXT),
+        ("file", _TEXT),
+        ("line", pa.int64()),
+        ("raw", _TEXT),
+    ]
+)
+_TOGETHER = 1000
+"""Rows of a batch."""
 
 
-def _scan(files: Sequence[InputFile], likely: Sequence[Row], rows: int) -> Scan:
-    """What a slice is found to hold, by its lines that may be markers and the number of all."""
-    numbers = {file.name: number for number, file in enumerate(files)}
-    covered: Counter[int] = Counter()
-    markers: list[MarkerLine] = []
-    for _, text, file, block, row in likely:
-        number = numbers[file]
-        if marker := _marker_of(text, (number << 47) + _inside(block, row)):
-            markers.append(marker)
-            covered[number] += len(text.encode()) + 1  # with its end
-    empty = {number for number, file in enumerate(files) if file.length <= covered[number]}
-    return Scan(tuple(sorted(markers, key=lambda m: m.position)), frozenset(empty), rows)
+@frozen
+class _Located:
+    """Bad tuples, those of a file together and in order, with the lines that they are."""
+
+    files: Mapping[int, InputFile]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        located = self._rows(row for batch in batches for row in batch.to_pylist())
+        while some := list(islice(located, _TOGETHER)):
+            yield pa.RecordBatch.from_pylist(some, _LOCATED)
+
+    def _rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for number, of_file in groupby(rows, key=lambda row: file_of(row[POSITION])):
+            bad, same = tee(of_file)
+            file = self.files[number]
+            lines = lines_at(Part(file.path, number), (row[POSITION] - number * NEXT_FILE for row in same))
+            for row, (text, line) in zip(bad, lines, strict=True):
+                raw = text.decode("utf-8", "replace")
+                said = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
+                yield {**said, "file": file.uri, "line": line, "raw": raw}
 
 
-def _marker_of(text: str, place: int) -> MarkerLine | None:
-    """What a line that may be a marker is; `None`: a tuple."""
-    try:
-        item = parse_line(text)
-    except ValueError:
-        return _marker(None, None, text, place)
-    if near_key(text, item) is not None:
-        return MarkerLine("near", text, place)
-    accent, punctuation = item.get("$accent"), item.get("$punctuation")
-    return _marker(accent and str(accent), punctuation and str(punctuation), None, place)
+@frozen
+class _Fields:
+    """The names and kinds of the fields in parts of files."""
 
+    parts: tuple[Part, ...]
 
-def _marker(
-    accent: str | None, punctuation: str | None, corrupt: str | None, place: int
-) -> MarkerLine | None:
-    """What a row that may be a marker is; `None`: a tuple."""
-    if corrupt is not None:
-        spoilt = '"$accent"' in corrupt or '"$punctuation"' in corrupt
-        return MarkerLine("spoilt", corrupt.removeprefix(MARK), place) if spoilt else None
-    if accent is not None:
-        return MarkerLine("accent", accent, place)
-    return None if punctuation is None else MarkerLine("punctuation", punctuation, place)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            rows = [{"name": name, "kind": kind} for name, kind in self.rows(number)]
+            if not rows:
+                continue
+            yield pa.RecordBatch.from_pylist(rows, pa.schema([("name", pa.string()), ("kind", pa.string())]))
+
+    def rows(self, number: int) -> Iterator[tuple[str, str]]:
+        for block in self.parts[number].blocks():
+            yield from json_fields.of_block(block).items()

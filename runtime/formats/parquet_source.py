@@ -8,7 +8,7 @@ takes is converted above the scan.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import ClassVar
 
@@ -35,23 +35,24 @@ from pyspark.sql.types import (
 )
 
 from cedilla.compiler.expressions.types import Type, quote
-from cedilla.runtime.formats.faults import json_fault
+from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.footers import MARKERS, Footer, read_footers
+from cedilla.runtime.formats.json_batches import with_row_faults
+from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
     MAX_FILES,
-    POSITION,
     Content,
-    Format,
     InputFile,
-    MarkerLine,
+    Numbered,
     Range,
     Scan,
     Types,
-    placed,
+    quoted,
 )
+from cedilla.runtime.items.marker import MarkerLine
 
 _REMEMBERED = 2 * MAX_FILES
 _HINT = "the whole file in its place, written elsewhere and renamed; or a file without rows: the run goes on there"
@@ -65,7 +66,7 @@ class _Group:
     numbers: tuple[int, ...]
 
 
-class Parquet(Format):
+class Parquet(ReadBySpark):
     """One row is one tuple or marker; large files are read by several tasks.
 
     `discover` and `markers` have the footers read anew; what else is asked of the files follows what was seen then.
@@ -83,60 +84,54 @@ class Parquet(Format):
             self._seen.pop(file.path, None)
         return files
 
-    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+    def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
-        return self.rows_but_of((), spark, files, types)
-
-    def rows_but_of(
-        self, empty: Collection[int], spark: SparkSession, files: Sequence[InputFile], types: Types
-    ) -> DataFrame:
         wanted = [name for name in types if name not in MARKERS]
-        found = enumerate(self._footers(spark, files))
-        footers = [Footer() if number in empty else footer for number, footer in found]
+        footers = self._footers(spark, files)
         parts = [
             self._rows(spark, files, group, types)
             for group in _groups(footers, lambda f: (*wanted, *(MARKERS if f.marked else ())))
         ]
         unreadable = [
-            (footer.problem, file.uri, number << 47)
-            for number, (file, footer) in enumerate(zip(files, footers, strict=True))
+            (footer.problem, files[number].uri, number << 47)
+            for number, footer in footers.items()
             if footer.problem
         ]
         if unreadable or not parts:
             few = _few(spark, unreadable, **{CORRUPT: "STRING", FILE: "STRING", POSITION: "BIGINT"})
             nulls = {**dict.fromkeys(MARKERS, "STRING"), **{n: type_.spark for n, type_ in types.items()}}
-            nothing = (f"CAST(NULL AS {kind}) AS {_quoted(name)}" for name, kind in nulls.items())
+            nothing = (f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in nulls.items())
             parts.append(few.selectExpr("*", *nothing))
         return reduce(DataFrame.unionByName, parts)
 
-    def _rows(
-        self, spark: SparkSession, files: Sequence[InputFile], group: _Group, types: Types
-    ) -> DataFrame:
+    def _rows(self, spark: SparkSession, files: Numbered, group: _Group, types: Types) -> DataFrame:
         columns = dict(group.columns)
         chosen = [
-            _quoted(name) if name in columns else f"CAST(NULL AS STRING) AS {_quoted(name)}"
-            for name in MARKERS
+            quoted(name) if name in columns else f"CAST(NULL AS STRING) AS {quoted(name)}" for name in MARKERS
         ]
         wrong: list[str] = []
         for name, type_ in types.items():
-            value, unfit = _converted(_quoted(name), columns.get(name, NullType()), type_)
-            chosen.append(f"{value} AS {_quoted(name)}")
+            value, unfit = _converted(quoted(name), columns.get(name, NullType()), type_)
+            chosen.append(f"{value} AS {quoted(name)}")
             if unfit:
                 wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {_said(columns[name])}')}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
         return _placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
-    def scan(self, spark: SparkSession, files: Sequence[InputFile]) -> Scan:
+    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """No job where no file can have a marker, by its footer."""
+        return [self._scan(spark, files) for files in slices]
+
+    def _scan(self, spark: SparkSession, files: Numbered) -> Scan:
         markers = self.markers(spark, files)
         found = Counter(marker.file for marker in markers)
-        footers = enumerate(self._footers(spark, files))
-        empty = {n for n, footer in footers if not footer.problem and footer.rows == found[n]}
+        footers = self._footers(spark, files)
+        empty = {n for n, footer in footers.items() if not footer.problem and footer.rows == found[n]}
         return Scan(tuple(markers), frozenset(empty))
 
-    def contents(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> list[Content] | None:
-        found: list[Content] = []
-        for footer in self._footers(spark, files):
+    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
+        found: dict[int, Content] = {}
+        for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
             if footer.problem or any(_converted(n, kinds[n], types[n])[1] for n in types):
                 return None
@@ -146,17 +141,17 @@ class Parquet(Format):
                 if name in footer.ranges
             }
             lacking = {name: Range(footer.rows) for name, kind in kinds.items() if isinstance(kind, NullType)}
-            found.append(Content(footer.rows, {**ranges, **lacking}))
+            found[number] = Content(footer.rows, {**ranges, **lacking})
         return found
 
-    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
+    def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
         """The markers of the files in stream order. A Spark job only for files that may have some."""
-        looked = self._look(spark, files)
-        footers = [looked[file.path] for file in files]
+        looked = self._look(spark, list(files.values()))
+        footers = {number: looked[file.path] for number, file in files.items()}
         result: list[MarkerLine] = []
-        for number, (file, footer) in enumerate(zip(files, footers, strict=True)):
+        for number, footer in footers.items():
             if footer.problem:
-                problem = (f"{file.path} cannot be read as Parquet: {footer.problem}", _HINT)
+                problem = (f"{files[number].path} cannot be read as Parquet: {footer.problem}", _HINT)
                 result.append(
                     MarkerLine("spoilt", footer.problem, number << 47, problem=problem, code="RQ414")
                 )
@@ -170,26 +165,22 @@ class Parquet(Format):
         return sorted(result, key=lambda marker: marker.position)
 
     def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
-        return lines.selectExpr("*", f"{json_fault('raw', types)} AS fault")
+        return with_row_faults(lines, types)
 
-    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+    def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
         """`raw`: the row as JSON; `line`: its index in the file, from 0."""
         footers = self._footers(spark, files)
         parts: list[DataFrame] = []
         for group in _groups(footers, lambda footer: tuple(footer.columns)):
             values = ", ".join(
-                f"{_readable(_quoted(name), kind)} AS {_quoted(name)}"
+                f"{_readable(quoted(name), kind)} AS {quoted(name)}"
                 for name, kind in group.columns
                 if kind is not None
             )
             raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
             place = (f"_metadata.file_path AS `{FILE}`", f"{_INDEX} AS line")
             parts.append(_scan(spark, files, group).selectExpr(f"{raw} AS raw", *place))
-        unreadable = [
-            (footer.problem, file.uri, 0)
-            for file, footer in zip(files, footers, strict=True)
-            if footer.problem
-        ]
+        unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:
             parts.append(_few(spark, unreadable, **{"raw": "STRING", FILE: "STRING", "line": "BIGINT"}))
         return reduce(DataFrame.unionByName, parts).selectExpr(
@@ -199,9 +190,9 @@ class Parquet(Format):
             "CAST(line + 1 AS INT) AS ordinal",
         )
 
-    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         kinds: dict[str, set[str]] = {}
-        for footer in self._footers(spark, files):
+        for footer in self._footers(spark, files).values():
             for name, kind in footer.columns.items():
                 if name not in MARKERS and not isinstance(kind, NullType):
                     kinds.setdefault(name, set()).add(_kind(kind))
@@ -218,11 +209,11 @@ class Parquet(Format):
         self._seen.update(found)
         return found
 
-    def _footers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[Footer]:
+    def _footers(self, spark: SparkSession, files: Numbered) -> dict[int, Footer]:
         # Another thread may look at other files meanwhile, and forget these.
-        known = {file.path: self._seen.get(file.path) for file in files}
-        found = self._look(spark, [file for file in files if known[file.path] is None])
-        return [known[file.path] or found[file.path] for file in files]
+        known = {file.path: self._seen.get(file.path) for file in files.values()}
+        found = self._look(spark, [file for file in files.values() if known[file.path] is None])
+        return {number: known[file.path] or found[file.path] for number, file in files.items()}
 
 
 # --- scans ---------------------------------------------------------------------------------------------------
@@ -230,10 +221,12 @@ class Parquet(Format):
 _INDEX = "_metadata.row_index"
 
 
-def _groups(footers: Iterable[Footer], wanted: Callable[[Footer], Sequence[str] | None]) -> Iterator[_Group]:
+def _groups(
+    footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
+) -> Iterator[_Group]:
     """The files that have rows, those with the same types in the wanted columns together; `None`: not this file."""
     found: dict[tuple[tuple[str, DataType | None], ...], list[int]] = {}
-    for number, footer in enumerate(footers):
+    for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
         if names is not None:
             kinds = ((name, footer.columns.get(name, NullType())) for name in names)
@@ -242,17 +235,15 @@ def _groups(footers: Iterable[Footer], wanted: Callable[[Footer], Sequence[str] 
     return (_Group(columns, tuple(numbers)) for columns, numbers in found.items())
 
 
-def _scan(spark: SparkSession, files: Sequence[InputFile], group: _Group) -> DataFrame:
+def _scan(spark: SparkSession, files: Numbered, group: _Group) -> DataFrame:
     """The rows of a group."""
     schema = StructType([StructField(name, kind) for name, kind in group.columns if kind is not None])
     return spark.read.schema(schema).parquet(*(files[number].path for number in group.numbers))
 
 
-def _placed(
-    spark: SparkSession, files: Sequence[InputFile], group: _Group, expressions: Sequence[str]
-) -> DataFrame:
-    chosen = [files[number] for number in group.numbers]
-    return placed(spark, _scan(spark, files, group), chosen, expressions, _INDEX, group.numbers)
+def _placed(spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]) -> DataFrame:
+    chosen = {number: files[number] for number in group.numbers}
+    return placed(_scan(spark, files, group), chosen, expressions, _INDEX)
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:
@@ -260,10 +251,6 @@ def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) 
     if rows:
         return spark.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in types.items()))
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 # --- types ---------------------------------------------------------------------------------------------------

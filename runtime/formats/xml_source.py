@@ -7,7 +7,6 @@ task reads one file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -15,19 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type, quote
+from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats import moments
-from cedilla.runtime.formats.faults import quoted, said
-from cedilla.runtime.formats.source import (
-    CORRUPT,
-    FILE,
-    POSITION,
-    Format,
-    InputFile,
-    MarkerLine,
-    Types,
-    placed,
-)
+from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
+from cedilla.runtime.formats.source import CORRUPT, FILE, Numbered, Types
 from cedilla.runtime.items import xmltext
+from cedilla.runtime.items.json_objects import SHOWN
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.items.rejections import misfit
 
 _NAME = r"[\p{L}_][\p{L}\p{N}_.:\-]*+"
 _REST = r"(?:\s[^<>]*?)?"  # of an opening tag, without its end
@@ -87,16 +81,14 @@ _SPOILT = (
 )
 
 
-class Xml(Format):
+class Xml(ReadBySpark):
     """One element is one tuple or marker; a file may have one element around them all."""
 
     malformed: ClassVar[str] = "the element is malformed, or a value is not of its attribute's type"
 
-    def rows(self, spark: SparkSession, files: Sequence[InputFile], types: Types) -> DataFrame:
+    def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Every element of the files, and what is malformed between them."""
-        read = placed(
-            spark, _tokens(spark, files).where("NOT skipped"), files, ["token"], "pos", file=f"`{FILE}`"
-        )
+        read = placed(_tokens(spark, files).where("NOT skipped"), files, ["token"], "pos", file=f"`{FILE}`")
         token, punct = F.col("token"), F.col("token").startswith("<punct:")
         is_row, is_accent = token.rlike(rf"\A{_row(1)}\z"), token.rlike(rf"\A{_accent(1)}\z")
         found = read.select(FILE, POSITION, "token", is_row.alias("row"), is_accent.alias("accent")).select(
@@ -122,7 +114,7 @@ class Xml(Format):
             POSITION,
         )
 
-    def markers(self, spark: SparkSession, files: Sequence[InputFile]) -> list[MarkerLine]:
+    def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
         # A marker must never be lost as a bad tuple: what follows it would be taken for something else (G34).
         spoilt = f"`{CORRUPT}` LIKE '%<accent:%' OR `{CORRUPT}` LIKE '%<punct:%'"
         found = (
@@ -143,7 +135,7 @@ class Xml(Format):
                 result.append(MarkerLine("punctuation", punctuation, position, wire))
         return result
 
-    def lines(self, spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+    def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
         order = f"PARTITION BY `{FILE}` ORDER BY pos"
         above = f"{order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
         breaks = "length(token) - length(replace(token, '\\n', ''))"
@@ -162,7 +154,7 @@ class Xml(Format):
         read = _with_texts(lines.select("*", inside.alias("inside")), types)
         cases = [
             f"WHEN `text${name}` <> '' AND {_value(f'`text${name}`', type_)} IS NULL "
-            f"THEN {said(name, type_, quoted(f'`text${name}`'))}"
+            f"THEN concat({quote(misfit(name, type_, ''))}, {_shown(f'`text${name}`')})"
             for name, type_ in types.items()
         ]
         fault = (
@@ -170,7 +162,7 @@ class Xml(Format):
         )
         return read.select(*lines.columns, F.expr(fault).alias("fault"))
 
-    def fields(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, str]:
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         leaf = _leaf(1)
         tuples = _tokens(spark, files).where(
             F.col("token").rlike(rf"\A{_row(1)}\z") & ~F.col("token").startswith("<punct:")
@@ -195,6 +187,14 @@ class Xml(Format):
 _REPEATED = "size(names) > size(array_distinct(names))"
 
 
+def _shown(text: str) -> str:
+    """SQL: a string as JSON has it, cut as `json_objects.shown` does."""
+    # As the value of an object of one field, whose other signs are cut off.
+    wrapped = f"to_json(named_struct('s', left({text}, {SHOWN})))"
+    more = f"IF(length({text}) > {SHOWN}, '…', '')"
+    return f"concat(substr({wrapped}, 6, length({wrapped}) - 6), {more})"
+
+
 def _with_texts(found: DataFrame, types: Types) -> DataFrame:
     """Rows of `inside`, the elements of a tuple, with those of each attribute as `text$NAME`, and all their `names`."""
     leaf = F.lit(_leaf(1))
@@ -206,9 +206,9 @@ def _with_texts(found: DataFrame, types: Types) -> DataFrame:
     return named.select("*", *(F.expr(_text(name)).alias(f"text${name}") for name in types))
 
 
-def _tokens(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+def _tokens(spark: SparkSession, files: Numbered) -> DataFrame:
     """The whole text of the files in pieces, with their numbers; `skipped` are those that are no element."""
-    text = spark.read.text([file.path for file in files], wholetext=True)
+    text = spark.read.text([file.path for file in files.values()], wholetext=True)
     # In two steps: beside the explosion, the root would be looked for once more for every piece.
     rooted = text.select(
         F.col("_metadata.file_path").alias(FILE),

@@ -7,7 +7,7 @@ so of these only whether they are there counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Set
 from functools import partial
 
 from cedilla.compiler import regions
@@ -23,11 +23,11 @@ from cedilla.runtime.items.marker import NEXT_FILE
 
 
 def are_all_valid(
-    source: Source, state: SourceState, contents: Sequence[Content], markers_only: Set[int]
+    source: Source, state: SourceState, contents: Mapping[int, Content], markers_only: Set[int]
 ) -> bool:
     """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of
     its files; `markers_only`: the numbers of those without tuples."""
-    if not all(map(partial(_is_kept, state), contents)):
+    if not all(map(partial(_is_kept, state), contents.values())):
         return False
     trees = [*state.placed_present.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
@@ -36,7 +36,7 @@ def are_all_valid(
     altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}
     return all(
         regions.intersection(_box(number, content, altered), rejected) is False
-        for number, content in enumerate(contents)
+        for number, content in contents.items()
         if number not in markers_only
     )
 

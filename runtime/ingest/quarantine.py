@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import STRING, quote
+from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
@@ -49,27 +50,13 @@ def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Se
         f"WHEN {quote(code)} THEN replace({quote(reason)}, '{{}}', attribute)"
         for code, reason in REASONS.items()
     )
-    types = {name: type_ for name, type_ in types_of(frame).items() if type_ != STRING}
-    every = part.format.rows(spark, part.files, {}).selectExpr(
-        "`$file` AS file",
-        f"`{POSITION}` AS place",
-        f"row_number() OVER (PARTITION BY `$file` ORDER BY `{POSITION}`) AS ordinal",
-    )
     bad = frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})")).selectExpr(
-        f"{CODE} AS code", f"{ATTRIBUTE} AS attribute", f"`{POSITION}` AS place"
+        f"{CODE} AS code", f"{ATTRIBUTE} AS attribute", column(CORRUPT), column(POSITION)
     )
-    lines = bad.join(every, "place").join(part.format.lines(spark, part.files), ["file", "ordinal"])
     malformed = f"coalesce(fault, {quote(part.format.malformed)})"
-    return part.format.with_faults(lines, types).selectExpr(
+    return part.format.located(spark, part.numbered, bad, types_of(frame)).selectExpr(
         "code",
         f"CASE code {reasons} ELSE {malformed} END AS reason",
-        f"named_struct('file', {_known(part)}, 'line', line) AS position",
+        "named_struct('file', file, 'line', line) AS position",
         "raw",
     )
-
-
-def _known(part: Slice) -> str:
-    """The name of a file as people know it, as SQL."""
-    copies = [file for file in part.files if file.copy_of]
-    cases = " ".join(f"WHEN {quote(file.uri)} THEN {quote(file.known.uri)}" for file in copies)
-    return f"CASE file {cases} ELSE file END" if cases else "file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve, field, frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import Format, InputFile, Scan
+from cedilla.runtime.formats.source import Format, InputFile, Numbered, Scan
 
 
 @frozen
@@ -18,6 +18,11 @@ class Slice:
     scan: Scan = field(factory=Scan)
     low: int | None = None
     high: int | None = None
+
+    @property
+    def numbered(self) -> Numbered:
+        """Its files by their numbers."""
+        return dict(enumerate(self.files))
 
     @property
     def length(self) -> int:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.formats.parquet_source import Parquet
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.program import open_session, start
@@ -115,8 +115,9 @@ def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
 def _copy(spark: SparkSession, path: str, folder: Path) -> None:
     """The rows of a stream in Parquet as lines of JSON, file by file; small streams only, as the driver takes all."""
     folder.mkdir(parents=True)
-    files = FORMATS[_BINARY].discover(spark, path)
-    rows = FORMATS[_BINARY].lines(spark, files).orderBy("file", "ordinal").collect()
+    parquet = Parquet()
+    files = parquet.discover(spark, path)
+    rows = parquet.lines(spark, dict(enumerate(files))).orderBy("file", "ordinal").collect()
     for number, file in enumerate(files):
         lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)
         (folder / f"{number:09d}.jsonl").write_text(lines, encoding="utf-8")

@@ -47,18 +47,6 @@ def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[
     return _xml(file, types) if start.startswith(b"<") else _json(file)
 
 
-def needed(module: str, extra: str) -> Any:
-    """A module of an optional extra. Raises `DiagnosticError` RQ420 where it is not installed."""
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError:
-        message = f"{module.partition('.')[0]} is not installed"
-        hint = f"pip install 'cedilla[{extra}]'"
-        raise failure("RQ420", message, hint=hint) from None
-
-
 def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
     """RQ423: what stands there is no item of a stream."""
     return failure("RQ423", f"{place}: {problem}", hint=hint)

@@ -8,7 +8,7 @@ import io
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,18 +101,59 @@ def local_path(path: str) -> Path | None:
     return Path("/" + rest.lstrip("/")) if scheme == "file" else None
 
 
-_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
-_BY_SPARK = {".deflate", ".gzip", ".lz4", ".snappy", ".zst", ".zstd"}
-"""Files that only Spark reads as compressed."""
+def _unpacked_zstd(stream: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
+
+
+_UNPACKED: dict[str, Callable[[Any], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".zst": _unpacked_zstd,
+    ".zstd": _unpacked_zstd,
+}
+"""What reads a compressed file, by the end of its name."""
+_REFUSED = {".deflate", ".gzip", ".lz4", ".snappy"}
+"""Names of files that are compressed, but not by all programs in the same way."""
 
 
 def is_compressed(file: Path) -> bool:
-    """Whether Spark reads a file as compressed, by its name."""
-    return file.suffix.lower() in {*_COMPRESSED, *_BY_SPARK}
+    """Whether a file is read as compressed, by its name."""
+    return file.suffix.lower() in _UNPACKED
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Any]:
+    """The bytes of a file, unpacked where its name says that it is compressed. `path`: here, or as fsspec has it.
+
+    Raises `DiagnosticError`: RQ308 where a compressed file is damaged, RQ309 where the name says that it is compressed
+    in a way that nothing here reads.
+    """
+    file = local_path(path)
+    suffix = Path(path).suffix.lower()
+    if suffix in _REFUSED:
+        raise _not_unpacked(path if file is None else str(file))
+    unpack = _UNPACKED.get(suffix)
+    with _remote(path) if file is None else file.open("rb") as stream:
+        if unpack is None:
+            yield stream
+            return
+        try:
+            with closing(unpack(stream)) as text:
+                yield text
+        except (EOFError, OSError, zlib.error):
+            raise damaged(path if file is None else str(file)) from None
+
+
+def _remote(path: str) -> Any:
+    import fsspec
+
+    return fsspec.open(path, "rb")
 
 
 _TESTS = {".gz": "gzip -t", ".bz2": "bzip2 -t", ".zst": "zstd -t", ".zstd": "zstd -t"}
-"""What tells whether a file is damaged; Hadoop's `.lz4`, `.snappy` and `.deflate` are not what other programs write."""
+"""What tells whether a file is damaged."""
 
 
 def damaged(file: str) -> DiagnosticError:
@@ -124,39 +165,26 @@ def damaged(file: str) -> DiagnosticError:
     return failure("RQ308", message, hint=hint)
 
 
-def _only_by_spark(file: Path) -> DiagnosticError:
-    message = f"{file} is compressed in a way that only `run` reads"
-    hint = "the file uncompressed, or compressed by gzip (.gz) or bzip2 (.bz2)"
+def _not_unpacked(file: str) -> DiagnosticError:
+    message = f"{file} is compressed in a way that is not read here"
+    hint = "the file uncompressed, or compressed by gzip (.gz), bzip2 (.bz2) or zstd (.zst)"
     return failure("RQ309", message, hint=hint)
 
 
 def lines_of(file: Path) -> Generator[Line]:
     """The lines of a file that are not blank, one after the other; `-` is standard input.
 
-    Raises `DiagnosticError`: RQ308 where a compressed file is damaged, RQ309 where only Spark can read it.
+    Raises `DiagnosticError` as `opened` does.
     """
     if str(file) == "-":
         text = _as_text(sys.stdin.buffer)
         yield from _lines(text, "<stdin>")
         text.detach()
         return
-    suffix = file.suffix.lower()
-    if suffix in _BY_SPARK:
-        raise _only_by_spark(file)
-    opened: Any = _COMPRESSED.get(suffix, open)
-    with closing(_as_text(opened(file, "rb"))) as text:
-        lines = _lines(text, str(file))
-        while (line := _next(lines, file)) is not None:
-            yield line
-
-
-def _next(lines: Iterator[Line], file: Path) -> Line | None:
-    try:
-        return next(lines, None)
-    except (EOFError, OSError, zlib.error):
-        if not is_compressed(file):
-            raise
-        raise damaged(str(file)) from None
+    with opened(str(file)) as stream:
+        text = _as_text(stream)
+        yield from _lines(text, str(file))
+        text.detach()
 
 
 def _as_text(stream: Any) -> io.TextIOWrapper:

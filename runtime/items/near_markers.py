@@ -18,13 +18,13 @@ from cedilla.runtime.items.json_objects import parse_line
 
 _EDITS = {"accent": 1, "punctuation": 2}
 _PATTERN = r'[ \t]*\{[ \t]*"(\$|[^"\\]{4,14}"[ \t]*:[ \t]*"\[[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t]*\}[ \t\r]*$)'
-_EDGE = 28
+EDGE = 28
 """Signs at the beginning of a line in which a key has to show; whoever reads many lines looks no further."""
 
 _WRITTEN = quote(r'"([^"]*)"')
 _KEY = f"trim(BOTH '$_- ' FROM lower(regexp_extract(value, {_WRITTEN}, 1)))"
 _NEAR = " OR ".join(f"levenshtein({_KEY}, '{word}') <= {2 * edits}" for word, edits in _EDITS.items())
-CANDIDATE = f"contains(left(value, {_EDGE}), '\"[') AND value RLIKE {quote('^' + _PATTERN)} AND ({_NEAR})"
+CANDIDATE = f"contains(left(value, {EDGE}), '\"[') AND value RLIKE {quote('^' + _PATTERN)} AND ({_NEAR})"
 """SQL: whether a line `value` of one key may be one; few others are."""
 
 
@@ -33,7 +33,7 @@ def near_key(line: str, item: Mapping[str, Any], attributes: Collection[str] = (
 
     `item`: what the line holds; `attributes`: those that are declared.
     """
-    if not ('"[' in line[:_EDGE] or '"$' in line[:_EDGE]) or not re.match(_PATTERN, line):
+    if not ('"[' in line[:EDGE] or '"$' in line[:EDGE]) or not re.match(_PATTERN, line):
         return None
     if item.get("$accent") is not None or item.get("$punctuation") is not None:
         return None

@@ -36,10 +36,10 @@ def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
     line = intake.line_number(spark, stopped.part, file, stopped.lines)
-    place = f"{file.known.path}:{line}: {marker.text}"
+    place = f"{file.path}:{line}: {marker.text}"
     noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
     # Where a format translates its markers, columns are those of what came out.
-    return noted if marker.translate else [in_stream(d, marker.text, file.known.path, line) for d in noted]
+    return noted if marker.translate else [in_stream(d, marker.text, file.path, line) for d in noted]
 
 
 def report(
@@ -74,8 +74,8 @@ def report(
 
 def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
     """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
-    place = part.files[warning.marker.file].known.path
-    if spark is not None and (line := intake.line_of(spark, part, warning.marker)) is not None:
-        place += f":{line}"
+    place = part.files[warning.marker.file].path
+    if spark is not None:
+        place += f":{intake.line_of(spark, part, warning.marker)}"
     note = f"now: {place}: {warning.marker.text}"
     return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))

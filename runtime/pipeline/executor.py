@@ -38,7 +38,7 @@ from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS, format_of
 from cedilla.runtime.formats.stdout import StdoutSink
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.intake import CountMismatch, Read
+from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import refuse, set_aside
 from cedilla.runtime.ingest.slices import Slice
@@ -121,12 +121,8 @@ class Executor:
         self._releases = releases(self.plan)
 
     def _marker_search(self) -> MarkerSearch:
-        # A user's function may read part of its tuples only.
-        counted = frozenset[str]() if self.on_epoch else self.plan.streamed
-        beating = {source.name for source in self.plan.sources if source.heartbeat}
         declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
-        copies = f"{self.checkpoint.path}/copies"
-        return MarkerSearch(self.spark, self.jobs, self.files, copies, counted | beating, declared)
+        return MarkerSearch(self.spark, self.jobs, declared)
 
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
@@ -166,11 +162,7 @@ class Executor:
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         try:
             while self._in_flight or self._is_left(files):
-                try:
-                    self._step(files)
-                except CountMismatch:
-                    self.marker_search.distrust_ends()
-                    self._give_up()
+                self._step(files)
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException as problem:
             self._give_up()
@@ -181,7 +173,6 @@ class Executor:
             self._last_cached.close()
             self.state.release_memory()
             self.tuning.restore()
-            self.marker_search.close()
 
     def _tidy(self) -> None:
         for sink in self.sinks.values():
@@ -238,11 +229,9 @@ class Executor:
         started = time.monotonic()
         slices = self._next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
-        whole, effects = self._looked(slices, exactly=any(self._progress(name).lines for name in slices))
+        whole, effects = self._looked(slices)
         if effects.stops and self._in_flight:
             return
-        if effects.stops and any(part.scan.ends_only for part in whole.values()):
-            whole, effects = self._looked(slices, exactly=True)
         ends = self._ends(whole, effects.stops)
         if first := {name for name, end in ends.items() if end == self._progress(name)}:
             effects = self._advanced(whole, first)  # a domain that grows there, does so now
@@ -267,11 +256,9 @@ class Executor:
             left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
             self._in_flight.append(evolve(running, report=evolve(running.report, files_left=left)))
 
-    def _looked(
-        self, slices: Mapping[str, Slice], *, exactly: bool
-    ) -> tuple[dict[str, Slice], MarkerEffects]:
+    def _looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
-        looked = self.marker_search.at(slices, exactly=exactly)
+        looked = self.marker_search.at(slices)
         whole = {name: self._undone(name, part) for name, part in looked.items()}
         return whole, self._advanced(whole)
 
@@ -280,7 +267,7 @@ class Executor:
         found = {name: part.scan.markers for name, part in whole.items()}
 
         def place(source: str, marker: MarkerLine) -> str:
-            return whole[source].files[marker.file].known.path
+            return whole[source].files[marker.file].path
 
         return advance(self.plan, self.tables.grown(self.plan, self._base.sources), found, place, first)
 
@@ -288,7 +275,7 @@ class Executor:
         """Where the sources that are stopped at a marker will have been read to."""
         ends: dict[str, Progress] = {}
         for name, stop in stops.items():
-            lines = intake.lines_before(self.spark, whole[name], stop.marker.position)
+            lines = intake.rows_before(self.spark, whole[name], stop.marker.position)
             ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
         return ends
 
@@ -315,7 +302,7 @@ class Executor:
     # --- one epoch ---
 
     def _complete(self, running: RunningEpoch) -> None:
-        """Wait for an epoch's jobs, and commit it. Raises `CountMismatch`."""
+        """Wait for an epoch's jobs, and commit it."""
         settle(running.jobs)
         number = running.record.epoch
         for name, markers in running.markers.items():

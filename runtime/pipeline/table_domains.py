@@ -83,7 +83,7 @@ class TableDomains:
         files = tuple(format_.discover(self.spark, table.path))
         if not files:
             return dict.fromkeys(names, frozenset[Value]())
-        part = self.marker_search.at({table.name: Slice(format_, files)}, exactly=True)[table.name]
+        part = self.marker_search.at({table.name: Slice(format_, files)})[table.name]
         state = SourceState.start(table, plan.droppable[table.name])
         for marker in part.scan.markers:
             state = _after(state, marker, part)
@@ -113,7 +113,7 @@ def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
             return state
         return evolve(state.accent(read_accent(text, state.types), marker.position), dropped={})
     except DiagnosticError as error:
-        place = f"{part.files[marker.file].known.path}: {marker.text}"
+        place = f"{part.files[marker.file].path}: {marker.text}"
         raise DiagnosticError(
             evolve(d, span=None, notes=(*d.notes, place)) for d in error.diagnostics
         ) from None

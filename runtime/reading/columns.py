@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
-from cedilla.runtime.items.entries import needed, unreadable
+from cedilla.runtime.items.entries import unreadable
 from cedilla.runtime.reading.units import Units, type_of_value
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _typed(type_: Type, value: Any) -> Any:
 
 def pandas_frame(rows: Iterable[Mapping[str, Any]], units: Units) -> pandas.DataFrame:
     """Whole numbers and booleans are nullable where some are undefined; doubles are NaN there; times are in UTC."""
-    pd = needed("pandas", "pandas")
+    import pandas as pd
+
     return pd.DataFrame({name: _series(pd, *typed) for name, typed in columns(rows, units).items()})
 
 

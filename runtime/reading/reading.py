@@ -86,7 +86,7 @@ class Reading:
             time.sleep(interval)
 
     def pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame, which holds all tuples in memory. Raises `DiagnosticError`, RQ420 without pandas."""
+        """A pandas DataFrame, which holds all tuples in memory."""
         from cedilla.runtime.reading.columns import pandas_frame
 
         units = Units(self.types)

@@ -15,7 +15,7 @@ from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.engines.frames import type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
-from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile
+from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile, Numbered
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.units import DAY, MOMENT, Units, added, mixed
@@ -27,11 +27,11 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
     Raises `DiagnosticError`: RQ422; RQ423 for XML whose types nobody has told.
     """
     files = FORMATS["json"].discover(spark, folder)
-    slices = [files[first : first + MAX_FILES] for first in range(0, len(files), MAX_FILES)]
+    slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
     format_ = _format(files)
     known = Units(told)
     types = _seen(spark, format_, slices)
-    accents = [[m for m in format_.markers(spark, part) if m.kind == "accent"] for part in slices]
+    accents = [[m for m in scan.markers if m.kind == "accent"] for scan in format_.scans(spark, slices)]
     texts = [[(marker.wire(told), marker.position) for marker in part] for part in accents]
     known.declare({**types, **dict(filter(None, (added(text) for part in texts for text, _ in part)))})
     states: list[Mapping[str, Tree]] = []
@@ -49,7 +49,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
         return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in told.items()))
     frames: list[DataFrame] = []
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
-        rows = _tuples(format_.rows(spark, part, known.state.types), format_)
+        rows = _readable(format_.tuples(spark, part, known.state.types), format_)
         slot = (folder, units, number)
         frame = _converted(rows, known, placed, ("decoded", *slot), {POSITION: column(POSITION)})
         if units == "latest":
@@ -63,11 +63,11 @@ def _format(files: Sequence[InputFile]) -> Format:
     return FORMATS.get(ending, FORMATS["json"])
 
 
-def _tuples(rows: DataFrame, format_: Format) -> DataFrame:
-    """The rows that are tuples; one that cannot be read ends the job."""
+def _readable(rows: DataFrame, format_: Format) -> DataFrame:
+    """The tuples; one that cannot be read ends the job."""
     message = quote(f"RQ423: {format_.malformed}: ")
     bad = f"{column(CORRUPT)} IS NOT NULL AND raise_error(concat({message}, {column(CORRUPT)})) IS NULL"
-    return rows.where(f"`$accent` IS NULL AND `$punctuation` IS NULL AND NOT ({bad})")
+    return rows.where(f"NOT ({bad})")
 
 
 def _converted(
@@ -99,7 +99,7 @@ def _converted(
 # --- types that nobody has told ------------------------------------------------------------------------------
 
 
-def _seen(spark: SparkSession, format_: Format, slices: Sequence[Sequence[InputFile]]) -> dict[str, Type]:
+def _seen(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> dict[str, Type]:
     """The attributes that tuples have, with the types that their values have. One pass over the files, two where there
     are texts."""
     types: dict[str, Type] = {}
@@ -123,7 +123,7 @@ def _both(first: Type, second: Type) -> Type:
 
 
 def _times(
-    spark: SparkSession, format_: Format, slices: Sequence[Sequence[InputFile]], texts: Sequence[str]
+    spark: SparkSession, format_: Format, slices: Sequence[Numbered], texts: Sequence[str]
 ) -> dict[str, Type]:
     """Those of some attributes of texts that are all moments, or all days, in ISO form."""
     every = [
@@ -131,7 +131,7 @@ def _times(
         for number, name in enumerate(texts)
         for kind, pattern in (("timestamp", MOMENT), ("date", DAY))
     ]
-    rows = (format_.rows(spark, part, dict.fromkeys(texts, STRING)) for part in slices)
+    rows = (format_.tuples(spark, part, dict.fromkeys(texts, STRING)) for part in slices)
     found = reduce(DataFrame.unionByName, rows).selectExpr(*every).first()
     assert found is not None
     return {

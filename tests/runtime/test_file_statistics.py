@@ -49,7 +49,7 @@ def state_after(*markers: tuple[str, str, int]) -> SourceState:
 
 
 def is_vouched(state: SourceState, **ranges: Range) -> bool:
-    return are_all_valid(PLAN.sources[0], state, [Content(10, {**GOOD, **ranges})], frozenset())
+    return are_all_valid(PLAN.sources[0], state, {0: Content(10, {**GOOD, **ranges})}, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_an_attribute_that_is_dropped_may_not_come() -> None:
 
 def test_files_of_markers_have_no_tuples() -> None:
     content = Content(3, {name: Range(3) for name in GOOD})
-    assert not are_all_valid(PLAN.sources[0], state_after(), [content], frozenset())
-    assert are_all_valid(PLAN.sources[0], state_after(), [content], frozenset({0}))
+    assert not are_all_valid(PLAN.sources[0], state_after(), {0: content}, frozenset())
+    assert are_all_valid(PLAN.sources[0], state_after(), {0: content}, frozenset({0}))
 
 
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:

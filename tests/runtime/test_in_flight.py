@@ -148,7 +148,7 @@ def test_a_look_counts_nothing_where_markers_fill_the_file(run: Run) -> None:
     run.write("r", [{"$punctuation": "[ts < 4]"}, {"ts": 9, "k": 1, "t": 3.0}])
     executor = run.executor()
     (files,) = run.files(executor).values()
-    marker_search = [JsonLines().scan(run.spark, [file]) for file in files]
-    assert [(len(look.markers), look.empty) for look in marker_search] == [(2, {0}), (1, set())]
+    looks = JsonLines().scans(run.spark, [{0: file} for file in files])
+    assert [(len(look.markers), look.empty) for look in looks] == [(2, {0}), (1, set())]
     executor.process(0, {"r": files})
     assert sum(report.tuples for report in run.reports) == 1

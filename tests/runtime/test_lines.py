@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.formats.jsonl_source import JsonLines
-from cedilla.runtime.formats.objects import has_plain_lines, is_misread, misread_files
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.items.near_markers import near_key
@@ -24,7 +21,7 @@ from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.streams.validate import stream_lines, validate, with_schema
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
-from tests.stream import Item, decode, read_output
+from tests.stream import Item, decode, packed_zstd, read_output
 from tests.tiers import rest
 
 QUERY = """
@@ -115,7 +112,9 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     assert validate(read, schema).findings == {"RQ301": len(ODD)}
 
 
-@pytest.mark.parametrize(("suffix", "compressed"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize(
+    ("suffix", "compressed"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", packed_zstd)]
+)
 def test_compressed_files_are_read_as_others(
     tmp_path: Path, suffix: str, compressed: Callable[[bytes], bytes]
 ) -> None:
@@ -136,7 +135,7 @@ def test_compressed_files_are_read_as_others(
     assert [row["t"] for row in output if "ts" in row] == [32.0]
     assert (codes, places) == ({"RQ301": 2}, [f"{packed.name}:4", f"{packed.name}:5"])
     not_packed.write_bytes(compressed(text))  # its name does not say so
-    assert not any(line.text == tuples(4, t=0.0)[0] for line in lines_of(not_packed))
+    assert [line.text for line in lines_of(not_packed)] != [text for text, *_ in found]
 
 
 NEAR = [
@@ -170,22 +169,15 @@ def test_other_lines_are_not(line: str) -> None:
     assert near_key(line, json.loads(line)) is None
 
 
-@pytest.mark.parametrize(
-    ("reader", "lines"),
-    [*((reader, NEAR[:1]) for reader in ("glance", "scan", "careful")), rest("scan", NEAR[1:])],
-)
+@pytest.mark.parametrize("lines", [NEAR[:1], rest(NEAR[1:])])
 def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
-    spark: SparkSession, tmp_path: Path, reader: str, lines: list[str]
+    spark: SparkSession, tmp_path: Path, lines: list[str]
 ) -> None:
-    """Everything before it is committed; each way of looking for markers finds it."""
-    query = STATELESS if reader == "glance" else QUERY
+    """Everything before it is committed."""
     for number, near in enumerate(lines):
-        run = Run(spark, tmp_path / str(number), query)
+        run = Run(spark, tmp_path / str(number), QUERY)
         run.write("r", [*tuples(1, 2), near, *tuples(3)])
         executor = run.executor()
-        if reader == "careful":
-            executor.marker_search.ends_suffice = frozenset()
-            executor.marker_search.distrust_ends()
         with pytest.raises(DiagnosticError) as caught:
             executor.process(0, run.files(executor))
         (diagnostic,) = caught.value.diagnostics
@@ -207,50 +199,6 @@ def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path)
         run.write("r", lines)
         run.process()
         assert sorted(map(str, decode(run.output("q")))) == sorted(str(json.loads(line)) for line in lines)
-
-
-def test_plain_lines_are_told_by_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = tuples(1)[0]
-    plain = ["", one, f"{one}\n", f"{one}\n{one}", f"{one}\r\n{one}\r\n", f"\ufeff{one}\n{one}\n"]
-    other = [f"{one}{one}", f"{one}\n\n{one}", f"[{one}]\n", f" {one}\n", f"{one}\r{one}", '{"a": {}}', "no"]
-    other += [
-        f"{one}\n[]\n{one}",
-        f"{one} {one}\n{one}",
-        f'{one}\n{{"a":\n[]\n1}}\n{one}',
-        f"{one}\n{one},",
-        "{\n",
-    ]
-    for chunk in (1 << 20, 3, 4, 5, 7, len(one) + 1, len(one) + 2):
-        monkeypatch.setattr("cedilla.runtime.formats.objects._CHUNK", chunk)
-        for text in (*plain, *other):
-            path = tmp_path / "1.jsonl"
-            path.write_bytes(text.encode())
-            # The mark at the beginning and a line's end are seen only where the first chunk holds them.
-            may_miss = chunk < 100 and ("\ufeff" in text or "\r" in text)
-            assert has_plain_lines(path) == (text in plain) or may_miss, (text, chunk)
-
-
-def test_spark_and_the_driver_agree_on_what_is_misread(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [line.decode("utf-8", "replace") if isinstance(line, bytes) else line for line in ODD.values()]
-    texts += [
-        '{"a": {"b": 1}}',
-        '{"a": "{"}{"b": "}"}',
-        '{"a": "\\"}{"}',
-        '{"a": {"b": {"c": [{}]}}}',
-        ' {"a": 1} ',
-    ]
-    texts += ['{"a": "' + "x}" * 5000 + '"}', '{"a": "' + "{" * 5000 + '"} 1', '{"a": NaN} 1', "\t[1]"]
-    for number, text in enumerate(texts):
-        (tmp_path / f"{number:03d}.jsonl").write_text(text + "\n")
-        os.utime(tmp_path / f"{number:03d}.jsonl", (number, number))
-    files = JsonLines().discover(spark, str(tmp_path))
-    expected = {number for number, text in enumerate(texts) if is_misread(text)}
-    assert misread_files(spark, files) == expected
-    monkeypatch.setattr("cedilla.runtime.formats.objects._SMALL", 0)
-    assert misread_files(spark, files) == expected
-    assert len(expected) == 12
 
 
 def test_near_is_so_many_edits() -> None:

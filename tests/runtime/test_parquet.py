@@ -414,7 +414,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     source = executor.plan.source_of["r"]
     form = Parquet()
     files = form.discover(spark, source.path)
-    assert form.scan(spark, files) == Scan(())
+    assert form.scans(spark, [dict(enumerate(files))]) == [Scan(())]
     frame = intake.tuples(spark, source, executor.last.sources["r"], Slice(form, tuple(files)))
     plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
     write = JsonLinesSink.write
@@ -445,13 +445,13 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     form = Parquet()
     files = form.discover(spark, str(tmp_path / "in" / "r"))
     jobs = _jobs(spark)
-    assert form.markers(spark, files[:2]) == []
+    assert form.markers(spark, dict(enumerate(files[:2]))) == []
     assert _jobs(spark) == jobs
     read: list[DataFrame] = []
     frames = type(spark.range(1))
     collect = frames.collect
     monkeypatch.setattr(frames, "collect", lambda frame: read.append(frame) or collect(frame))
-    found = form.markers(spark, files)
+    found = form.markers(spark, dict(enumerate(files)))
     assert [(m.kind, m.text, m.position) for m in found] == [
         ("punctuation", "[ts < 2]", 2 << 47),
         ("accent", "[[-(note)]]", (2 << 47) + 1),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -20,7 +19,6 @@ from pyspark.sql import SparkSession
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.items.entries import needed
 from cedilla.runtime.reading.reading import InUnits
 from tests.runtime.test_sensors import random_stream, wild_stream
 from tests.stream import Decoder, Item
@@ -239,14 +237,6 @@ def test_types_that_nobody_tells_are_seen_from_all_values(tmp_path: Path) -> Non
     }
     frame = read(tmp_path).pandas()
     assert (str(frame["n"].dtype), str(frame["b"].dtype)) == ("Int64", "boolean")
-
-
-def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DiagnosticError) as caught:
-        needed("pandas", "pandas")
-    assert caught.value.diagnostics[0].code == "RQ420"
-    assert caught.value.diagnostics[0].help == "pip install 'cedilla[pandas]'"
 
 
 def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession) -> None:

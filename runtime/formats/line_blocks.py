@@ -1,0 +1,181 @@
+"""Files of lines as blocks of bytes: whole lines, each line with its place, whatever ends it and however it is packed.
+
+A line's place is where it begins: so many bytes of its file, or of what a compressed one unpacks to. What ends lines,
+and what a blank line is, is as in `items.lines`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from cedilla.runtime.engines import costs
+from cedilla.runtime.items.lines import is_compressed, opened
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
+BLANK = b" \t\r"
+"""What stands around a line and is no part of it."""
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which may stand before the first line."""
+
+
+@frozen
+class Part:
+    """The lines of a file that begin between two of its bytes, the second excluded; `None`: all to its end.
+
+    `number`: that of the file in its slice; `path`: as Spark writes it.
+    """
+
+    path: str
+    number: int
+    begin: int = 0
+    end: int | None = None
+
+    def blocks(self) -> Iterator[Block]:
+        """Its lines, some megabytes at a time. Raises `DiagnosticError` as `items.lines.opened` does."""
+        with opened(self.path) as stream:
+            yield from _blocks(stream, self.begin, self.end)
+
+
+@frozen(eq=False)
+class Block:
+    """Whole lines, each but perhaps the last with a line feed at its end, before which a return may stand; `place`: of
+    the first byte."""
+
+    text: bytes
+    place: int
+
+    def lines(self) -> tuple[Places, Places]:
+        """Where the lines that are not blank begin in the text, and where they end."""
+        starts, ends = _bounds(self.text)
+        starts[0] = self._first
+        plain = np.frombuffer(self.text, np.uint8)[np.minimum(starts, len(self.text) - 1)] == ord("{")
+        kept = plain & (ends > starts)
+        for n in np.flatnonzero(~plain & (ends > starts)).tolist():
+            kept[n] = bool(self.text[starts[n] : ends[n]].strip(BLANK))
+        return (starts, ends) if kept.all() else (starts[kept], ends[kept])
+
+    def line_around(self, at: int) -> tuple[int, int]:
+        """Where the line begins and ends that has a byte of the text."""
+        end = self.text.find(b"\n", at)
+        begin = self.text.rfind(b"\n", 0, at) + 1
+        return begin or self._first, len(self.text) if end < 0 else end
+
+    @property
+    def _first(self) -> int:
+        """Where the first line begins."""
+        return len(_MARK) if self.place == 0 and self.text.startswith(_MARK) else 0
+
+
+def _bounds(text: bytes) -> tuple[Places, Places]:
+    feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    ends = feeds if text.endswith(b"\n") else np.append(feeds, len(text))
+    return np.append(np.zeros(1, np.int64), ends[:-1] + 1), ends
+
+
+def parts_of(paths: Sequence[tuple[int, str, int]], size: int) -> list[Part]:
+    """Files in parts of some `size`; of each its number, path and length. A compressed file is one part."""
+    parts: list[Part] = []
+    for number, path, length in paths:
+        if length <= size or is_compressed(Path(path)):
+            parts.append(Part(path, number))
+            continue
+        count = -(-length // size)
+        bounds = [length * n // count for n in range(count)]
+        ends: Iterable[int | None] = (*bounds[1:], None)
+        parts += (Part(path, number, begin, end) for begin, end in zip(bounds, ends, strict=True))
+    return parts
+
+
+def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
+    """The lines that begin between two bytes: the first is the one behind the line end at `begin - 1` or later."""
+    at, rest = max(begin - 1, 0), b""
+    if at:
+        stream.seek(at)
+    is_begun = begin == 0
+    while True:
+        chunk: bytes = stream.read(costs.BLOCK)
+        text = rest + chunk
+        is_last = not chunk
+        if not is_begun:
+            first = _line_end(text, 0, is_last)
+            if first is None and not is_last:
+                rest = text
+                continue
+            at, text, is_begun = at + (first or len(text)), text[first or len(text) :], True
+        if end is not None:
+            if at >= end:
+                return
+            if at + len(text) >= end and (last := _line_end(text, end - 1 - at, is_last)) is not None:
+                yield Block(_with_feeds(text[:last]), at)
+                return
+        if is_last:
+            if text:
+                yield Block(_with_feeds(text), at)
+            return
+        # A return at the very end may belong to a feed that comes next.
+        whole = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
+        if whole:
+            yield Block(_with_feeds(text[:whole]), at)
+        at, rest = at + whole, text[whole:]
+
+
+def _line_end(text: bytes, begin: int, is_last: bool) -> int | None:
+    """Where the first line end at a byte or behind it is over; `None` where there is none, as far as can be told."""
+    feed, back = text.find(b"\n", begin), text.find(b"\r", begin)
+    if back < 0 or 0 <= feed < back:
+        return None if feed < 0 else feed + 1
+    if back + 1 == len(text):
+        return len(text) if is_last else None
+    return back + 2 if text[back + 1 : back + 2] == b"\n" else back + 1
+
+
+_RETURN = re.compile(rb"\r(?!\n)")
+
+
+def _with_feeds(text: bytes) -> bytes:
+    """The same lines, all of which end with a line feed; no byte is moved."""
+    is_mixed = b"\r" in text and text.count(b"\r") != text.count(b"\r\n")
+    return _RETURN.sub(b"\n", text) if is_mixed else text
+
+
+def row_count(file: Part, place: int | None = None) -> int:
+    """How many lines of a file are not blank, of those before a place."""
+    count = 0
+    for block in file.blocks():
+        starts, _ = block.lines()
+        if place is not None and block.place + len(block.text) >= place:
+            return count + int(np.searchsorted(starts, place - block.place))
+        count += len(starts)
+    return count
+
+
+def place_of_row(file: Part, number: int) -> int | None:
+    """The place of the line behind so many that are not blank; `None` where there is none."""
+    for block in file.blocks():
+        starts, _ = block.lines()
+        if number < len(starts):
+            return block.place + int(starts[number])
+        number -= len(starts)
+    return None
+
+
+def lines_at(file: Part, places: Iterable[int]) -> Iterator[tuple[bytes, int]]:
+    """The lines at some places of a whole file, in their order: the text, and the number among all lines, from 1."""
+    blocks = file.blocks()
+    block, counted, number = Block(b"", 0), 0, 1
+    for place in places:
+        while block.place + len(block.text) <= place:
+            number += block.text.count(b"\n", counted)
+            block, counted = next(blocks), 0
+        begin = place - block.place
+        number += block.text.count(b"\n", counted, begin)
+        counted = begin
+        end = block.text.find(b"\n", begin)
+        text = block.text[begin:] if end < 0 else block.text[begin:end]
+        yield text.removesuffix(b"\r"), number

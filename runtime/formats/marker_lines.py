@@ -1,0 +1,87 @@
+"""Markers among lines, found by searching bytes: most lines are never looked at (design, section 5).
+
+A line is one by what it holds, not by how it is written: keys may have escapes, and blanks around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from cedilla.runtime.formats.line_blocks import BLANK, Block
+from cedilla.runtime.items.json_objects import parse_line
+from cedilla.runtime.items.near_markers import EDGE, near_key
+
+_KEYS = (b'"$accent"', b'"$punctuation"')
+_TEXT = b'"['
+"""How the text of a marker begins, also of one whose key is only near."""
+_ESCAPE = b"\\u00"
+_ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
+"""A sign of a marker's key, oddly written; no writer of JSON escapes it."""
+_WINDOW = 4 * EDGE
+"""Bytes in which there are as many signs as have to be looked at."""
+
+
+@frozen
+class FoundMarker:
+    """A line that is a marker, or was meant as one: its kind and text as in `MarkerLine`, where it begins and ends in
+    its block."""
+
+    kind: str
+    text: str
+    begin: int
+    end: int
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is a marker indeed; else it is a tuple, if a bad one, for who goes on there."""
+        return self.kind in ("accent", "punctuation")
+
+
+def markers_in(block: Block) -> Iterator[FoundMarker]:
+    """The markers of a block in their order."""
+    text = block.text
+    lines = {begin: end for key in _KEYS for begin, end in _lines_with(block, key)}
+    for begin, end in _lines_with(block, _TEXT):
+        if begin not in lines and _is_likely(text[begin : min(end, begin + _WINDOW)]):
+            lines[begin] = end
+    if _ESCAPE in text:
+        for found in _ESCAPED.finditer(text):
+            begin, end = block.line_around(found.start())
+            lines[begin] = end
+    for begin, end in sorted(lines.items()):
+        if (marker := _marker(text[begin:end], begin, end)) is not None:
+            yield marker
+
+
+def _lines_with(block: Block, sign: bytes) -> Iterator[tuple[int, int]]:
+    """The lines that have some bytes in them."""
+    at = block.text.find(sign)
+    while at >= 0:
+        begin, end = block.line_around(at)
+        yield begin, end
+        at = block.text.find(sign, end)
+
+
+def _is_likely(start: bytes) -> bool:
+    """Whether the key of a line that begins so may be near a marker's."""
+    return (_TEXT in start or b'"$' in start) and start.lstrip(BLANK).startswith(b"{")
+
+
+def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
+    """What a line that may be a marker is; `None`: a tuple."""
+    text = line.removesuffix(b"\r").decode("utf-8", "replace")
+    try:
+        line.decode()
+        item = parse_line(text)
+    except ValueError:
+        spoilt = any(key.decode() in text for key in _KEYS)
+        return FoundMarker("spoilt", text, begin, end) if spoilt else None
+    if near_key(text, item) is not None:
+        return FoundMarker("near", text, begin, end)
+    for kind in ("accent", "punctuation"):
+        if item.get(f"${kind}") is not None:
+            return FoundMarker(kind, str(item[f"${kind}"]), begin, end)
+    return None
