@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
 settings.load_profile("repeatable")
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=512m"
+SHORT_LIVED = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=512m"
+    " -Xms1g -Xmn400m"
+)
 """For a JVM that runs many small jobs once each: what the second compiler makes better never pays, and nothing is
 gained by dropping code or by collecting beside the work. Spark's settings are those that users have, and so is all of
 a JVM that a test starts itself."""

@@ -40,48 +40,27 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
     Waiting accents are spoken of only where there is nothing worse.
     """
     found = safety(plan)
-    worse = [_unbounded(plan, found, b) for b in found.bounds if b.verdict == "unbounded"]
-    worse += [_unwritten(plan, found, b) for b in found.bounds if b.waits]
-    return tuple(
-        worse or [_waiting(plan, found, b) for b in found.bounds if b.verdict == "bounded if accents stop"]
-    )
+    findings: dict[str, list[Diagnostic]] = {"RQ130": [], "RQ131": [], "RQ132": []}
+    for bound in found.bounds:
+        operator, memory = bound.operator, bound.memory
+        who = f"{operator.title} `{operator.name}`"
+        if bound.verdict == "unbounded":
+            said = f"{who} keeps {memory.what} without bound: {bound.because}"
+            findings["RQ130"].append(_finding(plan, found, bound, "RQ130", said))
+        if bound.waits:
+            lacking = missing(operator, memory, tuple(plan.start[name] for name in operator.inputs))
+            said = f"rows of {who} may wait for ever: {lacking}"
+            findings["RQ131"].append(_finding(plan, found, bound, "RQ131", said))
+        if bound.verdict == "bounded if accents stop":
+            said = f"{who} keeps {memory.what}, bounded only if accents stop: {bound.because}"
+            findings["RQ132"].append(_finding(plan, found, bound, "RQ132", said))
+    return tuple(findings["RQ130"] + findings["RQ131"] or findings["RQ132"])
 
 
-def _unbounded(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
-    operator, memory = bound.operator, bound.memory
-    return Diagnostic(
-        "RQ130",
-        "warning",
-        f"{operator.title} `{operator.name}` keeps {memory.what} without bound: {bound.because}",
-        operator.span,
-        _notes(plan, found, bound),
-        remedy(plan, bound),
-    )
-
-
-def _waiting(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
-    operator, memory = bound.operator, bound.memory
-    return Diagnostic(
-        "RQ132",
-        "note",
-        f"{operator.title} `{operator.name}` keeps {memory.what}, bounded only if accents stop: {bound.because}",
-        operator.span,
-        _notes(plan, found, bound),
-        remedy(plan, bound),
-    )
-
-
-def _unwritten(plan: Plan, found: Safety, bound: Bound) -> Diagnostic:
-    operator = bound.operator
-    lacking = missing(operator, bound.memory, tuple(plan.start[name] for name in operator.inputs))
-    return Diagnostic(
-        "RQ131",
-        "warning",
-        f"rows of {operator.title} `{operator.name}` may wait for ever: {lacking}",
-        operator.span,
-        _notes(plan, found, bound),
-        remedy(plan, bound),
-    )
+def _finding(plan: Plan, found: Safety, bound: Bound, code: str, message: str) -> Diagnostic:
+    severity = "note" if code == "RQ132" else "warning"
+    notes, help = _notes(plan, found, bound), remedy(plan, bound)
+    return Diagnostic(code, severity, message, bound.operator.span, notes, help)
 
 
 def _notes(plan: Plan, found: Safety, bound: Bound) -> tuple[str, ...]:

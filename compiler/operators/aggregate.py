@@ -28,14 +28,7 @@ from cedilla.compiler.facts.facts import (
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.aggregate_call import Call
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require,
-)
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree

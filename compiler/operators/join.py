@@ -21,14 +21,7 @@ from cedilla.compiler.facts.facts import (
     fold_live_units,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, is_finite, known, renamed
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require,
-)
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
 

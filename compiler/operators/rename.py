@@ -10,14 +10,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Schemes, renamed
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require,
-)
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 

@@ -9,15 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    listed,
-    require,
-)
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, listed, require
 from cedilla.compiler.operators.equality import floating
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression

@@ -22,14 +22,7 @@ from cedilla.compiler.facts.facts import (
     fold_units,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require,
-)
+from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.operators.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree

@@ -23,11 +23,7 @@ from cedilla.compiler.regions.quantifiers import (
     is_empty,
     quantify,
 )
-from cedilla.compiler.regions.reshaping import (
-    coalesced,
-    reshape,
-    transform,
-)
+from cedilla.compiler.regions.reshaping import coalesced, reshape, transform
 from cedilla.compiler.regions.trees import (
     INTERSECTION,
     POSITION,
@@ -53,15 +49,7 @@ from cedilla.compiler.regions.trees import (
     update,
     within,
 )
-from cedilla.compiler.regions.value_sets import (
-    Box,
-    box,
-    ceiling,
-    defined,
-    interval,
-    renamed,
-    values,
-)
+from cedilla.compiler.regions.value_sets import Box, box, ceiling, defined, interval, renamed, values
 
 __all__ = [
     "ANYTHING",
