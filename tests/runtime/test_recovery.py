@@ -24,7 +24,6 @@ from cedilla.runtime.state.segments import StateStore
 from tests.pipeline import Run
 from tests.runtime.test_sensors import PLACES, QUERY, random_stream
 from tests.stream import Item, is_tuple
-from tests.tiers import tiered
 
 
 class Killed(BaseException):
@@ -73,7 +72,38 @@ def undisturbed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return root
 
 
-@pytest.mark.parametrize(("most", "place"), tiered(product((1, 9), PLACES_TO_DIE), len(PLACES_TO_DIE)))
+def test_death_at_one_place_after_the_other_changes_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
+) -> None:
+    """Each process dies where the last one did not."""
+    left = list(PLACES_TO_DIE.values())
+
+    def mortal(owner: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            dies = bool(left) and left[0][:2] == (owner, name)
+            late = dies and left.pop(0)[2]
+            result = original(*args, **kwargs) if late or not dies else None
+            if dies:
+                raise Killed
+            return result
+
+        return call
+
+    for owner, name in {(owner, name) for owner, name, _ in PLACES_TO_DIE.values()}:
+        monkeypatch.setattr(owner, name, mortal(owner, name, getattr(owner, name)))
+    run = prepared(spark, tmp_path, 7)
+    while True:
+        try:
+            run.process(files_per_epoch=1)
+            break
+        except Killed:
+            continue
+    assert left == []
+    assert_undisturbed(run, undisturbed)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize(("most", "place"), list(product((1, 9), PLACES_TO_DIE)))
 def test_death_in_any_epoch_changes_nothing(
     spark: SparkSession,
     tmp_path: Path,
@@ -107,16 +137,21 @@ def test_death_in_any_epoch_changes_nothing(
         except Killed:
             deaths += 1
     assert 0 < deaths <= most
-    assert content(tmp_path / "out" / "average") == content(undisturbed / "out" / "average")
+    assert_undisturbed(run, undisturbed)
+
+
+def assert_undisturbed(run: Run, undisturbed: Path) -> None:
+    """Output and quarantine are those of a run that went through."""
+    assert content(run.root / "out" / "average") == content(undisturbed / "out" / "average")
     assert run.quarantine("sensors") == [
         {
             **line,
             "position": {
                 **line["position"],
-                "file": line["position"]["file"].replace(str(undisturbed), str(tmp_path)),
+                "file": line["position"]["file"].replace(str(undisturbed), str(run.root)),
             },
         }
-        for line in Run(spark, undisturbed, QUERY).quarantine("sensors")
+        for line in Run(run.spark, undisturbed, QUERY).quarantine("sensors")
     ]
 
 
