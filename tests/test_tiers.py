@@ -16,6 +16,8 @@ WHOLLY_IN_REST = {
     # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
     "tests/runtime/test_joins.py::test_joins_on_two_names_and_with_itself",
     "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",
+    # It starts Java three times; `make test` runs on such an archive.
+    "tests/runtime/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
     # Without accents; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -15,9 +16,10 @@ from cedilla.runtime.engines import java
 from cedilla.runtime.engines.java_messages import without_remarks
 from cedilla.runtime.engines.spark import set_log_level
 
+ARCHIVE = "CEDILLA_CLASSES"
+"""Names a file that `pipeline/class_archive.py` has written."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Timestamps in files, markers and state are in UTC.
@@ -39,6 +41,19 @@ _SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.files.openCostInBytes": str(4 << 20),
 }
+
+
+def java_options() -> str:
+    """Options of the Java that Spark runs in."""
+    options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
+    if archive := os.environ.get(ARCHIVE):
+        # Where it does not fit, nothing is said.
+        options += [
+            f"-XX:SharedArchiveFile={Path(archive).absolute()}",
+            "-Xlog:cds=error",
+            "-Xlog:cds+dynamic=error",
+        ]
+    return shlex.join(options)
 
 
 def local_session(
@@ -65,7 +80,7 @@ def local_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.master("local[*]")
         builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
-    for name, value in {**_SETTINGS, **(conf or {})}.items():
+    for name, value in {**_SETTINGS, "spark.driver.extraJavaOptions": java_options(), **(conf or {})}.items():
         builder = builder.config(name, value)
     with nullcontext() if verbose else without_remarks():
         session = builder.getOrCreate()

@@ -362,19 +362,27 @@ def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(tmp_path: Path
     )
     program = tmp_path / "q" / "program.py"
     program.write_text(compile_query(query.read_text()).program)
-    command = "import sys; from cedilla.runtime.cli.main import main; sys.argv[0] = 'cedilla'; main()"
-    for out, start in (
-        ("out", ["-c", command, "run", str(query)]),
-        ("out2", [str(program), "--sink", f"cents={tmp_path}/out2"]),
-    ):
-        done = subprocess.run(
-            [sys.executable, *start, "--once", "--checkpoint", str(tmp_path / f"checkpoint-{out}")],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path / "in",
-        )
-        assert done.returncode == 0, done.stderr
+    # One after the other in one process, as each alone would have to start a Java.
+    both = """
+import runpy, sys
+from cedilla.runtime.cli.main import main
+query, program, root = sys.argv[1:]
+try:
+    main(["run", query, "--once", "--checkpoint", f"{root}/first"])
+except SystemExit as ended:
+    assert not ended.code
+sys.argv = [program, "--sink", f"cents={root}/out2", "--once", "--checkpoint", f"{root}/second"]
+runpy.run_path(program, run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", both, str(query), str(program), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path / "in",
+    )
+    assert done.returncode == 0, done.stderr
+    for out in ("out", "out2"):
         assert list(elements(tmp_path / out)) == [
             {"TICKER": "CSCO", "cents": "1651"},
             {"TICKER": "IBM", "cents": "9000"},
