@@ -6,7 +6,7 @@ from cedilla.compiler.analysis.remedies import remedy
 from cedilla.compiler.analysis.safety import Bound, Safety, missing, promised, safety
 from cedilla.compiler.facts.schemes import Schemes, names, within
 from cedilla.compiler.plan import Plan, Source, folders, is_within
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, Severity
 
 
 def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
@@ -46,19 +46,20 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
         who = f"{operator.title} `{operator.name}`"
         if bound.verdict == "unbounded":
             said = f"{who} keeps {memory.what} without bound: {bound.because}"
-            findings["RQ130"].append(_finding(plan, found, bound, "RQ130", said))
+            findings["RQ130"].append(_finding(plan, found, bound, "RQ130", "warning", said))
         if bound.waits:
             lacking = missing(operator, memory, tuple(plan.start[name] for name in operator.inputs))
             said = f"rows of {who} may wait for ever: {lacking}"
-            findings["RQ131"].append(_finding(plan, found, bound, "RQ131", said))
+            findings["RQ131"].append(_finding(plan, found, bound, "RQ131", "warning", said))
         if bound.verdict == "bounded if accents stop":
             said = f"{who} keeps {memory.what}, bounded only if accents stop: {bound.because}"
-            findings["RQ132"].append(_finding(plan, found, bound, "RQ132", said))
+            findings["RQ132"].append(_finding(plan, found, bound, "RQ132", "note", said))
     return tuple(findings["RQ130"] + findings["RQ131"] or findings["RQ132"])
 
 
-def _finding(plan: Plan, found: Safety, bound: Bound, code: str, message: str) -> Diagnostic:
-    severity = "note" if code == "RQ132" else "warning"
+def _finding(
+    plan: Plan, found: Safety, bound: Bound, code: str, severity: Severity, message: str
+) -> Diagnostic:
     notes, help = _notes(plan, found, bound), remedy(plan, bound)
     return Diagnostic(code, severity, message, bound.operator.span, notes, help)
 
