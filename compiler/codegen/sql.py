@@ -90,7 +90,7 @@ def _held(type_: Type, constant: Value, zero: str) -> str:
     the code of the one before, compiled and warm. Only an index that depends on the row keeps it from folding.
     """
     text = type_.sql(constant)
-    return text if type_.name in _BY_REFERENCE else f"array({text}, {text})[{zero}]"
+    return text if type_.name in _BY_REFERENCE else f"get(array({text}, {text}), {zero})"
 
 
 def _zero(value: str, type_: Type) -> str:

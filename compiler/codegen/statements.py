@@ -113,7 +113,7 @@ def _rename(operator: Rename, types: Types, frame: str) -> str:
 
 
 def _union(operator: Union, types: Types, left: str, right: str) -> str:
-    return f"{left}.unionByName({right}, allowMissingColumns=True)"
+    return f"{left}.unionByName({right})"
 
 
 _WRITERS: dict[type[Operator], Callable[..., str]] = {
@@ -154,6 +154,8 @@ def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str |
             return _widening(types[0], lambda each: str(items_sql(operator, each)))
         case Union() if any(_may_widen(each) for side in types for each in side.values()):
             return "types may differ"
+        case Union() if types[0].keys() != types[1].keys():
+            return "one side lacks attributes"
         case Rename() if operator.names.keys() & {*operator.names.values()}:
             return "names change places"
         case _:

@@ -1,7 +1,7 @@
 """Aggregate functions: partial results, their merging, and what an Alter does to them (theory 2.8).
 
-All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null where a tuple does not count, `{k}`
-a constant argument, `{order}` the order of arrival, `{p}` the name of the result.
+All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null where a tuple does not count, `{real}` is
+the first of them as a double, `{k}` a constant argument, `{order}` the order of arrival, `{p}` the name of the result.
 """
 
 from __future__ import annotations
@@ -126,11 +126,21 @@ _LOW = 28
 """Digits of the lower part of a decimal in a sum: ten digits are left for the number of values."""
 
 
+def _upper(value: str, scale: int) -> str:
+    """The upper part of a decimal, in units. No division of decimals: engines give quotients other scales."""
+    unit = _unit(scale)
+    return f"CAST(rint(CAST({value} - {value} % {unit} AS DOUBLE) / 1E{_LOW - scale}D) AS BIGINT)"
+
+
 def _whole_of(scale: int, high: str, low: str) -> str:
     """The number of both parts, undefined where it has more than 38 digits."""
-    kind = f"DECIMAL(38, {scale})"
-    upper = f"try_cast(try_multiply(CAST({high} AS DECIMAL(20, 0)), {_unit(scale)}) AS {kind})"
-    return f"try_cast(try_add({upper}, {low}) AS {kind})"
+    unit, kind = _unit(scale), f"DECIMAL(38, {scale})"
+    units, rest = f"({high} + {_upper(low, scale)})", f"({low} % {unit})"
+    fewer, more = f"{units} > 0 AND {rest} < 0", f"{units} < 0 AND {rest} > 0"  # both of one sign
+    units = f"({units} - CASE WHEN {fewer} THEN 1 WHEN {more} THEN -1 ELSE 0 END)"
+    rest = f"({rest} + CASE WHEN {fewer} THEN {unit} WHEN {more} THEN -{unit} ELSE 0BD END)"
+    product = f"CAST(CAST({units} AS DECIMAL({38 - _LOW}, 0)) * {unit} AS {kind})"
+    return f"CASE WHEN abs({units}) < {10 ** (38 - _LOW)} THEN CAST({product} + {rest} AS {kind}) END"
 
 
 def _unit(scale: int) -> str:
@@ -148,7 +158,7 @@ def _special_sum(argument: Type) -> Function | None:
     unit, low = _unit(scale), "`{p}$sum`.low"
     return evolve(
         _SUM,
-        partials={"sum": f"named_struct('high', sum({{x}} div {unit}), 'low', sum({{x}} % {unit}))"},
+        partials={"sum": f"named_struct('high', sum({_upper('{x}', scale)}), 'low', sum({{x}} % {unit}))"},
         merge={"sum": f"named_struct('high', sum(`{{p}}$sum`.high), 'low', sum({low}))"},
         finish=_whole_of(scale, "`{p}$sum`.high", low),
         has_value=low,
@@ -169,11 +179,11 @@ def _special_distinct_sum(argument: Type) -> Function | None:
     if digits <= _LOW:
         return evolve(plain, finish=total("v", f"DECIMAL({digits + 10}, {scale})"))
     unit = _unit(scale)
-    parts = total(f"(v div {unit})", "BIGINT"), total(f"(v % {unit})", f"DECIMAL(38, {scale})")
+    parts = total(_upper("v", scale), "BIGINT"), total(f"(v % {unit})", f"DECIMAL(38, {scale})")
     return evolve(plain, finish=_whole_of(scale, *parts))
 
 
-_NUMBERS = {"values": "collect_list(CAST({x} AS DOUBLE))"}
+_NUMBERS = {"values": "collect_list({real})"}
 _MERGE_VALUES = {"values": all_values("values")}
 _HOLDS_VALUES = unless_empty("`{p}$values`")
 _DOUBLES = "transform(`{p}$set`, v -> CAST(v AS DOUBLE))"
@@ -233,9 +243,9 @@ def _distinct(function: Function, finish: str) -> Function:
 
 _AVG = Function(
     "avg(x)",
-    {"sum": "sum(CAST({x} AS DOUBLE))", "n": "count({x})"},
+    {"sum": "sum({real})", "n": "count({x})"},
     {"sum": "sum(`{p}$sum`)", "n": "sum(`{p}$n`)"},
-    "`{p}$sum` / nullif(`{p}$n`, 0)",
+    "nanvl(`{p}$sum`, double('NaN')) / nullif(`{p}$n`, 0)",
     "nullif(`{p}$n`, 0)",
     same_alter,
     double_type,
@@ -301,7 +311,7 @@ _COLLECT = Function(
 )
 _PRODUCT = Function(
     "product(x)",
-    {"product": f"{fold_array('collect_list(CAST({x} AS DOUBLE))', '*')}"},
+    {"product": f"{fold_array('collect_list({real})', '*')}"},
     {"product": f"{fold_array('collect_list(`{p}$product`)', '*')}"},
     "`{p}$product`",
     "`{p}$product`",
@@ -319,6 +329,23 @@ _CORR = Function(
     double_type,
     ("number", "number"),
 )
+
+_ENDLESS = {
+    "min": "coalesce(min(IF({x} < double('Infinity'), {x}, NULL)), CASE WHEN bool_or({x} = double('Infinity')) "
+    "THEN double('Infinity') WHEN count({x}) > 0 THEN double('NaN') END)",
+    "max": "coalesce(max(IF({x} > double('-Infinity'), {x}, NULL)), "
+    "IF(count({x}) > 0, double('-Infinity'), NULL))",
+}
+
+
+def with_infinities(name: str, function: Function, argument: Type) -> Function:
+    """`min` and `max` of doubles for an engine that begins with the largest finite number, as Sail does: it would have
+    that for the least of a group of infinities."""
+    if argument.name != "double" or name not in _ENDLESS:
+        return function
+    text = _ENDLESS[name]
+    return evolve(function, partials={name: text}, merge={name: text.replace("{x}", f"`{{p}}${name}`")})
+
 
 FUNCTIONS: dict[str, Function] = {
     "avg": evolve(

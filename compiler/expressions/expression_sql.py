@@ -164,9 +164,11 @@ def _comparison_sql(operator: str, left: Expression, right: Expression, types: T
     if isinstance(left, Literal) and not isinstance(right, Literal):
         operator, left, right = MIRRORED[operator], right, left
     of = type_of(left, types)
-    bare = _compared_operand(left, types)
-    constant = of.sql(of.value(right)) if isinstance(right, Literal) else _compared_operand(right, types)
-    return f"{bare} {operator} {constant}"
+    if isinstance(right, Literal):
+        return f"{_compared_operand(left, types)} {operator} {of.sql(of.value(right))}"
+    if DOUBLE in (of, type_of(right, types)):  # the other one is read as a double, too, not this as a decimal
+        return f"{_operand(left, types)} {operator} {_operand(right, types)}"
+    return f"{_compared_operand(left, types)} {operator} {_compared_operand(right, types)}"
 
 
 def _compared_operand(expression: Expression, types: Types) -> str:

@@ -69,7 +69,8 @@ def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, in
     else:
         off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _LEAST - 1), ("<=", _BEYOND - 1))
     inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < _WIDEST)
-    rounded = f"{scaled} div {r}BD {off}"
+    whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
+    rounded = f"CAST({whole} AS BIGINT) {off}" if r == 1 else f"{whole} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
 
 
@@ -81,6 +82,18 @@ def _between(value: str, digits: int, text: str) -> str:
 
 def _of_double(name: str, value: str) -> str:
     return f"CASE WHEN {value} >= {_LEAST}D AND {value} < {_BEYOND}D THEN {name}({value}) END"
+
+
+def sum_sql(value: str, type_: Type, number: int | Fraction) -> str:
+    """A value of a column plus a positive constant, undefined where it is too large for the type."""
+    match type_.name:
+        case "double":
+            return f"{value} + {type_.sql(number)}"
+        case "decimal":
+            most = Fraction(10 ** type_.parameters[0] - 1, 10 ** type_.parameters[1]) - number
+            return f"CASE WHEN {value} <= {type_.sql(most)} THEN {value} + {type_.sql(number)} END"
+        case _:
+            return f"try_add({value}, {int(number)}L)"
 
 
 def bound_sql(number: str, type_: Type, bound: Affine) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
-from cedilla.compiler.expressions.types import LARGEST, Type, array_of, column, quote
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.lines import damaged, is_compressed
 from cedilla.runtime.items.rejections import beyond
@@ -40,6 +40,28 @@ def order(epoch: int, source: int = -1, place: str = "0L") -> str:
     return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"
 
 
+def is_connect(frame: DataFrame) -> bool:
+    """Whether rows are computed by a server of Spark Connect, which may be another engine than Spark."""
+    return type(frame).__module__.startswith("pyspark.sql.connect")
+
+
+def sortable(name: str, types: Mapping[str, Type]) -> Column:
+    """A column to sort by, or to partition a window by: there, -0.0 is no 0.0 to all engines."""
+    return F.expr(f"{column(name)} + 0D") if types.get(name) == DOUBLE else F.col(column(name))
+
+
+def partition_keys(names: Iterable[str], types: Mapping[str, Type]) -> list[Column]:
+    """Columns that windows are partitioned by; a constant, if by none: PySpark warns of a window without."""
+    return [sortable(name, types) for name in names] or [F.lit(0)]
+
+
+def row_number(keys: Iterable[Column], by: Iterable[Column]) -> Column:
+    """The number of a row, from 1, among those with its keys, in an order. The frame is of rows: not all engines find
+    ranges of structures, as places are."""
+    rows = Window.partitionBy(*keys).orderBy(*by)
+    return F.row_number().over(rows.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+
+
 def types_of(frame: DataFrame) -> dict[str, Type]:
     """The language's types of a DataFrame's columns."""
     return {f.name: type_named(f.dataType.simpleString()) for f in frame.schema.fields if "$" not in f.name}
@@ -57,7 +79,14 @@ def stacked(first: DataFrame, second: DataFrame, rounded: Collection[str] = ()) 
     DOUBLE in one of them, so the other is widened; a value that this would change fails (RQ310), but in the columns
     that may be `rounded`."""
     first, second = _widened(first, second, rounded), _widened(second, first, rounded)
-    return first.unionByName(second, allowMissingColumns=True)
+    return _completed(first, second).unionByName(_completed(second, first))
+
+
+def _completed(frame: DataFrame, other: DataFrame) -> DataFrame:
+    """The rows with all columns of others, of their types, which not all engines find out by themselves."""
+    there = set(frame.columns)
+    missing = {f.name: F.lit(None).cast(f.dataType) for f in other.schema.fields if f.name not in there}
+    return frame.withColumns(missing) if missing else frame
 
 
 def where_among(
@@ -83,23 +112,30 @@ def _widened(frame: DataFrame, other: DataFrame, rounded: Collection[str] = ()) 
         f.name: F.expr(text)
         for f in frame.schema.fields
         if f.name in theirs
-        and f.name not in rounded
-        and (text := as_double(f.name, column(f.name), f.dataType, theirs[f.name]))
+        and (
+            text := as_double(
+                f.name, column(f.name), f.dataType, theirs[f.name], is_rounded=f.name in rounded
+            )
+        )
     }
     return frame.withColumns(wider) if wider else frame
 
 
-def as_double(name: str, value: str, kind: DataType, wanted: DataType) -> str | None:
+def as_double(
+    name: str, value: str, kind: DataType, wanted: DataType, *, is_rounded: bool = False
+) -> str | None:
     """SQL of a value as a double, or with doubles in an array or struct, where that is wanted; it fails where a double
-    may not keep the value (RQ310). `None` where there is nothing to do."""
+    may not keep the value (RQ310), unless that `is_rounded`. `None` where there is nothing to do."""
     if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
-        each = as_double(name, "e", kind.elementType, wanted.elementType)
+        each = as_double(name, "e", kind.elementType, wanted.elementType, is_rounded=is_rounded)
         return each and f"transform({value}, e -> {each})"
     if isinstance(kind, StructType) and isinstance(wanted, StructType):
         theirs = {field.name: field.dataType for field in wanted.fields}
         parts = {field.name: f"{value}.{column(field.name)}" for field in kind.fields}
         made = {
-            field.name: as_double(name, parts[field.name], field.dataType, theirs[field.name])
+            field.name: as_double(
+                name, parts[field.name], field.dataType, theirs[field.name], is_rounded=is_rounded
+            )
             for field in kind.fields
             if field.name in theirs
         }
@@ -107,6 +143,8 @@ def as_double(name: str, value: str, kind: DataType, wanted: DataType) -> str | 
         return f"IF({value} IS NULL, NULL, named_struct({fields}))" if any(made.values()) else None
     if not isinstance(wanted, DoubleType) or not isinstance(kind, IntegerType | LongType | DecimalType):
         return None
+    if is_rounded:
+        return f"CAST({value} AS DOUBLE)"
     kept = f"{value} > {-LARGEST}L AND {value} < {LARGEST}L"
     failure = f"raise_error({quote(BEYOND + name.partition('$')[0])})"
     return f"CASE WHEN {value} IS NULL OR {kept} THEN CAST({value} AS DOUBLE) ELSE {failure} END"

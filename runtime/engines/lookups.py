@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
 from attrs import define, field
 from immutables import Map
 from pyspark.sql import DataFrame, SparkSession
@@ -55,8 +56,10 @@ class Tables:
     ) -> _Built:
         if (old := held.get(slot)) is not None:
             old.frame.unpersist()
-        fields = [f"`key` {table.key}", "`shape` INT", *(f"`{n}` {t}" for n, t in table.columns.items())]
-        frame = self.spark.createDataFrame(list(table.rows), ", ".join(fields), verifySchema=False)
+        fields = {"key": table.key, "shape": "INT", **table.columns}
+        columns = [pa.array(values) for values in zip(*table.rows, strict=True)]
+        rows = self.spark.createDataFrame(pa.table(columns, list(fields)))
+        frame = rows.selectExpr(*(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in fields.items()))
         held[slot] = _Built(node, spelling, table, frame.persist())
         return held[slot]
 

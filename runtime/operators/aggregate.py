@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import expression_sql
-from cedilla.compiler.expressions.aggregate_functions import Function
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.aggregate_functions import Function, with_infinities
+from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import ORDER, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class AggregateDataflow(Dataflow):
             return _run_counted(epoch, operator, operator.complete, frame)
         name = operator.name
         (source,) = epoch.inputs(name)
-        results = _computed(operator, source)
+        results = _computed(operator, source, frame)
         old, new = epoch.state.read(name), _partials(operator, results, frame)
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
@@ -77,9 +77,16 @@ class _Computed:
     how: Function
 
 
-def _computed(operator: Aggregate, source: Facts) -> dict[str, _Computed]:
-    results = operator.results(source)
-    return {name: _Computed(call, call.over(source.types)) for name, call in results.items()}
+def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None) -> dict[str, _Computed]:
+    """The results over what the input may have; `frame`: its rows, whose engine is to compute them."""
+
+    def over(call: Call) -> Function:
+        how = call.over(source.types)
+        if frame is None or not is_connect(frame) or not call.columns:
+            return how
+        return with_infinities(call.function, how, expressions.type_of(call.columns[0], source.types))
+
+    return {name: _Computed(call, over(call)) for name, call in operator.results(source).items()}
 
 
 def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
@@ -87,7 +94,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     group of each key, and is written anew whenever it changes."""
     name = operator.name
     (source,) = epoch.inputs(name)
-    results = _computed(operator, source)
+    results = _computed(operator, source, frame)
     old, rows = epoch.state.read(name), _partials(operator, results, frame)
     if old is not None:
         rows = stacked(old, rows)
@@ -123,7 +130,16 @@ def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
         conditions += [f"{each} IS NOT NULL" for each in written]
     if conditions:
         written = [f"IF({' AND '.join(conditions)}, {each}, NULL)" for each in written]
-    return {**dict(zip("xy", written, strict=False)), "k": _constant(call), "order": column(ORDER)}
+    real = written[0]
+    if call.columns and expressions.type_of(call.columns[0], types) != DOUBLE:
+        # Sail names an aggregate without casts: `sum(CAST(n AS DOUBLE))` alone would be `sum(n)` once more.
+        real = f"CAST({real} AS DOUBLE) + 0D"
+    return {
+        **dict(zip("xy", written, strict=False)),
+        "real": real,
+        "k": _constant(call),
+        "order": column(ORDER),
+    }
 
 
 def _constant(call: Call) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import CountWindow, Operator
+from cedilla.runtime.engines.frames import partition_keys, row_number
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class CountWindowDataflow(Dataflow):
             frame = epoch.reused(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
         epoch.update_state(name, new, purged, partial(_added_up, per=operator.per))
-        return _numbered(operator, frame, before, epoch.arrived(operator, frame))
+        keys = partition_keys(operator.per, epoch.inputs(name)[0].types)
+        return _numbered(operator, frame, before, keys, epoch.arrived(operator, frame))
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.is_busy(operator.inputs[0])
@@ -48,11 +50,14 @@ def _added_up(rows: DataFrame, per: Sequence[str]) -> DataFrame:
 
 
 def _numbered(
-    operator: CountWindow, frame: DataFrame, before: DataFrame | None, arrived: Sequence[Column]
+    operator: CountWindow,
+    frame: DataFrame,
+    before: DataFrame | None,
+    keys: Sequence[Column],
+    arrived: Sequence[Column],
 ) -> DataFrame:
     """The tuples with their windows; `before`: how many of each key came earlier, `arrived`: their order."""
-    window = Window.partitionBy(*(column(name) for name in operator.per)).orderBy(*arrived)
-    number = F.row_number().over(window) - 1
+    number = row_number(keys, arrived) - 1
     numbered = frame.withColumn(_COUNT, number)
     if before is not None:
         renamed = (F.col(column(name)).alias(f"$key_{name}") for name in operator.per)

@@ -18,7 +18,7 @@ from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.state.segments import StateStore
 
@@ -114,8 +114,9 @@ class Epoch:
 
     def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
         """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""
-        places = [ORDER] if self.plan.takes_places(operator, 0) else []
-        return [F.col(column(name)) for name in (*places, *sorted(types_of(frame)))]
+        types = types_of(frame)
+        places = [F.col(column(ORDER))] if self.plan.takes_places(operator, 0) else []
+        return [*places, *(sortable(name, types) for name in sorted(types))]
 
     # --- which relations have rows ---
 

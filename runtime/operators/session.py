@@ -12,19 +12,21 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions.rounding import sum_sql
 from cedilla.compiler.expressions.types import LONG, Type, column, finite
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
 from cedilla.compiler.regions import ANYTHING, Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.compiler.regions.spans import Span
-from cedilla.runtime.engines.frames import stacked
+from cedilla.runtime.engines.frames import partition_keys, stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
 
 _CLOSED = "$closed"
+_BEYOND = 2**63
 _TIME, _FIRST, _LAST = "$time", "$first", "$last"
 
 
@@ -73,19 +75,19 @@ def _number(type_: Type) -> Type:
 def _sessions(operator: Session, source: Facts, rows: DataFrame) -> DataFrame:
     """The rows with the start of their session, and whether it is closed."""
     type_ = source.types[operator.on]
-    gap = _number(type_).sql(exact(operator.gap))
-    keys = [column(name) for name in operator.per]
+    number, gap = _number(type_), exact(operator.gap)
+    keys = partition_keys(operator.per, source.types)
     in_order = Window.partitionBy(*keys).orderBy(column(_TIME))
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # A sum of more than 64 bits is null, and later than every time.
-    late = f"`{_TIME}` >= try_add(`$before`, {gap})"
-    begins = F.expr(f"IF(`$before` IS NULL OR {late}, {column(operator.on)}, NULL)")
+    later = sum_sql("`$before`", number, gap)
+    begins = F.expr(f"IF(`$before` IS NULL OR `{_TIME}` >= ({later}), {column(operator.on)}, NULL)")
     begun = (
         rows.withColumn(_TIME, F.expr(_axis(operator.on, type_)))
         .withColumn("$before", F.lag(column(_TIME)).over(in_order))
         .withColumn(operator.alias, F.last(begins, ignorenulls=True).over(so_far))
     )
-    whole = Window.partitionBy(*keys, column(operator.alias))
+    whole = Window.partitionBy(*keys, *partition_keys([operator.alias], {operator.alias: type_}))
     return (
         begun.withColumn(_FIRST, F.expr(_axis(operator.alias, type_)))
         .withColumn(_LAST, F.max(column(_TIME)).over(whole))
@@ -100,8 +102,8 @@ def _is_closed(operator: Session, source: Facts) -> str:
     That is so where all times above first - gap and below last + gap are in one run of closed ones. Only sums
     are compared, as where a session begins, so that rounding cannot make the two differ.
     """
-    number = _number(source.types[operator.on])
-    gap = number.sql(exact(operator.gap))
+    number, gap = _number(source.types[operator.on]), exact(operator.gap)
+    later = sum_sql(f"`{_LAST}`", number, gap)
     # Of whole numbers, the least above first - gap may be the run's own first.
     below = 1 if source.universe.get(operator.on, ANYTHING).integral else 0
 
@@ -110,11 +112,19 @@ def _is_closed(operator: Session, source: Facts) -> str:
 
     def within(run: Span) -> str:
         low, high = run
-        tests = [] if low is None else [f"`{_FIRST}` >= try_add({number.sql(low[0] - below)}, {gap})"]
-        tests += [] if high is None else [f"try_add(`{_LAST}`, {gap}) <= {number.sql(high[0])}"]
+        tests = [] if low is None else [f"`{_FIRST}` >= {_sum(number, low[0] - below, gap)}"]
+        tests += [] if high is None else [f"({later}) <= {number.sql(high[0])}"]
         return f"({' AND '.join(tests) or 'true'})"
 
     return sql.expression(operator.closed_times(source), source.types, inside)
+
+
+def _sum(type_: Type, first: Value, second: Value) -> str:
+    """The sum of two constants, of doubles as doubles have it; undefined where it is too large."""
+    if not type_.is_integral:
+        return f"({type_.sql(first)} + {type_.sql(second)})"
+    total = exact(Fraction(first) + Fraction(second))
+    return type_.sql(total) if abs(total) < _BEYOND else "NULL"
 
 
 def _least(operator: Session, source: Facts, rows: DataFrame) -> tuple[int, Value | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -11,17 +11,20 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.types import column
+from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, order, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, is_connect, order, row_number, sortable, stacked, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
+
+
+_PLACE = "$place"
 
 
 class SortDataflow(Dataflow):
@@ -39,11 +42,16 @@ class SortDataflow(Dataflow):
         self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
         epoch.update_state(name, new, passable)
         ready = reduce(stacked, parts) if parts else frame
-        in_order = ready.orderBy(*ordering(operator.keys), *epoch.arrived(operator, ready)).drop(ORDER)
+        by = [*ordering(operator.keys, epoch.after[name].types), *epoch.arrived(operator, ready)]
         if name not in epoch.plan.placed:
-            return in_order
+            return ready.orderBy(*by).drop(ORDER)
         # Behind a sort tuples arrive as they are sorted.
-        return in_order.withColumn(ORDER, F.expr(order(epoch.number, place="monotonically_increasing_id()")))
+        if is_connect(ready):  # not all engines number rows behind a sort as it has them
+            number = row_number([F.lit(0)], by).cast("long")
+            placed = ready.withColumn(_PLACE, number).orderBy(_PLACE)
+        else:
+            placed = ready.orderBy(*by).withColumn(_PLACE, F.monotonically_increasing_id())
+        return placed.withColumn(ORDER, F.expr(order(epoch.number, place=column(_PLACE)))).drop(_PLACE)
 
     def _say_clear(self, epoch: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
         """Closed regions behind the prefix in which no tuple waits: they are closed in the output too (E5).
@@ -71,9 +79,9 @@ class SortDataflow(Dataflow):
         )
 
 
-def ordering(keys: Sequence[Key]) -> list[Column]:
-    """Canonical keys as columns to sort by; ⊥ comes last."""
-    columns = [(F.col(column(name)), descending) for name, descending in keys]
+def ordering(keys: Sequence[Key], types: Mapping[str, Type]) -> list[Column]:
+    """Canonical keys of these types as columns to sort by; ⊥ comes last."""
+    columns = [(sortable(name, types), descending) for name, descending in keys]
     return [c.desc_nulls_last() if descending else c.asc_nulls_last() for c, descending in columns]
 
 

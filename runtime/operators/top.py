@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.engines.frames import partition_keys, row_number, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
@@ -60,8 +60,9 @@ class TopDataflow(Dataflow):
 
 
 def _best(operator: Top, epoch: Epoch, rows: DataFrame) -> DataFrame:
-    order = [*ordering(operator.keys), *epoch.arrived(operator, rows)]
+    types = epoch.after[operator.name].types
+    order = [*ordering(operator.keys, types), *epoch.arrived(operator, rows)]
     if not operator.per:
         return rows.orderBy(*order).limit(operator.count)
-    ranks = F.row_number().over(Window.partitionBy(*map(column, operator.per)).orderBy(*order))
+    ranks = row_number(partition_keys(operator.per, types), order)
     return rows.withColumn(_RANK, ranks).where(F.col(column(_RANK)) <= operator.count).drop(_RANK)

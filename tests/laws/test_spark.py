@@ -57,10 +57,11 @@ def output(folder: Path) -> list[Item]:
     """An output's lines; numbers of more digits than a double has are exact."""
     files = (file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir()))
     lines = (line for file in files for line in file.read_text().splitlines())
-    return [json.loads(line, parse_float=_number) for line in lines]
+    return [json.loads(line, parse_float=number) for line in lines]
 
 
-def _number(text: str) -> float | Decimal:
+def number(text: str) -> float | Decimal:
+    """A number of a line; one of more digits than a double has is exact."""
     return Decimal(text) if len(re.sub(r"\D", "", text)) > 17 else float(text)
 
 

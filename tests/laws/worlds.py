@@ -266,6 +266,7 @@ class _Source:
 
     rng: Random
     extra: tuple[str, ...] = ()
+    accents: bool = True
     altered: tuple[str, ...] = ()
     """The edge attributes that are altered, here or in the other source."""
     begun: set[str] = field(factory=set[str])
@@ -283,6 +284,8 @@ class _Source:
         self.now = min(20, self.now + rng.randint(0, 2))
         k, cut = rng.randint(1, 3), rng.randint(0, 20)
         roll = rng.random()
+        if not self.accents and roll < 0.2:
+            roll = 1.0
         if roll < 0.14 and self.alters < 4:
             self.alters += 1
             where = rng.choice(
@@ -344,11 +347,11 @@ def _number(name: str, value: Any) -> int | float:
 
 
 def stream(
-    rng: Random, length: int, extra: tuple[str, ...] = (), *, close: bool = True
+    rng: Random, length: int, extra: tuple[str, ...] = (), *, close: bool = True, accents: bool = True
 ) -> list[tuple[str, Item]]:
     """Items of `r` and `s`, interleaved; both closed at the end."""
-    altered = tuple(n for n in extra if is_number(n) and rng.random() < 0.5)
-    both = {name: _Source(rng, extra, altered) for name in ("r", "s")}
+    altered = tuple(n for n in extra if accents and is_number(n) and rng.random() < 0.5)
+    both = {name: _Source(rng, extra, accents, altered) for name in ("r", "s")}
     items = list(_items(rng, both, length))
     return items + ([(name, {"$punctuation": "[]"}) for name in both] if close else [])
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,7 @@ from cedilla.runtime import simulate
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
+from tests.epochs import outputs
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 from tests.tiers import tiered
@@ -58,16 +61,39 @@ def shown(value: Any) -> Any:
         return tuple(map(shown, value))
     if value in ("NaN", "Infinity", "-Infinity"):
         value = float(value)
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\S+Z", value):
+        value = datetime.fromisoformat(value)
     return f"{value + 0.0:.12g}" if isinstance(value, float) else repr(value)
+
+
+def on_sail(session: SparkSession, root: Path, query: str, streams: Streams) -> dict[str, list[Item]]:
+    """The same as the embedded engine computes them, cut after each marker into epochs."""
+    epochs: list[dict[str, list[Item]]] = []
+    for source, items in streams.items():
+        part: list[Item] = []
+        for item in items:
+            part.append(item)
+            if not is_tuple(item):
+                epochs.append({source: part})
+                part = []
+        epochs.append({source: part})
+    found = outputs(session, root, query, epochs)
+    return {name: [*map(json.loads, lines)] for name, lines in found.items()}
 
 
 def bag(rows: Sequence[Item]) -> Counter[frozenset[tuple[str, Any]]]:
     return Counter(frozenset((name, shown(value)) for name, value in row.items()) for row in rows)
 
 
-def compare(spark: SparkSession, root: Path, query: str, streams: Streams) -> dict[str, list[Item]]:
-    """The reference's outputs, which are those of Spark."""
-    expected, found = simulated(query, streams), engine(spark, root, query, streams)
+def compare(
+    session: SparkSession,
+    root: Path,
+    query: str,
+    streams: Streams,
+    computed: Callable[..., dict[str, list[Item]]] = engine,
+) -> dict[str, list[Item]]:
+    """The reference's outputs, which are those of the engine."""
+    expected, found = simulated(query, streams), computed(session, root, query, streams)
     wrong = {
         name: (bag(rows) - bag(found[name]), bag(found[name]) - bag(rows))
         for name, rows in expected.items()
@@ -329,3 +355,12 @@ def test_spark_gives_what_the_reference_gives_for_every_value(
     defined = "".join(f"{name} := {text};" for name, text in named.items())
     emits = "".join(f"emit {name} to json '{name}';" for name in named)
     compare(spark, tmp_path, f"{STREAM} {defined} {emits}", {"r": edges()})
+
+
+@pytest.mark.parametrize("names", tiered([of_each_operator(), list(relations())]), ids=["some", "all"])
+def test_sail_gives_what_the_reference_gives_for_every_value(
+    sail: SparkSession, tmp_path: Path, names: list[str]
+) -> None:
+    for name in names:
+        query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
+        compare(sail, tmp_path / name, query, {"r": edges()}, on_sail)

@@ -1,0 +1,150 @@
+"""The data flow of a query on a session of any engine, epoch by epoch, without files but those of state.
+
+What comes in are the tuples and punctuations of each epoch; accents are none of the engine's, so there are none here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.markers import read_punctuation
+from cedilla.compiler.plan import Plan, Source, derive
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.frames import ORDER, order
+from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.items.values import rounded_decimal
+from cedilla.runtime.operators.epoch import Epoch
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.state.segments import StateStore
+from tests.stream import Item, is_tuple
+
+_PLACE = "$place"
+_ARROW = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "date": pa.date32(),
+}
+
+
+def outputs(
+    session: SparkSession, root: Path, query: str, epochs: Sequence[Mapping[str, Sequence[Item]]]
+) -> dict[str, list[str]]:
+    """The tuples of each output over all epochs, as lines of JSON; undefined attributes are left out."""
+    plan, flow = load(compile_query(query).program)
+    jobs = Jobs()
+    state = StateStore(session, Files(), str(root / "state"), jobs)
+    sources = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    learnt: Any = {}
+    found: dict[str, list[str]] = {emit.name: [] for emit in plan.emits}
+    for number, items in enumerate(epochs):
+        base, segments = sources, dict(state.segments)
+        sources = {name: _after(plan, name, given, items.get(name, ())) for name, given in sources.items()}
+        with ExitStack() as cached:
+            state.begin(number)
+            epoch = Epoch(
+                plan,
+                number,
+                {s.name: _frame(session, number, plan, s, items.get(s.name, ())) for s in plan.sources},
+                frozenset(name for name, given in items.items() if any(map(is_tuple, given))),
+                derive(plan, {n: s.facts() for n, s in base.items()}, learnt),
+                derive(plan, {n: s.facts() for n, s in sources.items()}),
+                state,
+                cached,
+            )
+            frames = flow(epoch)
+            for emit in plan.emits:
+                if epoch.is_busy(emit.relation):
+                    found[emit.name] += _rows(frames[emit.name])
+            learnt = dict(epoch.learnt)
+            settle(jobs.take())
+            planned = dict(state.segments)
+            state.commit(planned, state.measured(planned), state.unused(segments))
+        sources = {name: given.next_epoch() for name, given in sources.items()}
+    jobs.close()
+    return found
+
+
+def _after(plan: Plan, name: str, state: SourceState, items: Sequence[Item]) -> SourceState:
+    for place, item in enumerate(items):
+        if not is_tuple(item):
+            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), place)
+    return state.close(True) if plan.source_of[name].table else state
+
+
+def _frame(
+    session: SparkSession, number: int, plan: Plan, source: Source, items: Sequence[Item]
+) -> DataFrame:
+    types = {attribute.name: attribute.type for attribute in source.attributes}
+    rows = [(place, item) for place, item in enumerate(items) if is_tuple(item)]
+    columns = {name: [_value(type_, item.get(name)) for _, item in rows] for name, type_ in types.items()}
+    arrays = [pa.array(columns[name], _arrow(type_)) for name, type_ in types.items()]
+    table = pa.table([*arrays, pa.array([place for place, _ in rows], pa.int64())], [*types, _PLACE])
+    if rows:
+        frame = session.createDataFrame(table)
+    else:  # PySpark takes no empty table
+        frame = session.range(0).selectExpr(
+            *(f"NULL AS {column(n)}" for n in types), f"id AS {column(_PLACE)}"
+        )
+    # PySpark makes a session's own timestamps of Arrow's.
+    names = [f"CAST({column(name)} AS {type_.spark}) AS {column(name)}" for name, type_ in types.items()]
+    if source.name in plan.placed:
+        names.append(f"{order(number, plan.sources.index(source), column(_PLACE))} AS {column(ORDER)}")
+    return frame.selectExpr(*names)
+
+
+def _value(type_: Type, given: Any) -> Any:
+    """A value of a line as pyarrow takes it."""
+    if given is None:
+        return None
+    match type_.name:
+        case "double":
+            return float(given)
+        case "decimal":
+            exact = rounded_decimal(type_, given)
+            assert exact is not None
+            digits = type_.parameters[1]
+            return Decimal((int(exact < 0), tuple(map(int, str(abs(int(exact * 10**digits))))), -digits))
+        case "timestamp":
+            return datetime.fromisoformat(given)
+        case "date":
+            return date.fromisoformat(given)
+        case _:
+            return given
+
+
+def _arrow(type_: Type) -> pa.DataType:
+    return pa.decimal128(*type_.parameters) if type_.name == "decimal" else _ARROW[type_.name]
+
+
+def _rows(frame: DataFrame) -> list[str]:
+    rows = frame.drop(ORDER).toArrow().to_pylist()
+    return [json_text({n: _wire(value) for n, value in row.items() if value is not None}) for row in rows]
+
+
+def _wire(value: Any) -> Any:
+    """Times as an output writes them."""
+    match value:
+        case list():
+            return [_wire(each) for each in value]
+        case datetime():
+            return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
+        case date():
+            return value.isoformat()
+        case _:
+            return value

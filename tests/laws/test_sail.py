@@ -1,0 +1,38 @@
+"""Random plans on the embedded engine: their data flow, epoch by epoch, is that of plain relations (Figure 3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.epochs import outputs
+from tests.laws.relational import evaluate_plan
+from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
+from tests.laws.test_spark import number
+from tests.laws.worlds import ALL, ORDERED, canonical, stream, world
+from tests.stream import Item
+from tests.tiers import tiered
+
+KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
+
+
+@pytest.mark.parametrize("seed", tiered(range(30), 6))
+def test_random_plans_keep_the_laws_on_sail(sail: SparkSession, tmp_path: Path, seed: int) -> None:
+    rng = Random(seed)
+    kinds, edges = KINDS[seed % 3]
+    made = world(rng, 4, kinds, edges)
+    items = accepted(made.plan, stream(rng, 40, made.extra, accents=False))
+    told = described(made, items)
+    (emit,) = made.plan.emits
+    epochs: list[dict[str, list[Item]]] = []
+    for part in cut(rng, items):
+        epochs.append({s: [item for name, item in part if name == s] for s in ("r", "s")})
+    epochs[0]["d"] = [item for _, item in TABLE]
+    found = [
+        json.loads(line, parse_float=number) for line in outputs(sail, tmp_path, made.text, epochs)[emit.name]
+    ]
+    assert bag(decoded(found)) == bag(evaluate_plan(made.plan, canonical(items))[emit.relation]), told
