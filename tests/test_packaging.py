@@ -152,11 +152,9 @@ CLASSIC = re.compile(
 )
 """What Spark Connect lacks."""
 NOT_YET = {
-    "runtime/formats/jsonl_source.py": 8,
-    "runtime/formats/objects.py": 3,
     "runtime/formats/parquet_source.py": 2,
     "runtime/formats/read_by_spark.py": 1,
-    "runtime/formats/source.py": 4,
+    "runtime/formats/source.py": 2,
     "runtime/formats/xml_source.py": 1,
     "runtime/ingest/intake.py": 4,
 }

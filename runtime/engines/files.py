@@ -132,15 +132,6 @@ class Files:
         with self._of(path) as store:
             return store.open(path)
 
-    def edges(self, path: str, length: int, size: int) -> tuple[bytes, bytes | None]:
-        """So many bytes from the beginning of a file and from its end; all of it and `None` where that is less."""
-        with self.open(path) as file:
-            if length <= 2 * size:
-                return file.read(length), None
-            first = file.read(size)
-            file.seek(length - size)
-            return first, file.read(size)
-
     def write(self, path: str, content: str | bytes) -> None:
         """Write a whole file in one step, over what was there."""
         with self._of(path) as store:

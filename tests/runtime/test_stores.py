@@ -175,14 +175,12 @@ def test_what_is_deleted_is_gone_but_not_what_links_point_to(folder: Path, tmp_p
     assert not files.exists(str(folder))
 
 
-def test_the_bytes_of_a_file_come_in_blocks_and_from_its_ends(tmp_path: Path) -> None:
+def test_the_bytes_of_a_file_come_in_blocks(tmp_path: Path) -> None:
     files, content = Files(), os.urandom(9_000_000)
     files.write(f"{tmp_path}/large", content)
     blocks = list(files.blocks(f"{tmp_path}/large"))
     assert b"".join(blocks) == content
     assert len(blocks) > 1
-    assert files.edges(f"{tmp_path}/large", len(content), 10) == (content[:10], content[-10:])
-    assert files.edges(f"{tmp_path}/large", len(content), len(content)) == (content, None)
     assert list(files.blocks(str(put(tmp_path / "empty", "")))) == []
 
 
