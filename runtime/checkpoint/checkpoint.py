@@ -19,7 +19,7 @@ from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, check_version, reading
 from cedilla.runtime.checkpoint.tree_files import (
     TreeFiles,
     Trees,
@@ -59,7 +59,7 @@ class Checkpoint:
 
         Where the query was edited, or a table that gives a domain has more values, `on_edited` tells what it goes on
         from, and that is committed as an epoch of its own, without tuples. Raises `DiagnosticError` RQ402 where it
-        cannot go on, or has to be confirmed.
+        cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read.
         """
         commit = self._opened(plan, on_edited)
         streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
@@ -78,9 +78,11 @@ class Checkpoint:
         records = [self._files.read(r.path) for r in listed if r.path.endswith(".json")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
-        last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
-        plans = StoredPlans.load(json.loads(self._files.read(place)))
-        stored = plans.in_force(last.epoch)
+        described = self._files.read(place)
+        with reading(self.path):
+            last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
+            plans = StoredPlans.load(json.loads(described))
+            stored = plans.in_force(last.epoch)
         self.streams = plans.streams
         is_same = stored.is_of(plan)
         if is_same and not is_longer(plan, last.sources):
@@ -173,6 +175,7 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
 
 def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
     """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
+    check_version(data, _VERSION)
     trees = trees or Trees()
     return Commit(
         data["epoch"],

@@ -14,7 +14,7 @@ from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import load_commit
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
 
 
@@ -38,20 +38,22 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
         hint = f"`{command}` reads local folders only; copy it first"
         raise failure("RQ412", f"{path} is not a local path", hint=hint)
     try:
-        plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
-        records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
-        trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
-        commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
-        return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
+        with reading(path):
+            return _read(root)
     except OSError:
         raise failure(
             "RQ411",
             f"{path} holds no checkpoint",
             hint="the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME",
         ) from None
-    except (ValueError, KeyError, TypeError) as problem:
-        hint = "another version of Cedilla may have written it"
-        raise failure("RQ411", f"the checkpoint {path} cannot be read: {problem}", hint=hint) from None
+
+
+def _read(root: Path) -> CheckpointFolder:
+    plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
+    records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
+    trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
+    commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
+    return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
 
 
 def changes_of(path: str, plan: Plan) -> Changes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +14,27 @@ from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Heartbeat, Plan
 from cedilla.compiler.plan.planner import plan_query
+from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.parser import parse_query
 
 _VERSION = 2
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Raise `DiagnosticError` RQ411 for what is wrong with the texts of a checkpoint."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
+        told = f"`{problem.args[0]}` is missing" if isinstance(problem, KeyError) else str(problem)
+        hint = "another version of Cedilla may have written it: that one reads it; or a new checkpoint and a new output"
+        raise failure("RQ411", f"the checkpoint {path} cannot be read: {told}", hint=hint) from None
+
+
+def check_version(data: Mapping[str, Any], latest: int) -> None:
+    """Raise `ValueError` where a later version of Cedilla has written something of a checkpoint."""
+    if data.get("version", 1) > latest:
+        raise ValueError(f"its form is number {data['version']}, of a later version; this one knows {latest}")
 
 
 @frozen
@@ -51,6 +70,7 @@ class StoredPlans:
     @classmethod
     def load(cls, data: dict[str, Any]) -> StoredPlans:
         """From the JSON of `plan.json`; version 1 held the lines of one plan."""
+        check_version(data, _VERSION)
         if data["version"] > 1:
             return cls([_load(each) for each in data["plans"]], data["streams"])
         first = plan_of(data["plan"])

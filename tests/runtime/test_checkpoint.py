@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
+import pytest
 from attrs import evolve
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
 from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
@@ -140,6 +142,33 @@ def test_a_checkpoint_of_version_1_learns_paths_and_settings() -> None:
     stored = json.loads(memory.texts["c/plan.json"])
     assert stored["version"] == 2
     assert stored["plans"][0]["emits"][0]["path"] == "out"
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "message"),
+    [
+        ("c/plan.json", {"version": 3}, "its form is number 3, of a later version; this one knows 2"),
+        (
+            "c/commits/000000000000.json",
+            {"version": 2},
+            "its form is number 2, of a later version; this one knows 1",
+        ),
+        ("c/commits/000000000000.json", {"sinks": {"r": {}}}, "`present` is missing"),
+        ("c/plan.json", {"plans": [{"since": 0, "plan": ["Fold(name='r')"]}]}, "no attribute 'Fold'"),
+    ],
+)
+def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str, Any], message: str) -> None:
+    memory = Memory()
+    place = checkpoint(memory)
+    place.open(PLAN)
+    place.commit(Commit(0))
+    memory.write(path, json.dumps({**json.loads(memory.texts[path]), **change}))
+    before = dict(memory.texts)
+    with pytest.raises(DiagnosticError) as caught:
+        checkpoint(memory).open(PLAN)
+    (found,) = caught.value.diagnostics
+    assert (found.code, message in found.message) == ("RQ411", True), found
+    assert memory.texts == before
 
 
 def test_a_table_more_comes_to_the_batch_that_is_under_way() -> None:
