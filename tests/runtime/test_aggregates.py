@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.engines import costs
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 from tests.tiers import tiered
@@ -168,10 +169,13 @@ CALLS: dict[str, Callable[[list[Item]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("parts", tiered([10, 1]))  # ten: state is compacted on the way
+@pytest.mark.parametrize("parts", tiered([4, 10, 1]))
 def test_every_function_in_whatever_epochs_its_tuples_come(
-    spark: SparkSession, tmp_path: Path, parts: int
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
+    """In several epochs, state is compacted on the way."""
+    if parts == 4:
+        monkeypatch.setattr(costs, "SEGMENTS", 2)
     names = {call: f"c{i}" for i, call in enumerate(CALLS)}
     named = ", ".join(f"{call} as {name}" for call, name in names.items())
     text = (
@@ -220,7 +224,7 @@ emit all to json "all";
 """
 
 
-@pytest.mark.parametrize("parts", tiered([5, 1]))
+@pytest.mark.parametrize("parts", tiered([3, 5, 1]))
 def test_a_function_over_all_attributes_takes_what_is_added_later(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
@@ -286,7 +290,7 @@ def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession
     assert list(complaints(output, {"s", "k", "m"})) == []
 
 
-@pytest.mark.parametrize("parts", tiered([7, 1]))
+@pytest.mark.parametrize("parts", tiered([3, 7, 1]))
 def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path, parts: int) -> None:
     """An aggregate of an aggregate; Fahrenheit from minute 70 on, and each group is written once it is closed."""
     text = """
@@ -342,7 +346,7 @@ emit all to json "all";
 """
 
 
-@pytest.mark.parametrize("parts", tiered([6, 1]))
+@pytest.mark.parametrize("parts", tiered([3, 6, 1]))
 def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:

@@ -158,7 +158,7 @@ first := distinct(project[s](semi));
 emit semi to json "1"; emit anti to json "2"; emit outer to json "3";
 emit itself to json "4"; emit lonely to json "5"; emit first to json "6";
 """
-EPOCHS = 5
+EPOCHS = 4
 
 
 def run_joins(spark: SparkSession, root: Path, text: str, left: Writer, right: Writer) -> Run:

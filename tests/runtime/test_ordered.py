@@ -12,6 +12,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.engines import costs
 from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
 from tests.tiers import tiered
@@ -257,7 +258,10 @@ def test_an_epoch_of_many_files_is_in_order_by_their_names(spark: SparkSession, 
 # --- top, and state of many epochs ---
 
 
-def test_the_best_of_many_epochs_and_what_waits_for_its_place(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("epochs", tiered([3, 10]))
+def test_the_best_of_many_epochs_and_what_waits_for_its_place(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
+) -> None:
     """State is merged on the way; ⊥ comes last, ties in order of arrival; without `per` the end closes."""
     text = """
     stream r(ts: long, k: int, p?: double, n: int) from json "in" punctuated on ts;
@@ -274,8 +278,10 @@ def test_the_best_of_many_epochs_and_what_waits_for_its_place(spark: SparkSessio
         {"ts": i % 7, "k": i % 3, "n": i} | ({"p": float(i * 5 % 8)} if i % 4 else {}) for i in range(30)
     ]
     run = Run(spark, tmp_path, text)
-    for epoch in range(10):
-        run.write("r", rows[3 * epoch : 3 * epoch + 3])
+    if epochs == 3:
+        monkeypatch.setattr(costs, "SEGMENTS", 2)
+    for epoch in range(epochs):
+        run.write("r", rows[epoch * 30 // epochs : (epoch + 1) * 30 // epochs])
     run.write("r", [{"$punctuation": "[k = 1]"}])
     run.write("r", [{"$punctuation": "[]"}])
     executor = run.process(files_per_epoch=1)

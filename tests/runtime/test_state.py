@@ -197,7 +197,7 @@ emit most to json "out/most";
 emit pairs to json "out/pairs";
 """
 
-EPOCHS = 5
+EPOCHS = 4
 
 
 def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
