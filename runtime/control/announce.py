@@ -51,10 +51,15 @@ class Markers:
 
 
 def announce(
-    before: SinkState, during: Facts, after: Facts, *, original_units: bool = False
+    before: SinkState,
+    during: Facts,
+    after: Facts,
+    always: frozenset[str] = frozenset(),
+    *,
+    original_units: bool = False,
 ) -> tuple[SinkState, Markers]:
     """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
-    return finish(*begin(before, during), after, original_units=original_units)
+    return finish(*begin(before, during, always), after, original_units=original_units)
 
 
 def finish(
@@ -72,12 +77,14 @@ def finish(
     return sink, Markers(adds, punctuations, alters, drops)
 
 
-def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]:
+def begin(
+    before: SinkState, during: Facts, always: frozenset[str] = frozenset()
+) -> tuple[SinkState, tuple[str, ...]]:
     """The sink once the growths and Adds of an epoch are said, before its tuples, and their texts; behind them stand
     Alters that change nothing but a type.
 
-    `during`: the output's facts with all that tuples of the epoch may have. Units begin anew with an Add, for
-    whoever reads the stream as for the query that wrote it (G32).
+    `during`: the output's facts with all that tuples of the epoch may have; `always`: the attributes that all of them
+    have. Units begin anew with an Add, for whoever reads the stream as for the query that wrote it (G32).
     """
     domains, texts = _growths(before, during)
     present, scale = dict(before.present), dict(before.scale)
@@ -85,12 +92,14 @@ def begin(before: SinkState, during: Facts) -> tuple[SinkState, tuple[str, ...]]
         told = present.get(name, ABSENT)
         new = regions.difference(_came(presence, told), during.closed)
         new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
+        nowhere = during.closed
+        for other in sorted(always & regions.attributes(new)):
+            new = regions.intersection(new, regions.defined(other))
+            nowhere = regions.union(nowhere, regions.complement(regions.defined(other)))
         if regions.is_empty(new, during.universe):
             continue
         announced: Tree = False
-        for text, box in _described(
-            new, during, scale, during.closed, Add(name, during.types[name]), outer=True
-        ):
+        for text, box in _described(new, during, scale, nowhere, Add(name, during.types[name]), outer=True):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(told, announced, lambda _: PRESENT)

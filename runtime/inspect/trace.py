@@ -21,6 +21,7 @@ from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, announce
 from cedilla.runtime.control.described import SHOWN, region_texts, together
 from cedilla.runtime.control.source_state import SourceState
@@ -87,7 +88,9 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
             name = node.name
             if plan.source_of[source] not in plan.ancestors(name):
                 continue
-            said[name], markers_there = announce(said[name], most[name], after[name])
+            said[name], markers_there = announce(
+                said[name], most[name], after[name], always_there(plan, name, states)
+            )
             here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
             if dead and name == source:
                 here = evolve(here, does=("concerns only tuples that are closed",))
@@ -103,6 +106,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     sinks[emit.name],
                     most[emit.relation],
                     after[emit.relation],
+                    always_there(plan, emit.relation, states),
                     original_units=emit.original_units,
                 )
                 outputs.append(At(emit.name, "emit", emit.line, markers_there))

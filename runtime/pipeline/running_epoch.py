@@ -24,6 +24,7 @@ from cedilla.runtime.control.advance import (
     add_inferred,
     is_name,
 )
+from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
 from cedilla.runtime.control.source_state import SourceState
@@ -124,7 +125,10 @@ class EpochStarter:
             cached,
             sum(part.length for part in parts.values()),
         )
-        begun = {e.name: begin(base.sinks[e.name], during[e.relation]) for e in self.plan.emits}
+        begun = {
+            e.name: begin(base.sinks[e.name], during[e.relation], always_there(self.plan, e.relation, states))
+            for e in self.plan.emits
+        }
         written: dict[str, Future[int | None]] = {}
         frames = self.flow(epoch)
         for emit in self.plan.emits:

@@ -21,6 +21,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_name
+from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
@@ -255,8 +256,14 @@ class Reference:
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
         state_facts, final = held_drops(self, during)
         outputs = {
-            emit.name: self._output(emit, rows[emit.relation], during[emit.relation], final[emit.relation])
-            for emit in self.plan.emits
+            e.name: self._output(
+                e,
+                rows[e.relation],
+                during[e.relation],
+                final[e.relation],
+                always_there(self.plan, e.relation, states),
+            )
+            for e in self.plan.emits
         }
         self.states, self.state_facts = states, state_facts
         return outputs
@@ -265,11 +272,18 @@ class Reference:
         """Whether state has rows of a region that are defined on an attribute (G13)."""
         return self.nodes[name].state_has(attribute, region, self._inputs[name])
 
-    def _output(self, emit: Emit, rows: Rows, during: Facts | None, after: Facts) -> Output:
-        """What an emit gets; `during` is `None` where no marker has come."""
+    def _output(
+        self,
+        emit: Emit,
+        rows: Rows,
+        during: Facts | None,
+        after: Facts,
+        always: frozenset[str] = frozenset(),
+    ) -> Output:
+        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`."""
         sink, adds = self.sinks[emit.name], ()
         if during is not None:
-            sink, adds = begin(sink, during)
+            sink, adds = begin(sink, during, always)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
         encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)

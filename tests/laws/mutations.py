@@ -194,8 +194,8 @@ MUTATIONS = (
     Mutation(
         "G26 Add takes the outer image on the wire",
         "runtime/control/announce.py",
-        "            new, during, scale, during.closed, Add(name, during.types[name]), outer=True",
-        "            new, during, scale, during.closed, Add(name, during.types[name]), outer=False",
+        "_described(new, during, scale, nowhere, Add(name, during.types[name]), outer=True)",
+        "_described(new, during, scale, nowhere, Add(name, during.types[name]), outer=False)",
     ),
     Mutation(
         "D1 Alter: never backwards",

@@ -273,6 +273,12 @@ def test_an_add_beside_closed_values_does_not_name_its_attribute() -> None:
     assert not [text for text in texts if "x <" in text or "x >" in text]
 
 
+def test_an_add_does_not_reckon_with_tuples_that_lack_what_is_required() -> None:
+    """The wire has no words for ⊥, so an Add of those without `z`, which there are none of, named the others twice."""
+    rng = Random(90091)
+    check(rng, rng.randint(1, 5), 30, rng.choice([ALL, ORDERED]), edges=2)
+
+
 DROPPED_WHILE_LEFT: dict[str, tuple[str, Items]] = {
     "some values are closed, others stored": (
         "session[3 on ts per k as w](s)",
