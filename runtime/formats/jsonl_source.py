@@ -39,6 +39,7 @@ from cedilla.runtime.items.marker import NEXT_FILE, file_of
 class JsonLines(Format):
     """One line is one tuple or marker; large files are read by several tasks."""
 
+    by_bytes: ClassVar[bool] = True
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:

@@ -88,6 +88,8 @@ class Format(ABC):
 
     malformed: ClassVar[str]
     """Why a tuple is rejected with RQ301, in words."""
+    by_bytes: ClassVar[bool] = False
+    """Whether a row's place in its file is a byte, and not the number of the row."""
     columnar: ClassVar[bool] = False
     """Whether a pass over some of the columns costs much less than one over all."""
 

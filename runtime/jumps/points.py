@@ -34,10 +34,10 @@ class Point:
     counts: Mapping[str, int]
 
 
-def run_bits(tuples: float, groups: int) -> int:
-    """2 to this power consecutive tuples of a source are to make the points of an epoch, one a group."""
+def run_bits(places: float, groups: int) -> int:
+    """2 to this power consecutive places of a source are to make the points of an epoch, one a group."""
     wanted = max(_LEAST_POINTS, MOST_POINTS // max(1, groups))
-    return max(0, ceil(log2(max(1.0, tuples / wanted))))
+    return max(0, ceil(log2(max(1.0, places / wanted))))
 
 
 def points_of(

@@ -32,7 +32,7 @@ MOST_TOLD = 20
 _LOOK = 8
 """So many new values at the end of an epoch are worth a look."""
 
-_OTHER_WIDTH = 16
+_OTHER_WIDTH = 6
 """Medians of so many times as many values, or as few, are another sequence: they vary less, and move further."""
 
 

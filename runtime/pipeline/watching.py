@@ -35,7 +35,10 @@ _MOST_ROWS = 4 * MOST_POINTS
 """More rows of an aggregate are left in the engine."""
 
 _DENSITY = 1 / 64
-"""Tuples of a byte of JSON, before some have been counted."""
+"""Tuples of a byte of JSON, before some have come."""
+
+_GROUPS = 32
+"""Values of an attribute without a list as its domain, before some have come."""
 
 _ACCURACY = 100
 """Of the approximate median: it is off by one in so many values at most."""
@@ -43,13 +46,10 @@ _ACCURACY = 100
 
 @frozen
 class Sample:
-    """The points of an epoch, in stream order. `share`: of the groups that were looked at; `tuples`: how many they are
-    of; `is_cut`: whether there were more rows than the driver takes."""
+    """The points of an epoch, in stream order. `share`: of the groups that were looked at."""
 
     points: tuple[Point, ...]
     share: int
-    tuples: int
-    is_cut: bool
 
 
 @define
@@ -60,7 +60,7 @@ class Watches:
     plan: Plan
     jobs: Jobs
     _watches: dict[str, Watch] = field(factory=dict[str, Watch])
-    _density: dict[str, float] = field(factory=dict[str, float])
+    _denser: dict[str, float] = field(factory=dict[str, float])
 
     @classmethod
     def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
@@ -97,14 +97,18 @@ class Watches:
 
     def _sample(self, watch: Watch, epoch: int, read: Read, state: SourceState) -> Sample:
         names, name = watch.attributes(state), watch.source.name
-        density = self._density.get(name, _DENSITY)
+        part = read.part
+        denser = self._denser.get(name, 1.0)
+        tuples = part.length * _DENSITY * denser if part.scan.tuples is None else part.scan.tuples
         groups = len(watch.groups) or _possible_groups(watch.source, watch.by)
-        bits = run_bits(density * read.part.length, groups)
         wanted = max(1, MOST_POINTS // groups)
-        found = aggregate(read.uncounted, read.part, state, watch.by, names, watch.share, bits, wanted)
+        bits = None
+        if tuples > MOST_POINTS:
+            bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
+        found = aggregate(read.uncounted, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
         rows = found.coalesce(1).limit(_MOST_ROWS).collect()
-        share, files = watch.share, read.part.files
+        share, files = watch.share, part.files
         ordered = sorted(rows, key=lambda row: row["$at"])
         points = [
             Point(
@@ -115,10 +119,9 @@ class Watches:
             )
             for row in ordered
         ]
-        tuples, is_cut = sum(row["$tuples"] for row in rows), len(rows) == _MOST_ROWS
-        seen = share * tuples / max(1, read.part.length)
-        self._density[name] = 4 * density if is_cut else max(seen, 1e-9)
-        return Sample(tuple(points), share, tuples, is_cut)
+        if len(rows) == _MOST_ROWS:  # there is more in a byte than was thought
+            self._denser[name] = 4 * denser
+        return Sample(tuple(points), share)
 
 
 def aggregate(
@@ -128,19 +131,19 @@ def aggregate(
     by: Sequence[str],
     names: Sequence[str],
     share: int,
-    bits: int,
+    bits: int | None,
     wanted: int,
 ) -> DataFrame:
     """The medians of consecutive tuples of each group of a slice that are not rejected: a row for each run of 2^`bits`
-    rows of a file, or where there are more than `wanted` files, of so many files. Without bits each tuple is a row, and
-    nothing is shuffled."""
+    places of a file, or where there are more than `wanted` files, of so many files. Without bits each tuple is a row,
+    and nothing is shuffled."""
     conditions = [f"{column(REJECT)} IS NULL"]
     if share > 1:
         texts = ", ".join(f"coalesce(CAST({column(name)} AS STRING), '\\0')" for name in by)
         conditions.append(f"pmod(crc32(CAST(concat_ws('\\u0001', {texts}) AS BINARY)), {share}) = 0")
     place, files = column(POSITION), len(part.files)
     run = (
-        f"shiftright({place}, {bits})"
+        f"shiftright({place}, {bits or 0})"
         if files <= wanted
         else f"({place} div {NEXT_FILE}L) * {wanted} div {files}"
     )
@@ -149,17 +152,15 @@ def aggregate(
     rows = frame.where(" AND ".join(conditions)).selectExpr(
         *keys, f"{run} AS `$run`", f"{place} AS `$at`", *values
     )
-    if not bits and files <= wanted:
+    if bits is None:
         return rows.selectExpr(
             *(f"`$by{n}`" for n in range(len(by))),
             "`$at`",
-            "1L AS `$tuples`",
             *(f"`$value{n}` AS `$median{n}`" for n in range(len(names))),
             *(f"IF(`$value{n}` IS NULL, 0L, 1L) AS `$count{n}`" for n in range(len(names))),
         )
     return rows.groupBy(*(f"`$by{n}`" for n in range(len(by))), "`$run`").agg(
         F.expr("min(`$at`) AS `$at`"),
-        F.expr("count(1) AS `$tuples`"),
         *(
             F.expr(f"percentile_approx(`$value{n}`, 0.5D, {_ACCURACY}) AS `$median{n}`")
             for n in range(len(names))
@@ -185,6 +186,6 @@ def _value(value: Any) -> Value | None:
 
 def _possible_groups(source: Source, by: Sequence[str]) -> int:
     """How many groups there may be, where none has come."""
-    domains = [a.domain_members() for a in source.attributes if a.name in by and a.domain is not None]
-    sizes = [len(domain.points) if isinstance(domain, Steps) else 1 for domain in domains]
+    domains = [a.domain_members() for a in source.attributes if a.name in by]
+    sizes = [len(each.points) if isinstance(each, Steps) and each.points else _GROUPS for each in domains]
     return max(1, min(MOST_GROUPS, prod(sizes)))

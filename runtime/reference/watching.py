@@ -13,7 +13,7 @@ from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.jumps.groups import Group
-from cedilla.runtime.jumps.points import points_of, run_bits
+from cedilla.runtime.jumps.points import MOST_POINTS, points_of, run_bits
 from cedilla.runtime.jumps.watch import Watch
 from cedilla.runtime.reference.node import Row, control
 
@@ -45,7 +45,8 @@ class SimulatedWatches:
         taken, self._taken = self._taken, {}
         for name, watch in self.watches.items():
             rows, names = taken.get(name, []), watch.attributes(after[name])
-            bits = run_bits(len(rows), len({group for group, *_ in rows}))
+            groups = len({group for group, *_ in rows})
+            bits = 0 if len(rows) <= MOST_POINTS else run_bits(len(rows), groups)
             told = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
             yield from watch.take(list(points_of(told, bits)), watch.share, before[name], after[name])
 

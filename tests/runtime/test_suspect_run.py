@@ -270,7 +270,7 @@ def test_points_are_few_however_many_tuples() -> None:
 # --- simulate ------------------------------------------------------------------------------------------------
 
 
-def items(numbers: Iterable[int], since: int | None = None) -> list[Item]:
+def items(numbers: Iterable[int], since: int | None = None, function: Affine = FAHRENHEIT) -> list[Item]:
     """A minute of three sensors after the other, each ending in a punctuation; the second may change its unit."""
     found: list[Item] = []
     for minute in numbers:
@@ -278,7 +278,7 @@ def items(numbers: Iterable[int], since: int | None = None) -> list[Item]:
         for n in range(20):
             for s in (1, 2, 3):
                 value = day(20 * minute + n, rng)
-                value = at(FAHRENHEIT, value) if s == 2 and since is not None and minute >= since else value
+                value = at(function, value) if s == 2 and since is not None and minute >= since else value
                 found.append({"ts": 60 * minute + 3 * n, "s": s, "t": value})
         found.append({"$punctuation": f"[ts < {60 * minute + 60}]"})
     return found
@@ -393,3 +393,19 @@ def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
     assert [report.quarantined for report in run.reports] == [{}, {"RQ301": 2}, {}]
     kept = executor.last.suspects["readings"]["series"]
     assert sum(length for *_, runs in kept for _, length in runs) == 2 * 21
+
+
+def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Medians of some dozen tuples each, which tell of the change in the middle."""
+    monkeypatch.setattr(watching, "MOST_POINTS", 300)
+    monkeypatch.setattr("cedilla.runtime.jumps.points.MOST_POINTS", 300)
+    run = Run(spark, tmp_path, QUERY)
+    executor = run.executor()
+    run.write("readings", items(range(200), 120, dict(CONVERSIONS)["x 1,000"]))
+    run.go_on(executor, 0)
+    (told,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
+    assert told.message == "`t` of s = 2 jumps like x 1,000, and no accent says so"
+    ((_, _, width, *_), *_) = executor.last.suspects["readings"]["series"]
+    assert 12_000 / 300 <= width <= 12_000 / 150
