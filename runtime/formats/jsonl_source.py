@@ -25,6 +25,7 @@ from cedilla.runtime.formats.line_blocks import Part, lines_at, parts_of, place_
 from cedilla.runtime.formats.marker_lines import markers_in
 from cedilla.runtime.formats.source import (
     CORRUPT,
+    Content,
     Format,
     InputFile,
     MarkerLine,
@@ -33,6 +34,7 @@ from cedilla.runtime.formats.source import (
     Types,
     no_tuples,
 )
+from cedilla.runtime.formats.table_contents import contents_of
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 
@@ -42,15 +44,27 @@ class JsonLines(Format):
     by_bytes: ClassVar[bool] = True
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
 
+    def __init__(self) -> None:
+        self._parsed: tuple[_Tuples, pa.Table] | None = None
+        """What `contents` has parsed, for `tuples`, which is asked next."""
+
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         if not files:
             return no_tuples(spark, types)
-        parts = _parts(files)
-        batches = _Tuples(JsonBatches(dict(types)), tuple(parts))
-        if sum(file.length for file in files.values()) > costs.PARSED_BY_DRIVER:
-            return _by_tasks(spark, batches, len(parts), batches.of.ddl)
-        table = pa.Table.from_batches(batches.of_part(range(len(parts))), batches.of.schema)
+        batches = _tuples_of(files, types)
+        if not _are_few(files):
+            return _by_tasks(spark, batches, len(batches.parts), batches.of.ddl)
+        parsed, self._parsed = self._parsed, None
+        table = parsed[1] if parsed is not None and parsed[0] == batches else batches.table()
         return spark.createDataFrame(table).coalesce(1)  # a task for each core would leave a file for each
+
+    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
+        """Of files that the driver parses."""
+        if not _are_few(files):
+            return None
+        batches = _tuples_of(files, types)
+        self._parsed = batches, batches.table()
+        return contents_of(self._parsed[1], files, types)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """By tasks where there is very much to search: a pass by the driver costs less than a job."""
@@ -87,7 +101,7 @@ class JsonLines(Format):
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         parts = _parts(files)
         search = _Fields(tuple(parts))
-        if sum(file.length for file in files.values()) > costs.PARSED_BY_DRIVER:
+        if not _are_few(files):
             rows = [
                 tuple(row)
                 for row in _by_tasks(spark, search, len(parts), "name STRING, kind STRING").collect()
@@ -117,6 +131,15 @@ def _parts(files: Numbered) -> list[Part]:
     return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
 
 
+def _tuples_of(files: Numbered, types: Types) -> _Tuples:
+    return _Tuples(JsonBatches(dict(types)), tuple(_parts(files)))
+
+
+def _are_few(files: Numbered) -> bool:
+    """Whether the driver parses files."""
+    return sum(file.length for file in files.values()) <= costs.PARSED_BY_DRIVER
+
+
 def _by_tasks(spark: SparkSession, of_parts: Any, count: int, schema: str) -> DataFrame:
     """What is made of so many parts, a task each."""
     return spark.range(0, count, 1, count).mapInArrow(of_parts, schema)
@@ -137,9 +160,13 @@ class _Tuples:
     parts: tuple[Part, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.of_part(_numbers(batches))
+        return self.of_parts(_numbers(batches))
 
-    def of_part(self, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    def table(self) -> pa.Table:
+        """All of them."""
+        return pa.Table.from_batches(self.of_parts(range(len(self.parts))), self.of.schema)
+
+    def of_parts(self, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
         for part in (self.parts[number] for number in numbers):
             for block in part.blocks():
                 # Spark takes an empty batch for the last one, and leaves out what comes behind it.

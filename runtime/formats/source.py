@@ -70,13 +70,15 @@ class Range:
 
 @frozen
 class Content:
-    """What a file says of its rows without being read, all of which can be read as tuples or markers.
+    """What a file says of its rows, all of which can be read as tuples or markers.
 
-    `ranges`: attribute -> its values; one that is not named may have any.
+    `rows`: how many they are, without the markers where `places` is known; `ranges`: attribute -> its values; one that
+    is not named may have any; `places`: between which the tuples stand, the second excluded.
     """
 
     rows: int
     ranges: Mapping[str, Range]
+    places: tuple[int, int] | None = None
 
 
 Numbered = Mapping[int, InputFile]

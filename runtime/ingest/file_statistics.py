@@ -1,4 +1,5 @@
-"""Whether all tuples of some files are valid by what the files say of themselves, so that nobody has to look.
+"""Whether all tuples of some files are valid by what the files say of themselves, or by what is known of them since
+they were parsed, so that no engine has to look.
 
 Each file is a box: of every attribute whether its values are defined, and between what they lie. Where no box meets
 the region of tuples that would be rejected, none is (theory 1.1, D0). Values under an Alter are boxes of another unit,
@@ -64,18 +65,20 @@ def _rejected(source: Source, state: SourceState) -> Tree:
 
 def _box(number: int, content: Content, altered: Set[str]) -> Tree:
     """Where the tuples of a file lie."""
-    first = number * NEXT_FILE
+    begin, end = content.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
     sides = {
         name: _side(name, values, content.rows, bounded=name not in altered)
         for name, values in content.ranges.items()
-        if values.nulls in (0, content.rows)
     }
-    return regions.box({**sides, POSITION: regions.interval(POSITION, (first, 0), (first + NEXT_FILE, 0))})
+    return regions.box({**sides, POSITION: regions.interval(POSITION, (begin, 0), (end, 0))})
 
 
 def _side(name: str, values: Range, rows: int, *, bounded: bool) -> Tree:
+    undefined = regions.complement(regions.defined(name))
     if values.nulls == rows:
-        return regions.complement(regions.defined(name))
-    if not bounded or values.least is None or values.greatest is None:
-        return regions.defined(name)
-    return regions.interval(name, (values.least, 0), (values.greatest, 1))
+        return undefined
+    is_known = bounded and values.least is not None and values.greatest is not None
+    side = (
+        regions.interval(name, (values.least, 0), (values.greatest, 1)) if is_known else regions.defined(name)
+    )
+    return regions.union(side, undefined) if values.nulls else side

@@ -21,7 +21,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
-from cedilla.runtime.formats.source import CORRUPT, InputFile, Scan
+from cedilla.runtime.formats.source import CORRUPT, Content, InputFile, Numbered, Scan
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
@@ -101,22 +101,27 @@ def read(
     the others elsewhere.
     """
     scan = part.scan
-    files = part.numbered
+    files = _with_tuples(part)
     contents = None if undeclared or part.is_cut else part.format.contents(spark, files, state.types)
     all_valid = contents is not None and are_all_valid(source, state, contents, scan.empty)
     frame = tuples(spark, source, state, part, undeclared, all_valid=all_valid)
+    kept = _kept(part, contents) if contents is not None and all_valid else None
     is_busy = len(scan.empty) < len(part.files)
     beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
     if not is_busy:
         return Read(frame, part, False, lambda: ReadCounts(0, {}))
     if beat is not None:
+        greatest = _greatest(contents, beat) if contents is not None and all_valid else None
+        if greatest is not None and kept is not None:
+            read_counts = ReadCounts(kept, {}, greatest)
+            return Read(frame, part, True, lambda: read_counts)
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
         read_counts = counted(frame, beat)
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
-    if contents is not None and all_valid:
-        read_counts = ReadCounts(sum(each.rows for each in contents.values()) - len(scan.markers), {})
+    if kept is not None:
+        read_counts = ReadCounts(kept, {})
         return Read(frame, part, True, lambda: read_counts)
     if scan.tuples is None:
         return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
@@ -125,6 +130,26 @@ def read(
     watched = frame.observe(seen, F.expr(counts))
     # A job of its own where none has read all, or where some were rejected.
     return Read(watched, part, True, lambda: _observed(seen, scan) or counted(frame), None, frame)
+
+
+def _with_tuples(part: Slice) -> Numbered:
+    """The files of a slice but those of which it is known that they have no tuple."""
+    return {number: file for number, file in part.numbered.items() if number not in part.scan.empty}
+
+
+def _kept(part: Slice, contents: Mapping[int, Content]) -> int:
+    """How many tuples a slice has, where none is rejected."""
+    if part.scan.tuples is not None:
+        return part.scan.tuples
+    return sum(each.rows for each in contents.values()) - sum(m.file in contents for m in part.scan.markers)
+
+
+def _greatest(contents: Mapping[int, Content], heartbeat: tuple[str, Type]) -> Fraction | None:
+    """The greatest value of an attribute, where it is known of all files."""
+    name, _ = heartbeat
+    ends = [each.ranges[name].greatest for each in contents.values() if name in each.ranges]
+    known = [end for end in ends if end is not None]
+    return Fraction(max(known)) if known and len(known) == len(contents) else None
 
 
 def tuples(
@@ -142,8 +167,7 @@ def tuples(
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
     extra = {name: Type("string") for name in undeclared}
-    files = {number: file for number, file in part.numbered.items() if number not in part.scan.empty}
-    lines = part.format.tuples(spark, files, {**state.types, **extra})
+    lines = part.format.tuples(spark, _with_tuples(part), {**state.types, **extra})
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     raw = lines.where(" AND ".join(bounds)) if bounds else lines

@@ -17,6 +17,7 @@ from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
+from tests.stream import decode
 
 QUERY = """
 stream r(ts: long, s: int in [0, 9], at: timestamp, t: double, note?: string) from parquet "r" punctuated on ts;
@@ -150,3 +151,38 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
         n for n in range(200, 300) if n not in (205, 206, 207)
     ]
     assert found == expected
+
+
+BEATING = 'stream r(ts: long, s?: int in {1, 2}) from json "r" heartbeat ts delay 2; emit r to json "out";'
+CLOSING = BEATING.replace("heartbeat ts delay 2", "punctuated on ts")
+
+
+@pytest.mark.parametrize("query", [CLOSING, BEATING])
+def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    """No job counts where all tuples of an epoch are valid, markers behind them or not; a late tuple, a value outside
+    its domain and a line that is no tuple are found as ever."""
+    run = Run(spark, tmp_path, query)
+    closing = {"$punctuation": "[ts < 5]"} if query == CLOSING else ""
+    run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}, closing])
+    run.write("r", [{"ts": 5}, {"ts": 7, "s": 2}])
+    run.write("r", [{"ts": 1}, {"ts": 9, "s": 3}, {"ts": 10}])
+    run.write("r", [{"ts": 11}, "no json"])
+    counted, counts = intake.counted, list[DataFrame]()
+
+    def watched(frame: DataFrame, *rest: object) -> intake.ReadCounts:
+        counts.append(frame)
+        return counted(frame, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(intake, "counted", watched)
+    executor = run.process(files_per_epoch=1)
+    assert len(counts) == 2
+    assert [(each.tuples, each.quarantined) for each in run.reports] == [
+        (2, {}),
+        (2, {}),
+        (1, {"RQ303": 1, "RQ305": 1}),
+        (1, {"RQ301": 1}),
+    ]
+    assert sorted(row["ts"] for row in decode(run.output("r"))) == [3, 4, 5, 7, 10, 11]
+    assert executor.last.read == {"r": 6}
