@@ -25,8 +25,6 @@ from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment
 
-pytestmark = pytest.mark.rest
-
 PLAN = compile_query('stream r(s: int) from json "s3://in/r";\nemit r to json "s3://out/r";').plan
 
 

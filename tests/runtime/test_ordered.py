@@ -234,8 +234,12 @@ def test_authors_are_sorted_and_there_is_no_g(spark: SparkSession, tmp_path: Pat
     ]
 
 
-def test_an_epoch_of_many_files_is_in_order_by_their_names(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_epoch_of_many_files_is_in_order_by_their_names(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And so is what a selection and a projection make of it; the next epoch goes on where it ended."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    monkeypatch.setattr(costs, "PART", 20_000)
     text = """
     stream r(v: long, w: double) from json "in" punctuated on v;
     sorted := sort[v desc](r);
