@@ -27,7 +27,7 @@ STATISTICS_SIZE = 300
 # --- Spark's settings for an epoch ---------------------------------------------------------------------------
 
 PACKED = 8
-"""How many bytes of JSON a byte of a columnar file holds, by and large."""
+"""How many bytes of JSON a byte of a columnar or compressed file holds, by and large."""
 
 SMALL_EPOCH = 1 << 20
 """Bytes of input and state, as JSON would have them, below which generated code costs more than it saves."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, tee
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ from cedilla.runtime.formats.source import (
     no_tuples,
 )
 from cedilla.runtime.formats.table_contents import contents_of
+from cedilla.runtime.items.lines import is_compressed
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 
@@ -94,9 +96,13 @@ class JsonLines(Format):
         return next(lines_at(part, [place]))[1]
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
+        located = _Located(dict(files))
+        if _are_few(files):  # a worker takes longer to start than the driver to look at them all
+            rows = (row.asDict() for row in bad.orderBy(POSITION).collect())
+            return spark.createDataFrame(pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
         number = F.expr(f"shiftright(`{POSITION}`, 47)")
         ordered = bad.repartition(number).sortWithinPartitions(POSITION)
-        return ordered.mapInArrow(_Located(dict(files)), _LOCATED_DDL)
+        return ordered.mapInArrow(located, _LOCATED_DDL)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         parts = _parts(files)
@@ -137,7 +143,8 @@ def _tuples_of(files: Numbered, types: Types) -> _Tuples:
 
 def _are_few(files: Numbered) -> bool:
     """Whether the driver parses files."""
-    return sum(file.length for file in files.values()) <= costs.PARSED_BY_DRIVER
+    lengths = (f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
+    return sum(lengths) <= costs.PARSED_BY_DRIVER
 
 
 def _by_tasks(spark: SparkSession, of_parts: Any, count: int, schema: str) -> DataFrame:
@@ -247,11 +254,11 @@ class _Located:
     files: Mapping[int, InputFile]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        located = self._rows(row for batch in batches for row in batch.to_pylist())
+        located = self.rows(row for batch in batches for row in batch.to_pylist())
         while some := list(islice(located, _TOGETHER)):
             yield pa.RecordBatch.from_pylist(some, _LOCATED)
 
-    def _rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    def rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         for number, of_file in groupby(rows, key=lambda row: file_of(row[POSITION])):
             bad, same = tee(of_file)
             file = self.files[number]
