@@ -71,12 +71,14 @@ def local_session(
     java.ensure()
     # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
-    # Else the workers of this machine are those of any Python that is found.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
+    is_submitted = "MASTER" in os.environ or "SPARK_ENV_LOADED" in os.environ
+    if master.startswith("local") if master is not None else not is_submitted:
+        # Else the workers of this machine are those of any Python that is found; a cluster has paths of its own.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
         builder = builder.master(master)
-    elif "MASTER" not in os.environ and "SPARK_ENV_LOADED" not in os.environ:
+    elif not is_submitted:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.master("local[*]")
         builder = builder.config("spark.sql.shuffle.partitions", str(max(2, min(8, os.cpu_count() or 2))))
