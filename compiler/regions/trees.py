@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from fractions import Fraction
-from operator import and_, is_, or_
+from operator import and_, is_, or_  # pyright: ignore[reportUnknownVariableType]
 from typing import Any
 
 from attrs import field, frozen
@@ -265,10 +265,10 @@ def _settle_difference(a: Tree, b: Tree) -> Tree | None:
     return a if b is False else None
 
 
-UNION = lattice(or_, neutral=False, absorbing=True)
+UNION = lattice(or_, neutral=False, absorbing=True)  # pyright: ignore[reportUnknownArgumentType]
 
 
-INTERSECTION = lattice(and_, neutral=True, absorbing=False)
+INTERSECTION = lattice(and_, neutral=True, absorbing=False)  # pyright: ignore[reportUnknownArgumentType]
 
 
 DIFFERENCE = Operation(_settle_difference, lambda a, b: a and not b)

@@ -20,7 +20,7 @@ def test_the_page_shows_the_table() -> None:
 
 def test_the_page_and_the_option_name_the_engines() -> None:
     assert [engine for engine in ENGINES if f"| `{engine}` |" in PAGE] == list(ENGINES)
-    option = engine_option(lambda: None).__click_params__[0]
+    option = engine_option(lambda: None).__click_params__[0]  # type: ignore[attr-defined]
     assert tuple(option.type.choices) == ENGINES
 
 
