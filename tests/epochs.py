@@ -20,6 +20,7 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.markers import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, order
 from cedilla.runtime.engines.jobs import Jobs, settle
@@ -31,15 +32,6 @@ from cedilla.runtime.state.segments import StateStore
 from tests.stream import Item, is_tuple
 
 _PLACE = "$place"
-_ARROW = {
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "date": pa.date32(),
-}
 
 
 def outputs(
@@ -93,7 +85,7 @@ def _frame(
     types = {attribute.name: attribute.type for attribute in source.attributes}
     rows = [(place, item) for place, item in enumerate(items) if is_tuple(item)]
     columns = {name: [_value(type_, item.get(name)) for _, item in rows] for name, type_ in types.items()}
-    arrays = [pa.array(columns[name], _arrow(type_)) for name, type_ in types.items()]
+    arrays = [pa.array(columns[name], arrow_type(type_)) for name, type_ in types.items()]
     table = pa.table([*arrays, pa.array([place for place, _ in rows], pa.int64())], [*types, _PLACE])
     if rows:
         frame = session.createDataFrame(table)
@@ -126,10 +118,6 @@ def _value(type_: Type, given: Any) -> Any:
             return date.fromisoformat(given)
         case _:
             return given
-
-
-def _arrow(type_: Type) -> pa.DataType:
-    return pa.decimal128(*type_.parameters) if type_.name == "decimal" else _ARROW[type_.name]
 
 
 def _rows(frame: DataFrame) -> list[str]:

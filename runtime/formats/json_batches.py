@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.line_blocks import BLANK, Block, Places
 from cedilla.runtime.formats.marker_lines import markers_in
 from cedilla.runtime.formats.source import CORRUPT, quoted
@@ -34,23 +35,6 @@ pc: Any = pyarrow.compute
 
 _FEW = 16
 """Of so few lines that were refused together, each is read by itself."""
-
-_ARROW = {
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "date": pa.date32(),
-}
-
-
-def arrow_type(type_: Type) -> pa.DataType:
-    """The type of an attribute in Arrow."""
-    if type_.element is not None:
-        return pa.list_(arrow_type(type_.element))
-    return pa.decimal128(*type_.parameters) if type_.name == "decimal" else _ARROW[type_.name]
 
 
 def tuple_lines(block: Block) -> tuple[Places, Places]:

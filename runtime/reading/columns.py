@@ -121,20 +121,7 @@ def arrow_table(rows: Iterable[Mapping[str, Any]], units: Units) -> pyarrow.Tabl
     """A column for each attribute, null where it is undefined."""
     import pyarrow as pa
 
+    from cedilla.runtime.engines.arrow_types import arrow_type
+
     typed = columns(rows, units)
-    return pa.table({name: pa.array(values, _arrow(pa, type_)) for name, (type_, values) in typed.items()})
-
-
-def _arrow(pa: Any, type_: Type) -> Any:
-    if type_.element is not None:
-        return pa.list_(_arrow(pa, type_.element))
-    simple = {
-        "int": pa.int32(),
-        "long": pa.int64(),
-        "double": pa.float64(),
-        "string": pa.string(),
-        "boolean": pa.bool_(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "date": pa.date32(),
-    }
-    return pa.decimal128(*type_.parameters) if type_.name == "decimal" else simple[type_.name]
+    return pa.table({name: pa.array(values, arrow_type(type_)) for name, (type_, values) in typed.items()})
