@@ -46,27 +46,22 @@ class JsonLines(Format):
     by_bytes: ClassVar[bool] = True
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
 
-    def __init__(self) -> None:
-        self._parsed: tuple[_Tuples, pa.Table] | None = None
-        """What `contents` has parsed, for `tuples`, which is asked next."""
-
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         if not files:
             return no_tuples(spark, types)
         batches = _tuples_of(files, types)
         if not _are_few(files):
             return _by_tasks(spark, batches, len(batches.parts), batches.of.ddl)
-        parsed, self._parsed = self._parsed, None
-        table = parsed[1] if parsed is not None and parsed[0] == batches else batches.table()
-        return spark.createDataFrame(table).coalesce(1)  # a task for each core would leave a file for each
+        return _frame(spark, batches.table())
 
-    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
-        """Of files that the driver parses."""
-        if not _are_few(files):
-            return None
-        batches = _tuples_of(files, types)
-        self._parsed = batches, batches.table()
-        return contents_of(self._parsed[1], files, types)
+    def tuples_with_contents(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, dict[int, Content] | None]:
+        """Contents of files that the driver parses."""
+        if not files or not _are_few(files):
+            return self.tuples(spark, files, types), None if files else {}
+        table = _tuples_of(files, types).table()
+        return _frame(spark, table), contents_of(table, files, types)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """By tasks where there is very much to search: a pass by the driver costs less than a job."""
@@ -89,11 +84,8 @@ class JsonLines(Format):
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         return place_of_row(Part(file.path, 0), number)
 
-    def line_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int:
-        part = Part(file.path, 0)
-        place = place_of_row(part, number)
-        assert place is not None
-        return next(lines_at(part, [place]))[1]
+    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        return next(lines_at(Part(file.path, 0), [place]))[1]
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         located = _Located(dict(files))
@@ -139,6 +131,10 @@ def _parts(files: Numbered) -> list[Part]:
 
 def _tuples_of(files: Numbered, types: Types) -> _Tuples:
     return _Tuples(JsonBatches(dict(types)), tuple(_parts(files)))
+
+
+def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    return spark.createDataFrame(table).coalesce(1)  # a task for each core would leave a file for each
 
 
 def _are_few(files: Numbered) -> bool:

@@ -45,8 +45,10 @@ class Marked(Format):
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]
 
-    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
-        return self._base.contents(spark, _data(files), types)
+    def tuples_with_contents(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, dict[int, Content] | None]:
+        return self._base.tuples_with_contents(spark, _data(files), types)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)
@@ -54,8 +56,8 @@ class Marked(Format):
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         return self._of(file).place_of_row(spark, file, number)
 
-    def line_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int:
-        return self._of(file).line_of_row(spark, file, number)
+    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        return self._of(file).line_at(spark, file, place)
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         return self._base.located(spark, _data(files), bad, types)

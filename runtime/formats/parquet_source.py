@@ -129,7 +129,12 @@ class Parquet(ReadBySpark):
         empty = {n for n, footer in footers.items() if not footer.problem and footer.rows == found[n]}
         return Scan(tuple(markers), frozenset(empty))
 
-    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
+    def tuples_with_contents(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, dict[int, Content] | None]:
+        return self.tuples(spark, files, types), self._contents(spark, files, types)
+
+    def _contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
         found: dict[int, Content] = {}
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}

@@ -56,8 +56,9 @@ class ReadBySpark(Format):
         found = rows.offset(number).first()
         return None if found is None else int(found[0])
 
-    def line_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int:
-        found = self.lines(spark, {0: file}).where(F.col("ordinal") == number + 1).select("line").first()
+    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        ordinal = self.rows_before(spark, file, place) + 1
+        found = self.lines(spark, {0: file}).where(F.col("ordinal") == ordinal).select("line").first()
         assert found is not None
         return int(found[0])
 

@@ -120,9 +120,11 @@ class Format(ABC):
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """The markers of the files of several sources, all of them, and what else the search tells."""
 
-    def contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
-        """What each of the files says of itself, if all do."""
-        return None
+    def tuples_with_contents(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, dict[int, Content] | None]:
+        """The `tuples`, and what each of the files says of itself, if all do."""
+        return self.tuples(spark, files, types), None
 
     @abstractmethod
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
@@ -133,8 +135,8 @@ class Format(ABC):
         """The place in a file of the row behind so many; `None` where there is none."""
 
     @abstractmethod
-    def line_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int:
-        """The line, as people count them, of the row behind so many."""
+    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        """The line, as people count them, of the row at a place in a file."""
 
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:

@@ -21,7 +21,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
-from cedilla.runtime.formats.source import CORRUPT, Content, InputFile, Numbered, Scan
+from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
@@ -100,53 +100,59 @@ def read(
     epoch itself where it can be told whether all were counted; or by a Spark job: at once for a heartbeat, and beside
     the others elsewhere.
     """
-    scan = part.scan
-    files = _with_tuples(part)
-    contents = None if undeclared or part.is_cut else part.format.contents(spark, files, state.types)
-    all_valid = contents is not None and are_all_valid(source, state, contents, scan.empty)
-    frame = tuples(spark, source, state, part, undeclared, all_valid=all_valid)
-    kept = _kept(part, contents) if contents is not None and all_valid else None
-    is_busy = len(scan.empty) < len(part.files)
-    beat = source.heartbeat and (source.heartbeat.attribute, state.types[source.heartbeat.attribute])
-    if not is_busy:
-        return Read(frame, part, False, lambda: ReadCounts(0, {}))
-    if beat is not None:
-        greatest = _greatest(contents, beat) if contents is not None and all_valid else None
-        if greatest is not None and kept is not None:
-            read_counts = ReadCounts(kept, {}, greatest)
-            return Read(frame, part, True, lambda: read_counts)
+    asked = _asked(state, part, undeclared)
+    if undeclared or part.is_cut:
+        lines, contents = part.format.tuples(spark, *asked), None
+    else:
+        lines, contents = part.format.tuples_with_contents(spark, *asked)
+    if contents is not None and not are_all_valid(source, state, contents, part.scan.empty):
+        contents = None
+    frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=contents is not None)
+    known = _known_counts(source, part, contents)
+    if known is not None:
+        return Read(frame, part, known.kept > 0, lambda: known)
+    if source.heartbeat is not None:
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
-        read_counts = counted(frame, beat)
+        name = source.heartbeat.attribute
+        read_counts = counted(frame, (name, state.types[name]))
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
-    if kept is not None:
-        read_counts = ReadCounts(kept, {})
-        return Read(frame, part, True, lambda: read_counts)
-    if scan.tuples is None:
+    if part.scan.tuples is None:
         return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
     seen = Observation()
     counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS rejected) AS counts"
     watched = frame.observe(seen, F.expr(counts))
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, lambda: _observed(seen, scan) or counted(frame), None, frame)
+    return Read(watched, part, True, lambda: _observed(seen, part.scan) or counted(frame), None, frame)
 
 
-def _with_tuples(part: Slice) -> Numbered:
-    """The files of a slice but those of which it is known that they have no tuple."""
-    return {number: file for number, file in part.numbered.items() if number not in part.scan.empty}
+def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
+    """The files of a slice that may have tuples, and what is to be read of these."""
+    files = {n: file for n, file in part.numbered.items() if n not in part.scan.empty}
+    return files, {**state.types, **{name: Type("string") for name in undeclared}}
 
 
-def _kept(part: Slice, contents: Mapping[int, Content]) -> int:
-    """How many tuples a slice has, where none is rejected."""
-    if part.scan.tuples is not None:
-        return part.scan.tuples
-    return sum(each.rows for each in contents.values()) - sum(m.file in contents for m in part.scan.markers)
+def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] | None) -> ReadCounts | None:
+    """What a pass over a slice would count, where that is known without one. `contents`: what the files say of their
+    tuples, where all of these are valid by that."""
+    if len(part.scan.empty) == len(part.files):
+        return ReadCounts(0, {})
+    if contents is None:
+        return None
+    kept = part.scan.tuples
+    if kept is None:
+        kept = sum(each.rows for each in contents.values()) - sum(
+            m.file in contents for m in part.scan.markers
+        )
+    if source.heartbeat is None:
+        return ReadCounts(kept, {})
+    greatest = _greatest(contents, source.heartbeat.attribute)
+    return None if greatest is None else ReadCounts(kept, {}, greatest)
 
 
-def _greatest(contents: Mapping[int, Content], heartbeat: tuple[str, Type]) -> Fraction | None:
+def _greatest(contents: Mapping[int, Content], name: str) -> Fraction | None:
     """The greatest value of an attribute, where it is known of all files."""
-    name, _ = heartbeat
     ends = [each.ranges[name].greatest for each in contents.values() if name in each.ranges]
     known = [end for end in ends if end is not None]
     return Fraction(max(known)) if known and len(known) == len(contents) else None
@@ -158,16 +164,26 @@ def tuples(
     state: SourceState,
     part: Slice,
     undeclared: Mapping[str, str] = _NOTHING,
-    *,
-    all_valid: bool = False,
 ) -> DataFrame:
-    """Every tuple of a slice in canonical values, with its place, and the code that rejects it if any. `all_valid`:
-    none is rejected.
+    """Every tuple of a slice in canonical values, with its place, and the code that rejects it if any.
 
     `state` is the source's after all markers of the slice; its trees with positions tell what held where.
     """
-    extra = {name: Type("string") for name in undeclared}
-    lines = part.format.tuples(spark, _with_tuples(part), {**state.types, **extra})
+    lines = part.format.tuples(spark, *_asked(state, part, undeclared))
+    return _canonical(spark, source, state, part, lines, undeclared, all_valid=False)
+
+
+def _canonical(
+    spark: SparkSession,
+    source: Source,
+    state: SourceState,
+    part: Slice,
+    lines: DataFrame,
+    undeclared: Mapping[str, str],
+    *,
+    all_valid: bool,
+) -> DataFrame:
+    """The tuples of a slice as they are read, made canonical as by `tuples`. `all_valid`: none is rejected."""
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     raw = lines.where(" AND ".join(bounds)) if bounds else lines
@@ -276,9 +292,5 @@ def place_after(spark: SparkSession, part: Slice, rows: int) -> int:
 
 def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int:
     """The line of a marker as people count them."""
-    return line_number(spark, part, part.files[marker.file], rows_before(spark, part, marker.position))
-
-
-def line_number(spark: SparkSession, part: Slice, file: InputFile, rows: int) -> int:
-    """The line, as people count them, of the row after so many rows of a file, for a message."""
-    return part.format.line_of_row(spark, file, rows)
+    place = marker.position - marker.file * NEXT_FILE
+    return part.format.line_at(spark, part.files[marker.file], place)

@@ -24,18 +24,17 @@ from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
 @frozen
 class LocatedStop:
-    """A marker that ends the query: the whole slice that it is in, and the lines before it in its file."""
+    """A marker that ends the query, and the whole slice that it is in."""
 
     stop: Stop
     part: Slice
-    lines: int
 
 
 def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
     """What is wrong with a marker that ends the query, with its file, line and text. One Spark job."""
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
-    line = intake.line_number(spark, stopped.part, file, stopped.lines)
+    line = intake.line_of(spark, stopped.part, marker)
     place = f"{file.path}:{line}: {marker.text}"
     noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
     # Where a format translates its markers, columns are those of what came out.

@@ -242,9 +242,7 @@ class Executor:
         }
         if not effects.stops:
             self.marker_search.prefetch(self._next(files, slices))
-        stopped = [
-            LocatedStop(stop, whole[stop.source], ends[stop.source].lines) for stop in effects.failures
-        ]
+        stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
         if all(name in ends and ends[name] == self._progress(name) for name in parts):
             self._refuse(stopped)
             # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.

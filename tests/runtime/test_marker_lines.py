@@ -202,4 +202,4 @@ def test_markers_have_the_places_that_the_tuples_have(
         starts[21],
         None,
     ]
-    assert JsonLines().line_of_row(spark, files[1], 20) == 22
+    assert JsonLines().line_at(spark, files[1], starts[21]) == 22
