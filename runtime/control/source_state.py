@@ -112,12 +112,12 @@ class SourceState:
         return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
 
     def expecting(self, accent: Accent) -> SourceState | None:
-        """The state before an accent that makes doubles of values which may have more digits than a double: an epoch
-        must end before it, so that those before it stay as they are. `None` where the epoch may go on."""
+        """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
+        that values before it are read and kept as they were declared. `None` where the epoch may go on."""
         change = accent.primitive
         if not isinstance(change, Alter) or change.attribute in self.doubled:
             return None
-        if self.types[change.attribute].name not in ("long", "decimal"):
+        if self.types[change.attribute] == DOUBLE:
             return None
         return evolve(self, doubled=self.doubled | {change.attribute})
 

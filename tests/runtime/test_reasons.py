@@ -105,7 +105,6 @@ def test_reasons_name_the_attribute_and_what_was_expected(spark: SparkSession, t
 
 
 def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> None:
-    """But of an `int`, which is a double in all of the epoch of its first Alter (docs/limits.md)."""
     schema = "k: int in {1, 2}, ts: long, n?: int, p?: double"
     query = f'stream r({schema}) from json "r"; emit r to json "out"; set drift = quarantine;'
     lines = [
@@ -117,6 +116,7 @@ def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> 
         '{"k": 1, "ts": 1, "p": "1"}',
         '{"$punctuation": "[ts < 3]"}',
         '{"k": 1, "ts": 1}',
+        '{"k": 1, "ts": 4, "n": 1.5}',
         '{"$accent": "[[k = 1, alter(n, y -> y * 2)]]"}',
         '{"k": 1, "ts": 4, "n": 1.5}',
         '{"k": 1, "ts": 4, "n": 9007199254740993}',
@@ -131,6 +131,7 @@ def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> 
         'RQ301 `p` is no double: "1"',
         None,
         "RQ305 a punctuation has closed the tuple's region",
+        "RQ301 `n` is no int: 1.5",
         None,
         None,
         "RQ310 `n` is beyond 2^53, and an Alter has made doubles of its values",

@@ -26,7 +26,7 @@ from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, save_parquet
-from tests.stream import Item, read_output
+from tests.stream import Item, decode, read_output
 from tests.tiers import tiered
 
 ODD = 2**53 + 1
@@ -81,6 +81,39 @@ def test_a_whole_number_is_kept_or_refused_however_the_input_is_cut(size: int) -
     output, rejected = stepped(f"{STREAM} emit r to json 'out';", steps)
     assert decoded(output) == TAKEN
     assert rejected == [json.dumps(MIXED[i]) for i in REFUSED]
+
+
+SPLIT: list[Item] = [
+    {"k": 1, "n": 7},
+    {"k": 1, "n": 2.5},  # no `int` yet
+    {"k": 1, "n": 2**31},
+    {"k": 2, "n": 2**31 - 1},
+    {"$accent": "[[k = 1, alter(n, y -> y / 2)]]"},
+    {"k": 1, "n": 2.5},
+    {"k": 2, "n": 2**31},
+    END,
+]
+WHOLE = [(1, 5), (1, 7), (2, 2**31 - 1), (2, 2**31)]
+INT = "stream r(k: int, n: int) from json 'r' punctuated on k; emit r to json 'out';"
+
+
+def halved(output: Sequence[Item]) -> list[tuple[int, Any]]:
+    return sorted((row["k"], row["n"]) for row in decode(output))
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: int) -> None:
+    reference = Reference(compile_query(INT).plan)
+    steps = [SPLIT[i : i + size] for i in range(0, len(SPLIT), size)]
+    output = [
+        o for step in steps for each in reference.step([("r", i) for i in step]) for o in each["r"].items()
+    ]
+    assert halved(output) == WHOLE
+    assert [(code, item["n"]) for _, code, item in reference.rejected] == [("RQ301", 2.5), ("RQ301", 2**31)]
+    found: list[Any] = []
+    lines = [Line(json.dumps(item), str(i)) for i, item in enumerate(SPLIT)]
+    validate(lines, declared_schema("k: int, n: int"), found.append)
+    assert [(each.code, each.notes[-1].split(":")[0]) for each in found] == [("RQ301", "1"), ("RQ301", "2")]
 
 
 def test_without_an_alter_nothing_is_refused() -> None:
@@ -192,6 +225,19 @@ def test_run_and_simulate_agree_on_whole_numbers(
     simulate(compile_query(run.query), options, lambda line, code: aside.append(dict(line.item)))
     assert sorted(decoded(read_output(tmp_path / "simulated"))) == sorted(TAKEN)
     assert aside == [MIXED[i] for i in REFUSED]
+
+
+@pytest.mark.parametrize("files", tiered([[SPLIT], [SPLIT[:2], SPLIT[2:]]]), ids=len)
+def test_an_int_has_no_decimals_before_its_alter_on_spark(
+    spark: SparkSession, tmp_path: Path, files: list[list[Item]]
+) -> None:
+    run = Run(spark, tmp_path, INT)
+    for items in files:
+        run.write("r", items)
+    run.process()
+    assert halved(run.output("r")) == WHOLE
+    lines = [(line["code"], json.loads(line["raw"])["n"]) for line in run.quarantine("r")]
+    assert lines == [("RQ301", 2.5), ("RQ301", 2**31)]
 
 
 def test_verify_counts_no_refused_tuple(
