@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.lines import damaged, is_compressed
 from cedilla.runtime.items.rejections import beyond
 
@@ -151,15 +151,20 @@ def as_double(
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file; `None`: for another reason."""
+    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file, or the `DiagnosticError` that
+    a Python task has raised; `None`: for another reason."""
     text = str(problem)
     if found := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
         return beyond(found[1])
+    if found := _RAISED.search(text):
+        return failure(found[1], found[2], hint=found[3])
     found = _NOT_READ.search(text)
     path = Path(unquote(found[1])) if found else None
     return damaged(str(path)) if path and is_compressed(path) else None
 
 
+_RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
+"""How a traceback that comes back as a text ends (`diagnostics.render`)."""
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )

@@ -20,6 +20,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
+from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
@@ -256,6 +257,19 @@ def test_what_programs_compress_in_different_ways_is_refused(tmp_path: Path, end
 def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     source = write(tmp_path / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
     said = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
+    assert ending(lambda: by_spark(spark, source, tmp_path)) == said
+
+
+@pytest.mark.parametrize("name", ["b.jsonl.gz", "b.jsonl.lz4"])
+def test_a_task_that_finds_it_is_told_in_the_same_words(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Tasks search where there is much; what they raise comes back as the text of a job's failure."""
+    monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", 0)
+    source = write(tmp_path / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
+    said = ending(lambda: by_reference(source, tmp_path))
+    assert said
+    assert said.startswith("RQ30")
     assert ending(lambda: by_spark(spark, source, tmp_path)) == said
 
 
