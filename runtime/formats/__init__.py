@@ -1,4 +1,4 @@
-"""Formats of files, one file a format and direction: how tuples and markers are read and written.
+"""Formats of files: how tuples and markers are read, a room a format, and written (`sinks`).
 
 In: paths, DataFrames, output markers. Out: DataFrames, markers with places, folders of output. Imports `items`,
 `control` and `engines`.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from cedilla.runtime.formats.jsonl_source import JsonLines, stray_lines
+from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
 from cedilla.runtime.formats.source import Content, Format, InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 

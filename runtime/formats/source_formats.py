@@ -1,11 +1,11 @@
 """The formats that sources can have, by the names of the language."""
 
 from cedilla.compiler.plan import Source
-from cedilla.runtime.formats.jsonl_source import JsonLines
+from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
-from cedilla.runtime.formats.parquet_source import Parquet
+from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.source import Format
-from cedilla.runtime.formats.xml_source import Xml
+from cedilla.runtime.formats.xml.source import Xml
 
 FORMATS: dict[str, Format] = {"json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
 """The same names as `cedilla.compiler.plan.clauses.FORMATS`."""

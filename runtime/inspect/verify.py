@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.runtime.formats.parquet_source import Parquet
+from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.program import open_session, start

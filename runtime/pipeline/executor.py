@@ -31,12 +31,12 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
-from cedilla.runtime.formats.callback import CallbackSink, OnEpoch
-from cedilla.runtime.formats.sink import Sink, epoch_name
-from cedilla.runtime.formats.sink_formats import SINKS
+from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
+from cedilla.runtime.formats.sinks.formats import SINKS
+from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
+from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS, format_of
-from cedilla.runtime.formats.stdout import StdoutSink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch

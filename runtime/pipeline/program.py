@@ -28,7 +28,7 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.java import JavaMissing
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.session import local_session
-from cedilla.runtime.formats.callback import OnEpoch
+from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.formats.source import InputFile, in_order, with_markers
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.operators.user import check_functions

@@ -32,7 +32,7 @@ from cedilla.runtime.control.table_domains import news
 from cedilla.runtime.engines.frames import ORDER, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
-from cedilla.runtime.formats.sink import Sink
+from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import REJECT, Read
 from cedilla.runtime.ingest.slices import Slice

@@ -10,7 +10,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.control.advance import advance
 from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import Content, MarkerLine, Range
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import are_all_valid

@@ -13,8 +13,8 @@ from pyarrow import parquet
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.formats.footers import Footer, read_footers
-from cedilla.runtime.formats.parquet_types import Settings, columns_of
+from cedilla.runtime.formats.parquet.footers import Footer, read_footers
+from cedilla.runtime.formats.parquet.types import Settings, columns_of
 from cedilla.runtime.formats.source import Range
 
 LEAVES = """

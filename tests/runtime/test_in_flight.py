@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
-from cedilla.runtime.formats.jsonl_source import JsonLines
+from cedilla.runtime.formats.jsonl.source import JsonLines
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.pipeline.executor import Executor
 from tests.pipeline import Run
 from tests.stream import decode

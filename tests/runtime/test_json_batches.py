@@ -11,9 +11,9 @@ import pyarrow.json
 import pytest
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.formats import json_fields
-from cedilla.runtime.formats.json_batches import JsonBatches, tuple_lines
-from cedilla.runtime.formats.line_blocks import Block
+from cedilla.runtime.formats.jsonl import fields as json_fields
+from cedilla.runtime.formats.jsonl.batches import JsonBatches, tuple_lines
+from cedilla.runtime.formats.lines.blocks import Block
 from tests.tiers import tiered
 
 TYPES = {

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.line_blocks import Part, lines_at, parts_of, place_of_row, row_count
+from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
 from cedilla.runtime.items.lines import lines_of
 
 LINES = [

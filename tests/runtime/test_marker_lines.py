@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.jsonl_source import JsonLines
-from cedilla.runtime.formats.line_blocks import Part
-from cedilla.runtime.formats.marker_lines import markers_in
+from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.jsonl.source import JsonLines
+from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
 from tests.pipeline import Run

@@ -21,7 +21,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.announce import Markers
 from cedilla.runtime.engines.files import Files, name_of
 from cedilla.runtime.engines.stores import RemoteStore
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats.sink_formats import SINKS
+from cedilla.runtime.formats.sinks.formats import SINKS
 from tests.runtime.test_state import Elsewhere
 
 TEXTS = (

@@ -22,9 +22,9 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.announce import Markers
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
-from cedilla.runtime.formats.parquet_sink import ParquetSink
-from cedilla.runtime.formats.parquet_source import Parquet
+from cedilla.runtime.formats.parquet.source import Parquet
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.formats.source import Scan
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.state.segments import StateStore
 from tests.pipeline import Run

@@ -21,7 +21,7 @@ from cedilla.compiler.plan.clauses import FORMATS
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.formats import source_formats
-from cedilla.runtime.formats.sink_formats import SINKS
+from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.items import xmltext
 from tests.pipeline import Run
 from tests.stream import Item, decode, matches

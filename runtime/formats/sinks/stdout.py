@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.formats.jsonl_sink import JsonLinesSink
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 
 
 class StdoutSink(JsonLinesSink):

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type, quote
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats import moments
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import CORRUPT, FILE, Numbered, Types
+from cedilla.runtime.formats.xml import moments
 from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.json_objects import SHOWN
 from cedilla.runtime.items.marker import MarkerLine

@@ -1,8 +1,8 @@
 """JSON Lines: a tuple is an object, a marker an object with one key (design, section 6).
 
 A row's place in its file is the byte that its line begins with. The bytes of a file go one way, whoever reads them:
-blocks of lines (`line_blocks`) are searched for markers (`marker_lines`), the others become Arrow batches
-(`json_batches`). The driver does so where there is little to read; else tasks of the engine do.
+blocks of lines (`lines.blocks`) are searched for markers (`markers`), the others become Arrow batches
+(`batches`). The driver does so where there is little to read; else tasks of the engine do.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats import json_fields
-from cedilla.runtime.formats.json_batches import JsonBatches
-from cedilla.runtime.formats.line_blocks import Part, lines_at, parts_of, place_of_row, row_count
-from cedilla.runtime.formats.marker_lines import markers_in
+from cedilla.runtime.formats.jsonl import fields as json_fields
+from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
+from cedilla.runtime.formats.lines.table_contents import contents_of
 from cedilla.runtime.formats.source import (
     CORRUPT,
     Content,
@@ -35,7 +36,6 @@ from cedilla.runtime.formats.source import (
     Types,
     no_tuples,
 )
-from cedilla.runtime.formats.table_contents import contents_of
 from cedilla.runtime.items.lines import is_compressed
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 

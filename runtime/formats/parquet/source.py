@@ -36,10 +36,10 @@ from pyspark.sql.types import (
 
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.footers import MARKERS, Footer, read_footers
-from cedilla.runtime.formats.json_batches import with_row_faults
+from cedilla.runtime.formats.jsonl.batches import with_row_faults
+from cedilla.runtime.formats.parquet.footers import MARKERS, Footer, read_footers
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
-from cedilla.runtime.formats.sink import TIMESTAMP
+from cedilla.runtime.formats.sinks.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,

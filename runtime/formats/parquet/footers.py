@@ -17,7 +17,7 @@ from pyspark.sql.types import DataType, NullType, StringType
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.parquet import Metadata, read_metadata, values_of
-from cedilla.runtime.formats.parquet_types import Column, Settings, columns_of
+from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
 from cedilla.runtime.formats.source import Range
 
 MARKERS = ("$accent", "$punctuation")

@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame
 from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.formats.line_blocks import BLANK, Block, Places
-from cedilla.runtime.formats.marker_lines import markers_in
+from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places
 from cedilla.runtime.formats.source import CORRUPT, quoted
 from cedilla.runtime.items.json_objects import parse_line, read_strings, shown, word
 from cedilla.runtime.items.rejections import NO_OBJECT, misfit

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.formats.sink import TIMESTAMP, TextSink
+from cedilla.runtime.formats.sinks.sink import TIMESTAMP, TextSink
 
 
 class JsonLinesSink(TextSink):

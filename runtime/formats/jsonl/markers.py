@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cedilla.runtime.formats.line_blocks import BLANK, Block
+from cedilla.runtime.formats.lines.blocks import BLANK, Block
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import EDGE, near_key
 

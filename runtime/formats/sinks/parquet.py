@@ -11,8 +11,8 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.engines.files import FoundFile
-from cedilla.runtime.formats.footers import row_count
-from cedilla.runtime.formats.sink import FolderSink
+from cedilla.runtime.formats.parquet.footers import row_count
+from cedilla.runtime.formats.sinks.sink import FolderSink
 
 
 class ParquetSink(FolderSink):

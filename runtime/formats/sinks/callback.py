@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.announce import Markers
-from cedilla.runtime.formats.sink import Sink
+from cedilla.runtime.formats.sinks.sink import Sink
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]
 """Takes an epoch's tuples (`None`: there are none), encoded, its markers as texts, and its number.

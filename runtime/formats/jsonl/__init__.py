@@ -1,0 +1,1 @@
+"""JSON Lines as a source: tuples, markers and fields of blocks of lines."""

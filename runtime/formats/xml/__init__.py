@@ -1,0 +1,1 @@
+"""XML as a source: elements as the engine reads them."""
