@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.report import EpochReport
@@ -78,11 +78,7 @@ class Run:
 
     def files(self, executor: Executor) -> dict[str, list[InputFile]]:
         """All files of the streams, as one micro-batch brings them."""
-        return {
-            s.name: FORMATS[s.format].discover(self.spark, s.path)
-            for s in executor.plan.sources
-            if not s.table
-        }
+        return {s.name: listed_files(executor.files, s.path) for s in executor.plan.sources if not s.table}
 
     def go_on(self, executor: Executor, batch: int) -> None:
         """The files that no batch has brought yet, as the next one."""

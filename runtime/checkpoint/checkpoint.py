@@ -45,10 +45,11 @@ OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
 
 
 class Checkpoint:
-    """The folder of a query's commits; `CHECKPOINT/spark` belongs to Spark, `CHECKPOINT/state` to the state."""
+    """The folder of a query's commits; `CHECKPOINT/spark` belongs to Spark, `CHECKPOINT/state` to the state,
+    `CHECKPOINT/files` to `Arrivals`."""
 
     def __init__(self, files: Files, path: str) -> None:
-        self._files = files
+        self.files = files
         self.path = path.rstrip("/")
         self.streams: tuple[str, ...] = ()
         """The streams in the order in which Spark's own record has them."""
@@ -62,23 +63,23 @@ class Checkpoint:
         cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read.
         """
         commit = self._opened(plan, on_edited)
-        streams = {s.name: self._files.absolute(s.path) for s in plan.sources if not s.table}
-        markers = {s.name: self._files.absolute(s.markers) for s in plan.sources if s.markers is not None}
-        self._files.write(f"{self.path}/paths.json", json.dumps({"streams": streams, "markers": markers}))
+        streams = {s.name: self.files.absolute(s.path) for s in plan.sources if not s.table}
+        markers = {s.name: self.files.absolute(s.markers) for s in plan.sources if s.markers is not None}
+        self.files.write(f"{self.path}/paths.json", json.dumps({"streams": streams, "markers": markers}))
         return commit
 
     def _opened(self, plan: Plan, on_edited: OnEdited) -> Commit:
         place = f"{self.path}/plan.json"
-        if not self._files.exists(place):
-            self._files.make(f"{self.path}/commits")
+        if not self.files.exists(place):
+            self.files.make(f"{self.path}/commits")
             self._write(StoredPlans.start(plan))
             return Commit()
-        listed = self._files.list(f"{self.path}/commits")
+        listed = self.files.list(f"{self.path}/commits")
         # A killed run of an earlier version may have left a record beside them that is not whole.
-        records = [self._files.read(r.path) for r in listed if r.path.endswith(".json")]
+        records = [self.files.read(r.path) for r in listed if r.path.endswith(".json")]
         for number, text in enumerate(records):
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
-        described = self._files.read(place)
+        described = self.files.read(place)
         with reading(self.path):
             last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
             plans = StoredPlans.load(json.loads(described))
@@ -98,12 +99,12 @@ class Checkpoint:
             self._write(plans.edited(stored, plan, changes.commit.epoch))
         self.commit(changes.commit)
         for path in sorted(paths(last.segments) - paths(changes.commit.segments)):
-            self._files.delete(path)
+            self.files.delete(path)
         return changes.commit
 
     def _write(self, plans: StoredPlans) -> None:
         self.streams = plans.streams
-        self._files.write(f"{self.path}/plan.json", json.dumps(plans.dump(), indent=1))
+        self.files.write(f"{self.path}/plan.json", json.dumps(plans.dump(), indent=1))
 
     def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.
@@ -112,34 +113,37 @@ class Checkpoint:
         """
         place = f"{self.path}/batch.json"
         ordered = {name: list(found) for name, found in files.items()}
-        if self._files.exists(place):
-            known = json.loads(self._files.read(place))
+        if self.files.exists(place):
+            known = json.loads(self.files.read(place))
             if known["batch"] == batch:
                 listed = {n: [_input_file(file) for file in found] for n, found in known["files"].items()}
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
         told = {name: [astuple(f) for f in found] for name, found in ordered.items()}
-        self._files.write(place, json.dumps({"batch": batch, "files": told}))
+        self.files.write(place, json.dumps({"batch": batch, "files": told}))
         return ordered
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""
         text = json.dumps(dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch)))
-        self._files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
-        for old in self._files.list(f"{self.path}/commits")[:-KEPT_COMMITS]:
-            self._files.delete(old.path)
+        self.files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
+        for old in self.files.list(f"{self.path}/commits")[:-KEPT_COMMITS]:
+            self.files.delete(old.path)
         self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))
 
     def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:
         """Keep what ends a run after an epoch, for whoever asks for the status."""
         told = {"time": moment(), "epoch": epoch, "diagnostics": [to_json(each) for each in diagnostics]}
-        self._files.write(f"{self.path}/error.json", json.dumps(told))
+        self.files.write(f"{self.path}/error.json", json.dumps(told))
 
 
 def _input_file(stored: list[Any]) -> InputFile:
-    """A file of a batch; records of before have one value more in it."""
-    return InputFile(*stored[:3], is_markers=bool(stored[-1]) if len(stored) > 3 else False)
+    """A file of a batch; records of before have its URI in the second place, and perhaps what is not known any more."""
+    path, *rest = stored
+    if isinstance(rest[0], str):
+        return InputFile(path, rest[1], is_markers=bool(rest[2:] and rest[-1]))
+    return InputFile(path, *rest)
 
 
 def moment(at: datetime | None = None) -> str:

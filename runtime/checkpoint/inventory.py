@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, from_json
+from cedilla.runtime.checkpoint.arrivals import last_batch, seen_before
 from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.checkpoint.checkpoint_folder import local_path
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import files_of
 
 
@@ -70,52 +72,32 @@ def failure(root: Path) -> Failure | None:
 def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
     """Stream -> files that no committed epoch has read, those of its folder of markers too; a stream whose folder
     cannot be seen from here is left out.
-
-    Spark's log names the files that some batch has taken, `batch.json` those of the last one.
     """
     record = root / "paths.json"
     if not record.exists():
         return {}
-    batch = _last_batch(root)
-    taken = _taken(root) | {file for files in batch.files.values() for file in files}
-    left = _left(batch, commit)
+    number, files = last_batch(Files(), str(root))
+    left = _left(number, files, commit)
+    taken = _resolved(
+        path for _, paths in (*seen_before(Files(), str(root)), *files.items()) for path in paths
+    )
     waiting: dict[str, int] = {}
     known = json.loads(record.read_text("utf-8"))
     for name, path in known["streams"].items():
         paths = [path, known["markers"][name]] if name in known.get("markers", {}) else [path]
         folders = [folder for each in paths if (folder := local_path(each)) is not None and folder.exists()]
         if len(folders) == len(paths):
-            files = {file.resolve() for folder in folders for file in files_of(str(folder))}
+            found = (file for folder in folders for file in files_of(str(folder)))
+            files = {file.resolve() for file in found if file.stat().st_size}
             waiting[name] = len(files - taken) + left.get(name, 0)
     return waiting
 
 
-@frozen
-class _Batch:
-    number: int
-    files: Mapping[str, list[Path]]
-
-
-def _last_batch(root: Path) -> _Batch:
-    path = root / "batch.json"
-    if not path.exists():
-        return _Batch(-1, {})
-    data = json.loads(path.read_text("utf-8"))
-    named = {name: [local_path(file[0]) for file in files] for name, files in data["files"].items()}
-    return _Batch(data["batch"], {n: [f.resolve() for f in files if f] for n, files in named.items()})
-
-
-def _left(batch: _Batch, commit: Commit | None) -> dict[str, int]:
+def _left(batch: int, files: Mapping[str, Sequence[str]], commit: Commit | None) -> dict[str, int]:
     """Source -> files of the last batch that are not read yet."""
-    done = commit.progress if commit is not None and commit.batch == batch.number else {}
-    return {
-        name: len(files) - (done[name].files if name in done else 0) for name, files in batch.files.items()
-    }
+    done = commit.progress if commit is not None and commit.batch == batch else {}
+    return {name: len(paths) - (done[name].files if name in done else 0) for name, paths in files.items()}
 
 
-def _taken(root: Path) -> set[Path]:
-    """The files that are in the logs of Spark's file sources, which it compacts now and then."""
-    logs = [log for log in (root / "spark" / "sources").glob("*/*") if not log.name.startswith(".")]
-    entries = (json.loads(line) for log in logs for line in log.read_text("utf-8").splitlines()[1:])
-    files = (local_path(entry["path"]) for entry in entries)
-    return {file.resolve() for file in files if file is not None}
+def _resolved(paths: Iterable[str]) -> set[Path]:
+    return {place.resolve() for path in paths if (place := local_path(path)) is not None}

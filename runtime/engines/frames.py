@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
@@ -40,9 +40,9 @@ def order(epoch: int, source: int = -1, place: str = "0L") -> str:
     return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"
 
 
-def is_connect(frame: DataFrame) -> bool:
+def is_connect(of: DataFrame | SparkSession) -> bool:
     """Whether rows are computed by a server of Spark Connect, which may be another engine than Spark."""
-    return type(frame).__module__.startswith("pyspark.sql.connect")
+    return type(of).__module__.startswith("pyspark.sql.connect")
 
 
 def sortable(name: str, types: Mapping[str, Type]) -> Column:

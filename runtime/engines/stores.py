@@ -39,7 +39,8 @@ def name_of(path: str) -> str:
 
 def is_hidden(path: str) -> bool:
     """Whether neither Spark nor Cedilla sees a file or folder, by its name."""
-    return name_of(path).startswith((".", "_"))
+    name = name_of(path)
+    return name.startswith((".", "_")) or name.endswith("._COPYING_")
 
 
 def scheme_of(path: str) -> str:

@@ -2,7 +2,7 @@
 for whoever cannot write into the files of the producer.
 
 They are files of the stream like the others, of another format. Their place among the others is settled where files are
-listed (`source.with_markers`), and remembered with the batch, so a run that is done again finds the same order.
+listed (`listing.in_order`), and remembered with the batch, so a run that is done again finds the same order.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import FILE, Format, InputFile, Numbered, Scan, Types, no_tuples
 from cedilla.runtime.items.marker import MarkerLine
 
+FILE_URI = "replace(_metadata.file_path, 'file:///', 'file:/')"
+"""SQL: the file of a row, as `InputFile.uri`; file systems of Spark differ in how they write local ones."""
+
 
 class ReadBySpark(Format):
     """A format that has a DataFrame of all rows, markers among them."""
@@ -77,7 +80,7 @@ def placed(
     files: Numbered,
     columns: Sequence[str],
     inside: str,
-    file: str = "_metadata.file_path",
+    file: str = FILE_URI,
 ) -> DataFrame:
     """Columns of what was read of files, with `$file` and `$position`.
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import evolve, frozen
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.engines.files import Files
-from cedilla.runtime.items.lines import merged
 from cedilla.runtime.items.marker import MarkerLine, Types
 from cedilla.runtime.items.near_markers import is_near_marker
 
@@ -30,15 +28,19 @@ MAX_FILES = 1 << 15
 
 @frozen
 class InputFile:
-    """A file: its path, the same as Spark's `_metadata.file_path` writes it, its length in bytes.
-
-    `is_markers`: it is of the source's folder of markers.
-    """
+    """A file: its path, its length in bytes. `is_markers`: it is of the source's folder of markers."""
 
     path: str
-    uri: str
     length: int = 0
     is_markers: bool = False
+
+    @property
+    def uri(self) -> str:
+        """The path with what Java's URIs do not take escaped."""
+        return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", self.path)
+
+
+_ESCAPED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
 
 
 @frozen
@@ -95,20 +97,6 @@ class Format(ABC):
     columnar: ClassVar[bool] = False
     """Whether a pass over some of the columns costs much less than one over all."""
 
-    def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
-        """The files of a folder in stream order: by modification time, then by name."""
-        return listed_files(spark, path)
-
-    def arriving(self, spark: SparkSession, path: str) -> DataFrame:
-        """A streaming DataFrame of the files that appear in a folder or below it: path, uri, modified, length.
-
-        However old they are: a file that is moved into place keeps its modification time, and by default Spark
-        passes over what is a week older than the newest file.
-        """
-        reader = spark.readStream.schema(_LISTING).format("binaryFile").option("maxFileAge", "36500d")
-        found = reader.options(**_DEEP).load(path)
-        return found.where(_is_visible(spark, path)).selectExpr(*_LISTED)
-
     @abstractmethod
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Every tuple of the files, one a row.
@@ -158,46 +146,3 @@ def no_tuples(spark: SparkSession, types: Types) -> DataFrame:
 def quoted(name: str) -> str:
     """The name of a field, whatever signs it has, as SQL."""
     return f"`{name.replace('`', '``')}`"
-
-
-# --- listing -------------------------------------------------------------------------------------------------
-
-_EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
-_LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_LISTED = ("path", "_metadata.file_path AS uri", "unix_micros(modificationTime) AS modified", "length")
-
-
-_DEEP = {"recursiveFileLookup": "true"}
-
-
-def _is_visible(spark: SparkSession, path: str) -> str:
-    """SQL: whether no part of a file's name below a folder is hidden. Spark itself shows `_a=b` and `_metadata`."""
-    return f"NOT substr(path, {len(Files().absolute(path)) + 1}) RLIKE '/[._]'"
-
-
-def listed_files(spark: SparkSession, path: str) -> list[InputFile]:
-    """The files of a folder and of those below it, but for hidden ones, in stream order. One Spark job."""
-    found = spark.read.format("binaryFile").options(**_DEEP).load(path)
-    return in_order(found.where(_is_visible(spark, path)).selectExpr(*_LISTED).collect())
-
-
-def in_order(listed: Iterable[Row]) -> list[InputFile]:
-    """Files in stream order; rows of path, uri, modified, length.
-
-    By modification time, then by name; the files of another query's output by name alone, as they are written
-    aside in another order (design, section 6).
-    """
-    return [InputFile(r["path"], r["uri"], r["length"]) for r in sorted(listed, key=_place)]
-
-
-def with_markers(data: Iterable[Row], markers: Iterable[Row]) -> list[InputFile]:
-    """The files of a stream and of its folder of markers, rows as for `in_order`, in stream order (`lines.merged`)."""
-    ordered = sorted(markers, key=lambda row: (row["modified"], row["path"]))
-    return [
-        InputFile(row["path"], row["uri"], row["length"], is_markers=is_markers)
-        for row, is_markers in merged(sorted(data, key=_place), ordered, lambda row: row["modified"])
-    ]
-
-
-def _place(row: Row) -> tuple[int, str]:
-    return 0 if _EPOCH_FILE.search(row["path"]) else row["modified"], row["path"]

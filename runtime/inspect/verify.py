@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
@@ -116,7 +118,7 @@ def _copy(spark: SparkSession, path: str, folder: Path) -> None:
     """The rows of a stream in Parquet as lines of JSON, file by file; small streams only, as the driver takes all."""
     folder.mkdir(parents=True)
     parquet = Parquet()
-    files = parquet.discover(spark, path)
+    files = listed_files(Files(), path)
     rows = parquet.lines(spark, dict(enumerate(files))).orderBy("file", "ordinal").collect()
     for number, file in enumerate(files):
         lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)

@@ -84,8 +84,8 @@ _LAST = 1 << 63
 
 
 def modified(file: Path) -> int:
-    """When a file was changed, in microseconds; standard input comes after all files."""
-    return _LAST if str(file) == "-" else file.stat().st_mtime_ns // 1000
+    """When a file was changed, in milliseconds, as all stores tell; standard input comes after all files."""
+    return _LAST if str(file) == "-" else file.stat().st_mtime_ns // 1_000_000
 
 
 def _order(file: Path) -> tuple[int, str]:

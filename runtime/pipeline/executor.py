@@ -31,12 +31,13 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
-from cedilla.runtime.formats.source_formats import FORMATS, format_of
+from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch
@@ -148,10 +149,11 @@ class Executor:
 
     # --- batches and epochs ---
 
-    def process(self, batch: int, found: Listed) -> None:
+    def process(self, batch: int, found: Listed, interrupted: Callable[[], bool] = lambda: False) -> None:
         """Run the epochs of a micro-batch that are not committed yet; the next is planned while one runs.
 
-        Raises `DiagnosticError` where a marker or a tuple ends the query; all before it is committed.
+        Raises `DiagnosticError` where a marker or a tuple ends the query, `KeyboardInterrupt` between epochs once it is
+        `interrupted`; all before that is committed.
         """
         if batch < self.last.batch:
             return
@@ -163,6 +165,8 @@ class Executor:
         try:
             while self._in_flight or self._is_left(files):
                 self._step(files)
+                if interrupted():
+                    raise KeyboardInterrupt
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException as problem:
             self._give_up()
@@ -196,7 +200,7 @@ class Executor:
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
         return {
-            source.name: FORMATS[source.format].discover(self.spark, source.path)
+            source.name: listed_files(self.files, source.path)
             for source in self.plan.sources
             if source.table and self.last.sources[source.name].closed is not True
         }

@@ -7,20 +7,16 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
 from cedilla.compiler.analysis.findings import warnings
 from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compiled_query
-from cedilla.compiler.expressions.types import quote
-from cedilla.compiler.plan import Plan, Source, check_paths, folders
+from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
@@ -29,9 +25,8 @@ from cedilla.runtime.engines.java import JavaMissing
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.session import local_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
-from cedilla.runtime.formats.source import InputFile, in_order, with_markers
-from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.operators.user import check_functions
+from cedilla.runtime.pipeline.discovery import drive
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
@@ -39,8 +34,6 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
-
-_POLL_SECONDS = 0.5
 
 
 def run(
@@ -152,7 +145,7 @@ def start(
         )
         try:
             on_step("looking for files")
-            _drive(session, plan, executor, options, on_step, interrupted)
+            drive(executor, None if options.once else options.interval, on_step, interrupted)
         except DiagnosticError as error:
             checkpoint.note_failure(error.diagnostics, executor.last.epoch)
             raise
@@ -185,74 +178,6 @@ def open_session(plan: Plan, options: Options) -> SparkSession:
     if interrupted():
         raise KeyboardInterrupt
     return session
-
-
-def _drive(
-    spark: SparkSession,
-    plan: Plan,
-    executor: Executor,
-    options: Options,
-    on_step: Callable[[str], None],
-    interrupted: Callable[[], bool],
-) -> None:
-    """Let Spark's file stream discover files, and the executor do the rest, until that is done or `interrupted`."""
-    order = executor.checkpoint.streams
-    streams = sorted((s for s in plan.sources if not s.table), key=lambda s: order.index(s.name))
-    if not streams:
-        executor.process(0, {})
-        return
-    failure: list[BaseException] = []
-    is_idle = False  # and has been said
-
-    def batch(listed: DataFrame, number: int) -> None:
-        nonlocal is_idle
-        try:
-            is_idle = False
-            rows = listed.collect()  # names of files, no data
-            found = {s.name: _in_order(s, [r for r in rows if r["source"] == s.name]) for s in streams}
-            executor.process(number, found)
-        except BaseException as problem:
-            failure.append(problem)
-            raise
-
-    arriving = [
-        FORMATS[format_]
-        .arriving(spark, path)
-        .selectExpr("*", f"{quote(s.name)} AS source", f"{marks} AS marks")
-        for s in streams
-        for format_, path, marks in ((s.format, s.path, False), ("json", s.markers, True))
-        if path is not None
-    ]
-    writer = reduce(DataFrame.union, arriving).writeStream.foreachBatch(batch)
-    writer = writer.option("checkpointLocation", f"{executor.checkpoint.path}/spark")
-    trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
-    query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
-    try:
-        while not query.awaitTermination(_POLL_SECONDS):
-            if interrupted():
-                raise KeyboardInterrupt
-            if not is_idle and not options.once and _waits(query):
-                is_idle = True
-                on_step("waiting for files")
-    except StreamingQueryException:
-        if failure:
-            raise failure[0] from None
-        raise
-    finally:
-        query.stop()
-
-
-def _in_order(source: Source, rows: Sequence[Row]) -> list[InputFile]:
-    if source.markers is None:
-        return in_order(rows)
-    return with_markers((r for r in rows if not r["marks"]), (r for r in rows if r["marks"]))
-
-
-def _waits(query: StreamingQuery) -> bool:
-    """Whether a query has looked for files and found none."""
-    status = query.status
-    is_busy = status["isTriggerActive"] or status["isDataAvailable"]
-    return not is_busy and str(status["message"]).startswith("Waiting")
 
 
 @contextmanager

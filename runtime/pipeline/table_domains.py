@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, listed, looked_up
 from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.ingest.intake import REJECT, tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
@@ -80,7 +81,7 @@ class TableDomains:
     def _read(self, plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
         """The values of a table's valid rows, canonical."""
         format_ = FORMATS[table.format]
-        files = tuple(format_.discover(self.spark, table.path))
+        files = tuple(listed_files(self.files, table.path))
         if not files:
             return dict.fromkeys(names, frozenset[Value]())
         part = self.marker_search.at({table.name: Slice(format_, files)})[table.name]

@@ -12,9 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile, Numbered
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.items.entries import TYPES_HINT, unreadable
@@ -26,7 +28,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
 
     Raises `DiagnosticError`: RQ422; RQ423 for XML whose types nobody has told.
     """
-    files = FORMATS["json"].discover(spark, folder)
+    files = listed_files(Files(), folder)
     slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
     format_ = _format(files)
     known = Units(told)

@@ -173,7 +173,7 @@ def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str,
 
 def test_a_table_more_comes_to_the_batch_that_is_under_way() -> None:
     memory = Memory()
-    first, later, new = (InputFile(name, name, 1) for name in ("a", "b", "c"))
+    first, later, new = (InputFile(name, 1) for name in ("a", "b", "c"))
     checkpoint(memory).order(3, {"r": [first]})
     assert checkpoint(memory).order(3, {"r": [later, first], "t": [new]}) == {"r": [first], "t": [new]}
     assert checkpoint(memory).order(3, {"r": [later]}) == {"r": [first], "t": [new]}

@@ -21,7 +21,8 @@ from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import listed_files
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reference.inputs import Input
@@ -106,12 +107,10 @@ IN_ORDER = ["epoch=000000000000/1-tuples.jsonl", "epoch=000000000001/1-tuples.js
 IN_ORDER += ["b/1.jsonl", "a.jsonl", "b/c=1/2.jsonl"]
 
 
-def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(tmp_path: Path) -> None:
     """A `_` in what leads to the folder hides nothing."""
     source = write(tmp_path / "_in" / "r", DEEP)
-    names = [file.path.removeprefix(f"file:{source}/") for file in listed_files(spark, str(source))]
+    names = [file.path.removeprefix(f"file:{source}/") for file in listed_files(Files(), str(source))]
     assert names == [str(file.relative_to(source)) for file in files_of(str(source))] == IN_ORDER
 
 

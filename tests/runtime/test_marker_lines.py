@@ -15,9 +15,11 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
 from tests.pipeline import Run
@@ -149,7 +151,7 @@ def test_blocks_of_markers_hide_no_tuples_behind_them(
         (tmp_path / f"{number}.jsonl").write_text("\n".join([TUPLE, *markers, TUPLE]) + "\n")
     (tmp_path / "2.jsonl").write_text(CLOSE + "\n")
     (tmp_path / "3.jsonl").write_text(TUPLE + "\n")
-    files = dict(enumerate(JsonLines().discover(spark, str(tmp_path))))
+    files = dict(enumerate(listed_files(Files(), str(tmp_path))))
     for most in (1 << 20, 0):
         monkeypatch.setattr(costs, "PARSED_BY_DRIVER", most)
         assert JsonLines().tuples(spark, files, {}).count() == 5
@@ -183,7 +185,7 @@ def test_markers_have_the_places_that_the_tuples_have(
     paths = [tmp_path / name for name in ("a=1 #.jsonl", "b%20\u00fc?.jsonl")]
     for path in paths:
         path.write_text("\n".join(lines) + "\n")
-    files = dict(enumerate(JsonLines().discover(spark, str(tmp_path))))
+    files = dict(enumerate(listed_files(Files(), str(tmp_path))))
     starts = [sum(len(line) + 1 for line in lines[:n]) for n in range(300)]
     for part in (1 << 25, 500):
         monkeypatch.setattr(costs, "PART", part)

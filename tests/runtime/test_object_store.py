@@ -134,7 +134,7 @@ def test_others_see_what_is_written_at_once(bucket: str) -> None:
 def test_a_checkpoint_goes_on(bucket: str) -> None:
     """Each process finds the last record that the one before has put; two are kept."""
     home = f"{bucket}/checkpoint"
-    files = {"r": [InputFile("s3a://in/r/1.jsonl", "s3a://in/r/1.jsonl", 5)]}
+    files = {"r": [InputFile("s3a://in/r/1.jsonl", 5)]}
     last = Checkpoint(Files(), home).open(PLAN)
     for epoch in range(4):
         checkpoint = Checkpoint(Files(), home)

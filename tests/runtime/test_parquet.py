@@ -22,6 +22,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.announce import Markers
 from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
@@ -413,7 +414,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     executor = run.executor()
     source = executor.plan.source_of["r"]
     form = Parquet()
-    files = form.discover(spark, source.path)
+    files = listed_files(Files(), source.path)
     assert form.scans(spark, [dict(enumerate(files))]) == [Scan(())]
     frame = intake.tuples(spark, source, executor.last.sources["r"], Slice(form, tuple(files)))
     plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
@@ -443,7 +444,7 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     put(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
     put(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
     form = Parquet()
-    files = form.discover(spark, str(tmp_path / "in" / "r"))
+    files = listed_files(Files(), str(tmp_path / "in" / "r"))
     jobs = _jobs(spark)
     assert form.markers(spark, dict(enumerate(files[:2]))) == []
     assert _jobs(spark) == jobs

@@ -18,7 +18,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
 from cedilla.runtime.engines.written import written
-from cedilla.runtime.formats.source import listed_files
+from cedilla.runtime.formats.listing import listed_files
 
 PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
 ODD = "a b%20c#d?e=ö"
@@ -51,14 +51,15 @@ def folder(tmp_path: Path) -> Path:
 def test_a_listing_is_that_of_spark(spark: SparkSession, folder: Path) -> None:
     """Names, lengths, and milliseconds of modification; links are what they point to."""
     # Spark passes over what has no bytes.
-    seen = [file for file in Files().tree(str(folder)) if file.length]
+    files = Files()
+    seen = [file for file in files.tree(str(folder)) if file.length]
     listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(str(folder))
     times = {
         row["path"]: row["modified"]
         for row in listed.selectExpr("path", "unix_millis(modificationTime) AS modified").collect()
     }
     assert sorted((file.path, file.length) for file in seen) == sorted(
-        (file.path, file.length) for file in listed_files(spark, str(folder))
+        (file.path, file.length) for file in listed_files(files, str(folder))
     )
     assert {file.path: file.modified for file in seen} == {file.path: times[file.path] for file in seen}
     assert [name_of(file.path) for file in seen] == [
@@ -114,7 +115,7 @@ def test_spark_reads_and_writes_where_files_are_seen(spark: SparkSession, form: 
     (file,) = files.list(given)
     assert files.read(file.path).split() == ['{"id":0}', '{"id":1}', '{"id":2}']
     assert spark.read.json(files.for_engine(given)).count() == 3
-    (listed,) = listed_files(spark, given)
+    (listed,) = listed_files(files, given)
     assert listed.path == file.path
 
 

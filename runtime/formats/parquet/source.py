@@ -38,7 +38,7 @@ from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
 from cedilla.runtime.formats.parquet.footers import MARKERS, Footer, read_footers
-from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
+from cedilla.runtime.formats.read_by_spark import FILE_URI, ReadBySpark, placed
 from cedilla.runtime.formats.sinks.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -69,7 +69,7 @@ class _Group:
 class Parquet(ReadBySpark):
     """One row is one tuple or marker; large files are read by several tasks.
 
-    `discover` and `markers` have the footers read anew; what else is asked of the files follows what was seen then.
+    `markers` has the footers read anew; what else is asked of the files follows what was seen then.
     """
 
     malformed: ClassVar[str] = "a value is not of its attribute's type"
@@ -77,12 +77,6 @@ class Parquet(ReadBySpark):
 
     def __init__(self) -> None:
         self._seen: dict[str, Footer] = {}
-
-    def discover(self, spark: SparkSession, path: str) -> list[InputFile]:
-        files = super().discover(spark, path)
-        for file in files:
-            self._seen.pop(file.path, None)
-        return files
 
     def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
@@ -183,7 +177,7 @@ class Parquet(ReadBySpark):
                 if kind is not None
             )
             raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
-            place = (f"_metadata.file_path AS `{FILE}`", f"{_INDEX} AS line")
+            place = (f"{FILE_URI} AS `{FILE}`", f"{_INDEX} AS line")
             parts.append(_scan(spark, files, group).selectExpr(f"{raw} AS raw", *place))
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:

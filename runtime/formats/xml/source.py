@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type, quote
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
+from cedilla.runtime.formats.read_by_spark import FILE_URI, ReadBySpark, placed
 from cedilla.runtime.formats.source import CORRUPT, FILE, Numbered, Types
 from cedilla.runtime.formats.xml import moments
 from cedilla.runtime.items import xmltext
@@ -211,7 +211,7 @@ def _tokens(spark: SparkSession, files: Numbered) -> DataFrame:
     text = spark.read.text([file.path for file in files.values()], wholetext=True)
     # In two steps: beside the explosion, the root would be looked for once more for every piece.
     rooted = text.select(
-        F.col("_metadata.file_path").alias(FILE),
+        F.expr(FILE_URI).alias(FILE),
         "value",
         F.regexp_extract("value", _root(1), 1).alias("root"),
     )

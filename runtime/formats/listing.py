@@ -1,0 +1,36 @@
+"""The files of a stream or a table in stream order.
+
+By modification time, then by name; the files of another query's output by name alone, as they are written aside in
+another order (design, section 6). Files without a byte are passed over: whoever writes them is not done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.items.lines import merged
+
+_EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
+
+
+def listed_files(files: Files, path: str) -> list[InputFile]:
+    """The files of a folder and of those below it, but for hidden and empty ones."""
+    return in_order(files.tree(path))
+
+
+def in_order(data: Iterable[FoundFile], markers: Iterable[FoundFile] = ()) -> list[InputFile]:
+    """The files of a stream and of its folder of markers as one (`lines.merged`)."""
+    marking = sorted(filter(_has_bytes, markers), key=lambda file: (file.modified, file.path))
+    together = merged(sorted(filter(_has_bytes, data), key=_place), marking, lambda file: file.modified)
+    return [InputFile(file.path, file.length, is_markers=is_markers) for file, is_markers in together]
+
+
+def _has_bytes(file: FoundFile) -> bool:
+    return file.length > 0
+
+
+def _place(file: FoundFile) -> tuple[int, str]:
+    return 0 if _EPOCH_FILE.search(file.path) else file.modified, file.path

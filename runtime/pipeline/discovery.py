@@ -1,0 +1,87 @@
+"""Where the files of a run come from: Spark's file stream, or, on other engines, a look at the folders now and then.
+
+What is new is told by the checkpoint (`Arrivals`), so a run goes on where one on another engine has ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
+from cedilla.runtime.engines.files import FoundFile
+from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.spark import stream_files
+from cedilla.runtime.pipeline.executor import Executor
+
+_POLL_SECONDS = 0.1
+
+
+def drive(
+    executor: Executor,
+    interval: float | None,
+    on_step: Callable[[str], None],
+    interrupted: Callable[[], bool],
+) -> None:
+    """Let an executor take the files that are there and those that come, every `interval` seconds; once, if that is
+    `None`. `on_step` is told where there are none. Raises `KeyboardInterrupt` once the run is `interrupted`."""
+    order = executor.checkpoint.streams
+    streams = sorted((s for s in executor.plan.sources if not s.table), key=lambda s: order.index(s.name))
+    if not streams:
+        executor.process(0, {}, interrupted)
+        return
+    arrivals = Arrivals(executor.checkpoint)
+    is_connected = is_connect(executor.spark)
+    # Spark's own threads are told by its query.
+    stopped = interrupted if is_connected else lambda: False
+    is_idle = False  # and has been said
+
+    def take(found: Mapping[str, Sequence[FoundFile]]) -> None:
+        nonlocal is_idle
+        new = arrivals.batch(
+            {s.name: Found(found[s.name], found.get(f"{s.name}.markers", ())) for s in streams}
+        )
+        if new is not None:
+            is_idle = False
+            executor.process(*new, stopped)
+
+    def wait(idle: bool) -> None:
+        nonlocal is_idle
+        if interrupted():
+            raise KeyboardInterrupt
+        if idle and not is_idle and interval is not None:
+            is_idle = True
+            on_step("waiting for files")
+
+    folders = [
+        (name, path)
+        for s in streams
+        for name, path in ((s.name, s.path), (f"{s.name}.markers", s.markers))
+        if path is not None
+    ]
+    if arrivals.last is not None:
+        executor.process(arrivals.last, {}, interrupted)  # what is left of it
+    if is_connected:
+        _look(executor, folders, interval, take, wait)
+    else:
+        record = f"{executor.checkpoint.path}/spark"
+        stream_files(executor.spark, folders, record, interval, take, wait)
+
+
+def _look(
+    executor: Executor,
+    folders: Sequence[tuple[str, str]],
+    interval: float | None,
+    take: Callable[[Mapping[str, Sequence[FoundFile]]], None],
+    wait: Callable[[bool], None],
+) -> None:
+    """Look at folders, once or for ever."""
+    while True:
+        looked = time.monotonic()
+        take({name: executor.files.tree(path) for name, path in folders})
+        if interval is None:
+            return
+        wait(True)
+        while (left := interval - (time.monotonic() - looked)) > 0:
+            time.sleep(min(left, _POLL_SECONDS))
+            wait(True)

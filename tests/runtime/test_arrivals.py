@@ -1,0 +1,99 @@
+"""What is new in a folder, whoever looks at it: the checkpoint knows, not an engine."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from cedilla.runtime.checkpoint.arrivals import Arrivals, Found, seen_before
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.engines.files import Files, FoundFile
+
+
+def arrivals(root: Path) -> Arrivals:
+    """As a new process has them."""
+    return Arrivals(Checkpoint(Files(), str(root)))
+
+
+def found(*names: str, length: int = 1) -> Found:
+    return Found([FoundFile(name, int(name), length) for name in names])
+
+
+def take(root: Path, **given: Found) -> tuple[int, dict[str, list[str]]] | None:
+    """A batch that is kept, and the paths of its files."""
+    batch = arrivals(root).batch(given)
+    if batch is None:
+        return None
+    number, files = batch
+    Checkpoint(Files(), str(root)).order(number, files)
+    return number, {name: [file.path for file in listed] for name, listed in files.items()}
+
+
+def test_a_batch_has_the_files_that_none_has_had(tmp_path: Path) -> None:
+    assert arrivals(tmp_path).last is None
+    assert take(tmp_path, r=Found()) is None
+    assert take(tmp_path, r=found("2", "1"), s=found("1")) == (0, {"r": ["1", "2"], "s": ["1"]})
+    assert take(tmp_path, r=found("1"), s=found("1")) is None
+    assert take(tmp_path, r=found("1", "2", "3"), s=found("1")) == (1, {"r": ["3"], "s": []})
+    assert arrivals(tmp_path).last == 1
+    # Another engine finds all of them again.
+    assert take(tmp_path, r=found("1", "2", "3"), s=found("1", "2")) == (2, {"r": [], "s": ["2"]})
+
+
+def test_a_file_that_has_no_bytes_yet_is_taken_later(tmp_path: Path) -> None:
+    assert take(tmp_path, r=found("1", length=0)) is None
+    assert take(tmp_path, r=found("1")) == (0, {"r": ["1"]})
+
+
+def test_markers_stand_where_their_folder_has_them(tmp_path: Path) -> None:
+    both = Found(found("1", "3").data, found("2").data)
+    batch = arrivals(tmp_path).batch({"r": both})
+    assert batch is not None
+    assert [(file.path, file.is_markers) for file in batch[1]["r"]] == [
+        ("1", False),
+        ("2", True),
+        ("3", False),
+    ]
+
+
+def test_a_batch_that_was_never_kept_is_made_again(tmp_path: Path) -> None:
+    take(tmp_path, r=found("1"))
+    assert arrivals(tmp_path).batch({"r": found("1", "2")}) is not None
+    assert take(tmp_path, r=found("1", "2")) == (1, {"r": ["2"]})
+
+
+def records(root: Path) -> Sequence[str]:
+    return sorted(path.name for path in (root / "files").iterdir())
+
+
+def test_many_batches_have_few_records(tmp_path: Path) -> None:
+    """Eight records of as many batches each become one; each file is in one of them."""
+    for number in range(75):
+        assert take(tmp_path, r=found(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
+    spans = [tuple(map(int, name.removesuffix(".json").split("-"))) for name in records(tmp_path)]
+    assert spans == [(0, 63), (64, 71), (72, 72), (73, 73)]
+    assert [path for _, paths in seen_before(Files(), str(tmp_path)) for path in paths] == [
+        *map(str, range(74))
+    ]
+
+
+def test_a_record_that_a_crash_has_left_beside_the_longer_one_is_not_read(tmp_path: Path) -> None:
+    for number in range(9):
+        take(tmp_path, r=found(str(number)))
+    assert records(tmp_path) == ["000000000000-000000000007.json"]
+    (tmp_path / "files" / "000000000003-000000000003.json").write_text(json.dumps({"r": ["3"]}))
+    assert [len(paths) for _, paths in seen_before(Files(), str(tmp_path))] == [8]
+    assert take(tmp_path, r=found("3", "9")) == (9, {"r": ["9"]})
+
+
+def test_what_spark_alone_has_recorded_is_known(tmp_path: Path) -> None:
+    """A checkpoint of before: its batches have Spark's numbers."""
+    source = tmp_path / "spark" / "sources" / "0"
+    source.mkdir(parents=True)
+    entries = [{"path": f"file:///in%20put/{n}", "timestamp": 1, "batchId": n} for n in range(3)]
+    (source / "2.compact").write_text("\n".join(["v1", *map(json.dumps, entries)]))
+    old = [["file:/in put/2", "file:///in%20put/2", 1, False]]
+    (tmp_path / "batch.json").write_text(json.dumps({"batch": 2, "files": {"r": old}}))
+    files = [FoundFile(f"file:/in put/{n}", n, 1) for n in range(4)]
+    batch = arrivals(tmp_path).batch({"r": Found(files)})
+    assert batch is not None
+    assert (batch[0], [file.path for file in batch[1]["r"]]) == (3, ["file:/in put/3"])
