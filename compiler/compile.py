@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from attrs import frozen
@@ -19,11 +20,16 @@ from cedilla.grammar.parser import parse_query
 
 @frozen
 class CompiledQuery:
-    """A plan, the program that runs it, and the warnings on the way."""
+    """A plan, the program that runs it, and the warnings on the way. `source`: the query's file, for comments."""
 
     plan: Plan
-    program: str
     warnings: tuple[Diagnostic, ...]
+    source: str
+
+    @cached_property
+    def program(self) -> str:
+        """The text of the program; most commands need none."""
+        return generate(self.plan, self.source)
 
 
 def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, str]:
@@ -53,4 +59,4 @@ def compile_query(
     compiled = plan_query(query, Path(source).stem.strip("<>") or "query")
     if found := refusals(compiled.plan, engine):
         raise DiagnosticError(found)
-    return CompiledQuery(compiled.plan, generate(compiled.plan, source), compiled.warnings)
+    return CompiledQuery(compiled.plan, compiled.warnings, source)

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from tests.java import SHORT_LIVED
 from tests.tiers import TIERS
 
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
 settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
 settings.load_profile("repeatable")
 
-SHORT_LIVED = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=512m"
-    " -Xms1g -Xmn400m"
-)
-"""For a JVM that runs many small jobs once each: what the second compiler makes better never pays, and nothing is
-gained by dropping code or by collecting beside the work. Spark's settings are those that users have, and so is all of
-a JVM that a test starts itself."""
-
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
@@ -34,8 +27,25 @@ def spark() -> Iterator["SparkSession"]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}")
         session = local_session("cedilla-tests")
+    _forget_defaults_of_hadoop(session)
     yield session
     session.stop()
+
+
+def _forget_defaults_of_hadoop(session: "SparkSession") -> None:
+    """Leave Hadoop the settings that are Spark's and ours.
+
+    It has a thousand more, of clusters and stores that no test has. They go to every task that writes: half of the
+    time of a small one.
+    """
+    classes: Any = session._jvm
+    classes.org.apache.hadoop.hdfs.HdfsConfiguration.init()  # which would bring them again
+    context: Any = session.sparkContext
+    settings = context._jsc.hadoopConfiguration()
+    settings.clear()
+    for name, value in context.getConf().getAll():
+        if name.startswith("spark.hadoop."):
+            settings.set(name.removeprefix("spark.hadoop."), value)
 
 
 @pytest.fixture(scope="session")

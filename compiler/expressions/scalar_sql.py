@@ -10,19 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from cedilla.compiler.expressions.aggregate_parts import let
-from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.expressions.types import DOUBLE, MICROSECONDS, STRING, Type
 
 Writer = Callable[[Sequence[str], Sequence[Type]], str]
 
-LENGTHS = {
-    "microsecond": 1,
-    "millisecond": 1_000,
-    "second": 1_000_000,
-    "minute": 60_000_000,
-    "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 604_800_000_000,
-}
+LENGTHS = {"microsecond": 1, **MICROSECONDS}
 """Microseconds of the units that are equally long."""
 MONTHS = {"month": "month({})", "quarter": "quarter({}) * 3 - 2", "year": "1"}
 """The first month of the units that are not."""

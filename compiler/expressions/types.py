@@ -43,7 +43,7 @@ _LAST = {
     "timestamp": (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
     "date": (date.max - _EPOCH.date()).days,
 }
-_MICROSECONDS = {
+MICROSECONDS = {
     "millisecond": 1_000,
     "second": 1_000_000,
     "minute": 60_000_000,
@@ -51,6 +51,7 @@ _MICROSECONDS = {
     "day": 86_400_000_000,
     "week": 604_800_000_000,
 }
+"""Of the units of durations."""
 
 
 @frozen
@@ -141,7 +142,7 @@ class Type:
         if self.name == "timestamp":
             if measure.unit is None:
                 raise ValueError("a length of time requires a unit, for example `5 minutes`")
-            return exact(measure.value * _MICROSECONDS[measure.unit])
+            return exact(measure.value * MICROSECONDS[measure.unit])
         if measure.unit is not None:
             raise ValueError(f"a length in {measure.unit}s requires an attribute of type timestamp")
         return exact(measure.value)

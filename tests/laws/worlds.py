@@ -55,10 +55,13 @@ class _Growing:
     names: list[str] = field(factory=lambda: ["r", "s"])
     chain: bool = False
     """Whether each operator reads the one before it."""
+    _types: dict[str, dict[str, str]] = field(init=False, factory=dict[str, dict[str, str]])
 
     def types(self, name: str) -> dict[str, str]:
-        plan = compile_query(f"{self.sources}{''.join(self.lines)}emit {name} to json 'out';").plan
-        return {n: t.name for n, t in plan.start[name].types.items()}
+        if name not in self._types:
+            plan = compile_query(f"{self.sources}{''.join(self.lines)}emit {name} to json 'out';").plan
+            self._types[name] = {n: t.name for n, t in plan.start[name].types.items()}
+        return self._types[name]
 
     def pick(self) -> str:
         return self.names[-1] if self.chain else self.rng.choice([*self.names[-3:], self.names[-1]])

@@ -270,22 +270,6 @@ def test_version_and_help(call: Call) -> None:
         assert result.stdout.startswith("Usage:")
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "compile"])
-def test_commands_without_spark_do_not_load_it(command: str) -> None:
-    """Nor the other slow packages."""
-    program = (
-        "import atexit, sys\n"
-        "from cedilla.runtime.cli.main import main\n"
-        "slow = ('pyspark', 'py4j', 'pandas', 'numpy', 'rich')\n"
-        "atexit.register(lambda: print([name for name in slow if name in sys.modules], file=sys.stderr))\n"
-        f"main(['{command}', '{SENSORS}'])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "[]\n")
-
-
 def test_output_survives_a_terminal_without_unicode() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "cedilla.runtime.cli.main", "explain", SENSORS],

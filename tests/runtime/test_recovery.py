@@ -20,10 +20,14 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.ingest import intake
+from cedilla.runtime.pipeline import program
 from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.terminal.options import Options
+from tests.java import SHORT_LIVED
 from tests.pipeline import Run
 from tests.runtime.test_sensors import PLACES, QUERY, random_stream
 from tests.stream import Item, is_tuple
+from tests.tiers import tiered
 
 
 class Killed(BaseException):
@@ -50,6 +54,17 @@ def prepared(spark: SparkSession, root: Path, seed: int) -> Run:
     for part in (stream[:15], [*stream[15:35], "not json"], stream[35:]):
         run.write("sensors", part)
     return run
+
+
+def deaths_of(run: Run) -> int:
+    """Run until it comes to its end; how often it had to be started again."""
+    deaths = 0
+    while True:
+        try:
+            run.process(files_per_epoch=1)
+            return deaths
+        except Killed:
+            deaths += 1
 
 
 PLACES_TO_DIE: dict[str, tuple[Any, str, bool]] = {
@@ -92,12 +107,7 @@ def test_death_at_one_place_after_the_other_changes_nothing(
     for owner, name in {(owner, name) for owner, name, _ in PLACES_TO_DIE.values()}:
         monkeypatch.setattr(owner, name, mortal(owner, name, getattr(owner, name)))
     run = prepared(spark, tmp_path, 7)
-    while True:
-        try:
-            run.process(files_per_epoch=1)
-            break
-        except Killed:
-            continue
+    assert deaths_of(run) == len(PLACES_TO_DIE)
     assert left == []
     assert_undisturbed(run, undisturbed)
 
@@ -118,25 +128,20 @@ def test_death_in_any_epoch_changes_nothing(
     calls, last, gap, deaths = 0, 3, 3, 0
 
     def dying(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls, last, gap
+        nonlocal calls, last, gap, deaths
         calls += 1
         if calls == last and deaths < most:  # each process lives a little longer than the one before
             gap += 2
             last += gap
             if late:
                 original(*args, **kwargs)
+            deaths += 1
             raise Killed
         return original(*args, **kwargs)
 
     monkeypatch.setattr(owner, name, dying)
     run = prepared(spark, tmp_path, 7)
-    while True:
-        try:
-            run.process(files_per_epoch=1)
-            break
-        except Killed:
-            deaths += 1
-    assert 0 < deaths <= most
+    assert 0 < deaths_of(run) <= most
     assert_undisturbed(run, undisturbed)
 
 
@@ -156,6 +161,7 @@ def assert_undisturbed(run: Run, undisturbed: Path) -> None:
 
 
 def start(root: Path) -> subprocess.Popen[bytes]:
+    """`cedilla run` as a user starts it, in a process of its own."""
     command = [
         sys.executable,
         "-c",
@@ -167,14 +173,31 @@ def start(root: Path) -> subprocess.Popen[bytes]:
     paths = ["--source", f"sensors={root}/in/sensors", "--source", f"placement={root}/in/placement"]
     sink = ["--sink", f"average={root}/out/average"]
     return subprocess.Popen(
-        [*command, *options, *paths, *sink], stderr=subprocess.PIPE, start_new_session=True
+        [*command, *options, *paths, *sink],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "SPARK_SUBMIT_OPTS": SHORT_LIVED},
     )
 
 
+def run_here(spark: SparkSession, root: Path) -> None:
+    """The same in this process, which has a session already."""
+    options = Options(
+        once=True,
+        files_per_epoch=1,
+        checkpoint=str(root / "checkpoint"),
+        sources={name: str(root / "in" / name) for name in ("sensors", "placement")},
+        sinks={"average": str(root / "out" / "average")},
+    )
+    program.run(root / "q.rq", options, spark=spark)
+
+
+@pytest.mark.parametrize("where", tiered(["here", "in a process of its own"]))
 def test_a_killed_process_continues_where_it_was(
-    spark: SparkSession, tmp_path: Path, undisturbed: Path
+    spark: SparkSession, tmp_path: Path, undisturbed: Path, where: str
 ) -> None:
-    """The real thing: SIGKILL to the whole process group as soon as some epoch is committed."""
+    """The real thing: SIGKILL to the whole process group as soon as some epoch is committed. What goes on is another
+    process, and Spark's own checkpoint tells it which files there are."""
     prepared(spark, tmp_path, 7)
     (tmp_path / "q.rq").write_text(QUERY)
     process = start(tmp_path)
@@ -186,9 +209,12 @@ def test_a_killed_process_continues_where_it_was(
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    final = start(tmp_path)
-    errors = final.communicate(timeout=600)[1].decode()
-    assert final.returncode == 0, errors
+    if where == "here":
+        run_here(spark, tmp_path)
+    else:
+        final = start(tmp_path)
+        errors = final.communicate(timeout=600)[1].decode()
+        assert final.returncode == 0, errors
     assert content(tmp_path / "out" / "average") == content(undisturbed / "out" / "average")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,12 +22,15 @@ from cedilla.compiler.facts.markers import read_punctuation
 from cedilla.compiler.plan.clauses import FORMATS
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.runtime.cli.main import main
 from cedilla.runtime.formats import source_formats
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.items import xmltext
 from tests.pipeline import Run
 from tests.stream import Item, decode, matches
+from tests.tiers import tiered
 
+ROOT = Path(__file__).parent.parent.parent
 TYPES = {
     "TICKER": Type("string"),
     "PRICE": Type("double"),
@@ -345,8 +350,41 @@ def _closed(run: Run) -> object:
 # --- the command line ---
 
 
-@pytest.mark.spark
-def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(tmp_path: Path) -> None:
+def in_this_process(query: Path, code: Path, root: Path) -> None:
+    """`cedilla run` of a query, then the program that it compiles to."""
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(query), "--once", "--checkpoint", str(root / "first")])
+    assert not ended.value.code
+    arguments = [str(code), "--sink", f"cents={root}/out2", "--once", "--checkpoint", str(root / "second")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(code), run_name="__main__")
+    assert not ended.value.code
+
+
+def in_one_of_its_own(query: Path, code: Path, root: Path) -> None:
+    """The same where there is no session yet, both with one Java."""
+    both = f"""
+from pathlib import Path
+from tests.runtime.test_xml import in_this_process
+in_this_process(Path({str(query)!r}), Path({str(code)!r}), Path({str(root)!r}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", both],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("started", tiered([in_this_process, in_one_of_its_own]))
+def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: Callable[[Path, Path, Path], None]
+) -> None:
     """`cedilla run` of a file, its function beside it, from another folder; and so the program it compiles to."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.xml").write_text(f"<all>{CSCO}{MAY_10}{FIGURE_1}</all>")
@@ -360,28 +398,10 @@ def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(tmp_path: Path
         + 'operator cents(R) foundation {PRICE} returns (TICKER: string, cents: long) from "cents:cents";\n'
         + f'emit cents(quotes) to xml "{tmp_path}/out";\n'
     )
-    program = tmp_path / "q" / "program.py"
-    program.write_text(compile_query(query.read_text()).program)
-    # One after the other in one process, as each alone would have to start a Java.
-    both = """
-import runpy, sys
-from cedilla.runtime.cli.main import main
-query, program, root = sys.argv[1:]
-try:
-    main(["run", query, "--once", "--checkpoint", f"{root}/first"])
-except SystemExit as ended:
-    assert not ended.code
-sys.argv = [program, "--sink", f"cents={root}/out2", "--once", "--checkpoint", f"{root}/second"]
-runpy.run_path(program, run_name="__main__")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", both, str(query), str(program), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path / "in",
-    )
-    assert done.returncode == 0, done.stderr
+    code = tmp_path / "q" / "program.py"
+    code.write_text(compile_query(query.read_text()).program)
+    monkeypatch.chdir(tmp_path / "in")
+    started(query, code, tmp_path)
     for out in ("out", "out2"):
         assert list(elements(tmp_path / out)) == [
             {"TICKER": "CSCO", "cents": "1651"},
