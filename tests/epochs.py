@@ -22,7 +22,7 @@ from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.frames import ORDER, order
+from cedilla.runtime.engines.frames import ORDER, of_table, order
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.values import rounded_decimal
@@ -87,12 +87,7 @@ def _frame(
     columns = {name: [_value(type_, item.get(name)) for _, item in rows] for name, type_ in types.items()}
     arrays = [pa.array(columns[name], arrow_type(type_)) for name, type_ in types.items()]
     table = pa.table([*arrays, pa.array([place for place, _ in rows], pa.int64())], [*types, _PLACE])
-    if rows:
-        frame = session.createDataFrame(table)
-    else:  # PySpark takes no empty table
-        frame = session.range(0).selectExpr(
-            *(f"NULL AS {column(n)}" for n in types), f"id AS {column(_PLACE)}"
-        )
+    frame = of_table(session, table)
     # PySpark makes a session's own timestamps of Arrow's.
     names = [f"CAST({column(name)} AS {type_.spark}) AS {column(name)}" for name, type_ in types.items()]
     if source.name in plan.placed:

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.workers import unfit_workers
 from cedilla.runtime.items.lines import damaged, is_compressed
 from cedilla.runtime.items.rejections import beyond
 
@@ -43,6 +46,11 @@ def order(epoch: int, source: int = -1, place: str = "0L") -> str:
 def is_connect(of: DataFrame | SparkSession) -> bool:
     """Whether rows are computed by a server of Spark Connect, which may be another engine than Spark."""
     return type(of).__module__.startswith("pyspark.sql.connect")
+
+
+def of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The rows of an Arrow table. Spark Connect takes one without rows only where its types are told."""
+    return spark.createDataFrame(table, *([] if table.num_rows else [from_arrow_schema(table.schema)]))
 
 
 def sortable(name: str, types: Mapping[str, Type]) -> Column:
@@ -151,8 +159,8 @@ def as_double(
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file, or the `DiagnosticError` that
-    a Python task has raised; `None`: for another reason."""
+    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of workers that cannot
+    do their part, or the `DiagnosticError` that a Python task has raised; `None`: for another reason."""
     text = str(problem)
     if found := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
         return beyond(found[1])
@@ -160,7 +168,7 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
         return failure(found[1], found[2], hint=found[3])
     found = _NOT_READ.search(text)
     path = Path(unquote(found[1])) if found else None
-    return damaged(str(path)) if path and is_compressed(path) else None
+    return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
 
 
 _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")

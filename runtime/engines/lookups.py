@@ -22,6 +22,7 @@ from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
 from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.frames import of_table
 
 Slot = tuple[object, ...]
 
@@ -58,7 +59,7 @@ class Tables:
             old.frame.unpersist()
         fields = {"key": table.key, "shape": "INT", **table.columns}
         columns = [pa.array(values) for values in zip(*table.rows, strict=True)]
-        rows = self.spark.createDataFrame(pa.table(columns, list(fields)))
+        rows = of_table(self.spark, pa.table(columns, list(fields)))
         frame = rows.selectExpr(*(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in fields.items()))
         held[slot] = _Built(node, spelling, table, frame.persist())
         return held[slot]

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.engines.sail import sail_session
 
 
@@ -31,6 +33,13 @@ def test_hundreds_of_operators_in_a_row_do_not_overflow_the_stack(sail: SparkSes
     for number in range(400):
         rows = rows.where(f"id != {number + 5}").withColumn("x", F.expr(f"id + {number}"))
     assert rows.agg(F.max("x")).collect()[0][0] == 4 + 399
+
+
+def test_a_table_without_rows_keeps_its_types(sail: SparkSession) -> None:
+    """PySpark refuses to guess them where it speaks Spark Connect."""
+    table = pa.table({"a": pa.array([], pa.int64()), "at": pa.array([], pa.timestamp("us", "UTC"))})
+    frame = of_table(sail, table)
+    assert (frame.dtypes, frame.count()) == ([("a", "bigint"), ("at", "timestamp")], 0)
 
 
 def test_the_engine_starts_and_stops_more_than_once_and_leaves_no_mode_behind() -> None:

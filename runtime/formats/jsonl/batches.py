@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame
 from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
+from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places
 from cedilla.runtime.formats.source import CORRUPT, quoted
@@ -310,7 +311,7 @@ def with_row_faults(lines: DataFrame, types: Mapping[str, Type]) -> DataFrame:
     """Rows that have their text in JSON as `raw`, and `fault`: what is wrong with a value, null where that is not what
     is wrong."""
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in lines.schema.fields)
-    return lines.mapInArrow(_RowFaults(JsonBatches(dict(types))), f"{ddl}, fault STRING")
+    return in_workers(lines, _RowFaults(JsonBatches(dict(types))), f"{ddl}, fault STRING")
 
 
 @frozen

@@ -20,6 +20,8 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.frames import of_table
+from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl import fields as json_fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.jsonl.markers import markers_in
@@ -91,10 +93,10 @@ class JsonLines(Format):
         located = _Located(dict(files))
         if _are_few(files):  # a worker takes longer to start than the driver to look at them all
             rows = (row.asDict() for row in bad.orderBy(POSITION).collect())
-            return spark.createDataFrame(pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
+            return of_table(spark, pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
         number = F.expr(f"shiftright(`{POSITION}`, 47)")
         ordered = bad.repartition(number).sortWithinPartitions(POSITION)
-        return ordered.mapInArrow(located, _LOCATED_DDL)
+        return in_workers(ordered, located, _LOCATED_DDL)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         parts = _parts(files)
@@ -134,7 +136,7 @@ def _tuples_of(files: Numbered, types: Types) -> _Tuples:
 
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    return spark.createDataFrame(table).coalesce(1)  # a task for each core would leave a file for each
+    return of_table(spark, table).coalesce(1)  # a task for each core would leave a file for each
 
 
 def _are_few(files: Numbered) -> bool:
@@ -145,7 +147,7 @@ def _are_few(files: Numbered) -> bool:
 
 def _by_tasks(spark: SparkSession, of_parts: Any, count: int, schema: str) -> DataFrame:
     """What is made of so many parts, a task each."""
-    return spark.range(0, count, 1, count).mapInArrow(of_parts, schema)
+    return in_workers(spark.range(0, count, 1, count), of_parts, schema)
 
 
 def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:

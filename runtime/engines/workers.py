@@ -1,0 +1,83 @@
+"""Functions over Arrow batches that the engine's Python workers run, and what is wrong with workers that cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import pyarrow as pa
+from attrs import field, frozen
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+
+Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def in_workers(frame: DataFrame, function: Batches, schema: str) -> DataFrame:
+    """What a function makes of the rows of a DataFrame, in Python workers. These need Cedilla, as installed here."""
+    return frame.mapInArrow(_Sent(installed(), cloudpickle.dumps(function)), schema)
+
+
+@cache
+def installed() -> str:
+    """The version of Cedilla in this Python."""
+    try:
+        return version("cedilla")
+    except PackageNotFoundError:  # a source tree on PYTHONPATH
+        return "(not installed)"
+
+
+@frozen
+class _Sent:
+    """A function on its way to workers. It is unpacked only where the same version is: of another one, what was
+    packed may be another thing."""
+
+    of: str
+    packed: bytes = field(repr=False)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if installed() != self.of:
+            raise _unfit(f"have cedilla {installed()}, and the run has cedilla {self.of}")
+        function: Batches = cloudpickle.loads(self.packed)
+        return function(batches)
+
+
+def unfit_workers(problem: BaseException) -> DiagnosticError | None:
+    """RQ433, where a job has failed because the engine's Python workers do not start or lack something."""
+    if isinstance(problem, DiagnosticError):  # it says already what is wrong
+        return None
+    text = str(problem)
+    found = next(((what, m) for pattern, what in _FAULTS if (m := pattern.search(text))), None)
+    if found is None:
+        return None
+    what, match = found
+    return _unfit(what(match))
+
+
+def _unfit(what: str) -> DiagnosticError:
+    return failure("RQ433", f"the engine's Python workers {what}", hint=_HINT)
+
+
+_HINT = "`pip install` Cedilla, and what functions of yours import, for the Python that PYSPARK_PYTHON names"
+_FAULTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r'Cannot run program "([^"]+)"'),
+        lambda m: f"do not start: there is no program `{m[1]}` on their machines",
+    ),
+    (
+        re.compile(r"\[PYTHON_VERSION_MISMATCH\][^:]*: (\d+\.\d+) than that in driver: (\d+\.\d+)"),
+        lambda m: f"run Python {m[1]}, and this is Python {m[2]}",
+    ),
+    (
+        re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'"),
+        lambda m: f"have no module `{m[1]}`",
+    ),
+    (
+        re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\] (\w+)(?: >= ([\d.]+))?"),
+        lambda m: f"have no `{m[1]}`" + (f" of version {m[2]} or newer" if m[2] else ""),
+    ),
+)
