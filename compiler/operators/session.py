@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
-from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -108,6 +108,9 @@ class Session(Operator):
         A later tuple is in a session that is open now, or comes to one, or begins one. So its time is at least
         `least` or not closed. The start of its session is at least `least`, or it is the time of a tuple still to
         come, and such times are not closed for the key.
+
+        Infinities and NaN have no constant that a punctuation could name. Nothing is before the least time; the
+        greatest is where times of a key are closed only if all are, and then its sessions are not open.
         """
         starts = regions.union(
             *(
@@ -118,6 +121,8 @@ class Session(Operator):
         )
         if least is None:
             return regions.union(starts, source.closed)
+        if isinstance(least, int | Fraction) and abs(least) >= FARTHEST:
+            return starts if least > 0 else False
         return regions.union(
             regions.intersection(starts, regions.interval(self.alias, None, (least, 0))),
             regions.intersection(source.closed, regions.interval(self.on, None, (least, 0))),

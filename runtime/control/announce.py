@@ -289,8 +289,11 @@ def _described(
         if any(members is False for members in told.values()):
             continue  # only ⊥ is left: the wire has no words for it
         raw = translate(regions.box(told), scale)
-        if isinstance(primitive, Alter | Drop) and primitive.attribute in regions.attributes(raw):
-            continue  # its own attribute tells in which units the others are, and it must not name that (G23)
+        own = primitive.attribute
+        if own in regions.attributes(raw):  # it tells in which units the others are, and must not be named (G23)
+            if not isinstance(primitive, Add):
+                continue
+            raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
         for conditions, inside in regions.boxes(raw):
             if inside is True:
                 for written in patterns.texts(conditions, facts.types, outer=outer, universe=plain):

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 
 from cedilla.grammar import syntax
 from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.runtime.reference.scalars.arithmetic import is_odd
 
 Item = dict[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -91,7 +92,7 @@ def function_of(alter: syntax.AlterAttribute) -> tuple[Callable[[Any], Any], Cal
 
 def _each(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
     def one(y: Any) -> Any:
-        return y if isinstance(y, str) else function(Fraction(y))
+        return y if isinstance(y, str) or is_odd(y) else function(Fraction(y))
 
     return lambda y: list(map(one, y)) if isinstance(y, list) else one(y)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import floor
+from math import floor, isfinite, isnan
 from typing import Any
 
 from cedilla.compiler import operators as o
@@ -58,7 +58,9 @@ def same(row: Row) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
+    return "NaN" if isinstance(value, float) and isnan(value) else value  # it equals itself
 
 
 def _clean(row: Row) -> Row:
@@ -91,7 +93,7 @@ def _minus(op: Any, left: Rows, right: Rows) -> Rows:
 
 
 def _agree(op: Any, left: Row, right: Row) -> bool:
-    return all(a in left and left[a] == right.get(b) for a, b in op.on)
+    return all(a in left and _plain(left[a]) == _plain(right.get(b)) for a, b in op.on)
 
 
 def _join(op: Any, left: Rows, right: Rows) -> Rows:
@@ -109,8 +111,14 @@ def _anti(op: Any, left: Rows, right: Rows) -> Rows:
 def _window(op: Any, rows: Rows) -> Rows:
     out: Rows = []
     for row in rows:
+        if isinstance(row[op.on], float) and not isfinite(row[op.on]):
+            out.append(row)  # without a window
+            continue
         value = Fraction(row[op.on])
         last = floor(value / op.step)
+        if not -(2**63) <= last < 2**63:
+            out.append(row)
+            continue
         starts = range(last - floor(op.length / op.step) - 1, last + 1)
         for w in starts:
             begin, end = w * op.step, w * op.step + op.length
@@ -131,8 +139,8 @@ def _session(op: Any, rows: Rows) -> Rows:
     out: Rows = []
     for group in _groups(rows, op.per).values():
         start = before = None
-        for row in sorted(group, key=lambda row: row[op.on]):
-            if before is None or row[op.on] - before >= op.gap:
+        for row in sorted(group, key=lambda row: rank(row[op.on])):
+            if before is None or rank(row[op.on]) >= rank(before + op.gap):
                 start = row[op.on]
             before = row[op.on]
             out.append({**row, op.alias: start})
@@ -152,7 +160,7 @@ def _count_window(op: Any, rows: Rows) -> Rows:
 def _sorted(op: Any, rows: Rows) -> Rows:
     rows = _in_order(rows)
     for name, descending in reversed(op.keys):  # the last key first: Python's sort is stable
-        known = sorted((r for r in rows if name in r), key=lambda r, n=name: r[n], reverse=descending)
+        known = sorted((r for r in rows if name in r), key=lambda r, n=name: rank(r[n]), reverse=descending)
         rows = known + [r for r in rows if name not in r]
     return rows
 
@@ -170,6 +178,8 @@ def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
     calls = dict(op.results(facts))
     if op.function is not None:
         added = {name for row in rows for name in row} - facts.types.keys() - {ORDER}
+        if op.function in ("avg", "sum"):  # others have no result (G37)
+            added = {n for n in added if not any(isinstance(row.get(n), str | bool) for row in rows)}
         calls |= {n: o.Call.parse(f"{op.function}({n})") for n in added}
     for group in _groups(rows, op.by).values():
         values = {n: result(call, group) for n, call in calls.items()}

@@ -14,7 +14,20 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.values import read_value
-from tests.laws.edges import BEYOND, EDGES, SMALL, condition, edge_of, is_number, read, tame
+from tests.laws.edges import (
+    BEYOND,
+    EDGES,
+    ODD,
+    SMALL,
+    WORDS,
+    calculable,
+    condition,
+    edge_of,
+    is_number,
+    read,
+    result_of,
+    tame,
+)
 from tests.stream import Decoder, Item
 
 
@@ -73,7 +86,7 @@ class _Growing:
         types = self.types(a)
         if not types:
             return f"select[1 = 1]({a})"
-        numbers = [n for n, t in types.items() if t in _NUMBERS and tame(n)]
+        numbers = [n for n, t in types.items() if t in _NUMBERS and calculable(n)]
         values = [n for n in numbers if n not in ("k", "ts")] or numbers
 
         def any_of() -> str:
@@ -132,10 +145,12 @@ class _Growing:
                 return f"{a} {word} {'d' if self.chain else rng.choice(['d', self.pick()])} on k"
             case "window":
                 step = rng.choice(["", " every 2"])
-                name = rng.choice(["w{0}", "[w{0}, u{0}]"]).format(len(self.lines))
-                return f"window[4{step} on {self.axis(numbers)} as {name}]({a})"
+                on = self.axis(numbers)
+                first, last = (result_of(on, f"{letter}{len(self.lines)}") for letter in "wu")
+                return f"window[4{step} on {on} as {rng.choice([first, f'[{first}, {last}]'])}]({a})"
             case "session":
-                return f"session[3 on {self.axis(numbers)}{per(1)} as w{len(self.lines)}]({a})"
+                on = self.axis(numbers)
+                return f"session[3 on {on}{per(1)} as {result_of(on, f'w{len(self.lines)}')}]({a})"
             case "count window":
                 return f"window[2 rows{per(1)} as w{len(self.lines)}]({a})"
             case "sort":
@@ -151,7 +166,7 @@ class _Growing:
 
     def axis(self, numbers: list[str]) -> str:
         """A number that a source has; a result may be undefined."""
-        known = [n for n in numbers if n.split("_")[0] in ("k", "ts", "v")]
+        known = [n for n in numbers if n == ODD or n.split("_")[0] in ("k", "ts", "v")]
         return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(known or ["ts"])
 
     def condition(self, values: list[str], types: dict[str, str]) -> str:
@@ -180,17 +195,18 @@ class _Growing:
         if not numbers or rng.random() < 0.4:
             return []
         x = rng.choice(numbers)
+        y = rng.choice(numbers)
         text = rng.choice(
             [
                 f"{x} * 2 + 1",
                 f"{x} / 4",
-                f"{x} * {rng.choice(numbers)}",
+                f"{x} * {y}",
                 f"case when {x} > 1 then 1 else 0 end",
                 f"coalesce({x}, 0)",
                 f"floor({x} / 2)",
             ]
         )
-        return [f"{text} as y{len(self.lines)}"]
+        return [f"{text} as {result_of(max(x, y), f'y{len(self.lines)}')}"]
 
     def aggregate(self, a: str, types: dict[str, str], values: list[str]) -> str:
         rng = self.rng
@@ -199,7 +215,9 @@ class _Growing:
         rest = [n for n in types if n not in by]
         if rng.random() < 0.4 and rest:
             function = rng.choice(["avg", "max", "sum", "count", "last"])
-            fit = [n for n in rest if (types[n] in _NUMBERS and tame(n)) or function not in ("avg", "sum")]
+            fit = [
+                n for n in rest if (types[n] in _NUMBERS and calculable(n)) or function not in ("avg", "sum")
+            ]
             excepts = [n for n in rest if n not in fit or rng.random() < 0.3]
             without = f" except {', '.join(excepts)}" if excepts else ""
             return f"aggregate[{function}{clause}{without}]({a})"
@@ -207,24 +225,20 @@ class _Growing:
         calls = ["count() as n"]
         if x is not None:
             calls += [
-                f"{f}({x}) as x{i}"
+                f"{f}({x}) as {result_of(x, f'x{i}')}"
                 for i, f in enumerate(rng.sample(["avg", "sum", "min", "max", "var", "median"], 2))
             ]
-            calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as big"]
+            calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as {result_of(x, 'big')}"]
         edges = [n for n in types if edge_of(n) is not None]
         for function in ("first", "last", "collect", "min", "max", "largest"):
             name = rng.choice(edges or list(types))
             calls.append(
-                f"{function}({name}{', 2' if function == 'largest' else ''}) as {_result(name, function)}"
+                f"{function}({name}{', 2' if function == 'largest' else ''}) as {result_of(name, function)}"
             )
         if edges:
             calls.append(f"count(distinct {rng.choice(edges)}) as many")
         chosen = rng.sample(calls, rng.randint(1, min(3, len(calls))))
         return f"aggregate[{', '.join(chosen)}{clause}]({a})"
-
-
-def _result(name: str, function: str) -> str:
-    return function if tame(name) else f"{name}_{function}"
 
 
 _NUMBERS = ("int", "long", "double")
@@ -241,8 +255,10 @@ ORDERED = (
 
 
 def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) -> World:
-    """A random query of up to `size` operators over streams with so many of the edge attributes."""
+    """A random query of up to `size` operators over streams with so many of the edge attributes, `ODD` often."""
     extra = tuple(rng.sample(list(EDGES), edges))
+    if extra and ODD not in extra and rng.random() < 0.3:
+        extra = (ODD, *extra[1:])
     growing = _Growing(rng, sources(extra), chain=kinds is ORDERED)
     tries = 0
     while len(growing.lines) < size and tries < 4 * size:
@@ -262,6 +278,15 @@ def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) 
 
 # --- streams ---
 
+FRESH = "fresh"
+KINDS: tuple[tuple[Any, ...], ...] = ((0.5, 2.0, -1.0), (1, 2, 7), ("a", "b", ""), (True, False))
+"""Values of an attribute that nothing announces, each of one type."""
+
+
+def is_amount(values: tuple[Any, ...]) -> bool:
+    """Whether the values of an unannounced attribute can be altered."""
+    return bool(values) and type(values[0]) in (int, float)
+
 
 @define
 class _Source:
@@ -276,6 +301,8 @@ class _Source:
     decoder: Decoder = field(factory=lambda: Decoder(read))
     now: int = 0
     alters: int = 0
+    fresh: tuple[Any, ...] = ()
+    """The values of `FRESH`, an attribute that nothing announces."""
     next: Item | None = None
     has_q: dict[int, bool] = field(factory=lambda: dict.fromkeys((1, 2, 3), False))
 
@@ -295,7 +322,10 @@ class _Source:
                 [f"k = {k}", f"k != {k}", "k in {1, 2}", f"ts >= {cut}", f"k = {k}, ts < {cut}", ""]
                 + [condition(rng, n, EDGES[n]) for n in self.extra]
             )
-            attribute = rng.choice(["v", "v", "v", "ts", "q", *self.altered, *self.altered])
+            unannounced = [FRESH] if FRESH in self.begun and is_amount(self.fresh) else []
+            attribute = rng.choice(
+                ["v", "v", "v", "ts", "q", *self.altered, *self.altered, *unannounced, *unannounced]
+            )
             if attribute in where or (attribute == "q" and not any(self.has_q.values())):
                 attribute = "v"
             self.begun.add(attribute)
@@ -326,16 +356,19 @@ class _Source:
         if self.has_q[k] and rng.random() < 0.7:
             row["q"] = float(rng.randint(0, 1))
         row |= {n: self.edge(n) for n in self.extra}
+        if self.fresh and rng.random() < 0.4:
+            row[FRESH] = rng.choice(self.fresh)
         if self.decoder.closed(row):
             return None
         raw = self.decoder.raw_at(row, len(self.decoder.accents))
-        return {n: _edge(x) if n in self.extra else _number(n, x) for n, x in raw.items()}
+        self.begun |= raw.keys() & {FRESH}
+        return {n: _edge(x) if n in self.extra or n == FRESH else _number(n, x) for n, x in raw.items()}
 
     def edge(self, name: str) -> Any:
         if name not in self.altered:
             return self.rng.choice(EDGES[name].values)
         beyond = BEYOND if name in self.begun and EDGES[name].type == "long" else ()
-        return self.rng.choice([*SMALL, *beyond])
+        return self.rng.choice([*SMALL, *beyond, *(WORDS if name == ODD else ())])
 
 
 def _edge(value: Any) -> Any:
@@ -350,11 +383,18 @@ def _number(name: str, value: Any) -> int | float:
 
 
 def stream(
-    rng: Random, length: int, extra: tuple[str, ...] = (), *, close: bool = True, accents: bool = True
+    rng: Random,
+    length: int,
+    extra: tuple[str, ...] = (),
+    *,
+    close: bool = True,
+    accents: bool = True,
+    fresh: tuple[Any, ...] = (),
 ) -> list[tuple[str, Item]]:
-    """Items of `r` and `s`, interleaved; both closed at the end."""
+    """Items of `r` and `s`, interleaved; both closed at the end. `fresh`: the values of an attribute that nothing
+    announces (`set drift = infer`)."""
     altered = tuple(n for n in extra if accents and is_number(n) and rng.random() < 0.5)
-    both = {name: _Source(rng, extra, accents, altered) for name in ("r", "s")}
+    both = {name: _Source(rng, extra, accents, altered, fresh=fresh) for name in ("r", "s")}
     items = list(_items(rng, both, length))
     return items + ([(name, {"$punctuation": "[]"}) for name in both] if close else [])
 
