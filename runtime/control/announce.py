@@ -215,7 +215,7 @@ def _alters(
             for text, box in _described(
                 where, after, scale, after.closed, Alter(name, function), outer=False
             ):
-                if _has(box, name, after):
+                if _has(box, name, after) and _told(box, name, before):
                     texts.append(text)
                     announced = regions.union(announced, box)
             scale[name] = regions.update(
@@ -228,6 +228,13 @@ def _has(region: Tree, name: str, facts: Facts) -> bool:
     """Whether some tuple of a region may have an attribute: an accent where none has it ends a query (P4)."""
     there = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
     return not regions.is_empty(there, facts.universe)
+
+
+def _told(region: Tree, name: str, sink: SinkState) -> bool:
+    """Whether readers know of an attribute in a region: a Drop that grew into what is closed took it away there."""
+    return (
+        regions.within(region, sink.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT) is not False
+    )
 
 
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
@@ -290,7 +297,9 @@ def _described(
             continue  # only ⊥ is left: the wire has no words for it
         raw = translate(regions.box(told), scale)
         own = primitive.attribute
-        if own in regions.attributes(raw):  # it tells in which units the others are, and must not be named (G23)
+        if own in regions.attributes(
+            raw
+        ):  # it tells in which units the others are, and must not be named (G23)
             if not isinstance(primitive, Add):
                 continue
             raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})

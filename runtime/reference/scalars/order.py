@@ -20,7 +20,9 @@ def equal(x: Any, y: Any) -> bool:
 
 
 def rank(value: Any) -> Any:
-    """What to order values of one type by: ⊥ first, NaN last."""
+    """What to order values of one type by: ⊥ first, NaN last; arrays by their elements, one after the other."""
     if value is None:
         return (0, 0)
+    if isinstance(value, list | tuple):
+        return (1, [rank(each) for each in value])  # type: ignore[reportUnknownVariableType]
     return (2, 0) if isinstance(value, float) and math.isnan(value) else (1, value)
