@@ -43,6 +43,7 @@ _LAST = {
     "timestamp": (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND,
     "date": (date.max - _EPOCH.date()).days,
 }
+_AXES = {"timestamp": "unix_micros", "date": "unix_date"}
 MICROSECONDS = {
     "millisecond": 1_000,
     "second": 1_000_000,
@@ -146,6 +147,10 @@ class Type:
         if measure.unit is not None:
             raise ValueError(f"a length in {measure.unit}s requires an attribute of type timestamp")
         return exact(measure.value)
+
+    def axis(self, value: str) -> str:
+        """The SQL of a value as the control plane has it: moments and days are whole numbers."""
+        return f"{_AXES[self.name]}({value})" if self.name in _AXES else value
 
     def sql(self, value: Value) -> str:
         """The value as a Spark SQL literal."""

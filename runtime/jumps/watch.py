@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT
 from cedilla.compiler.facts.markers import Alter, accent_text
-from cedilla.compiler.plan import Source
+from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
@@ -59,6 +59,11 @@ class Watched:
     series: Series[str] = field(factory=Series[str])
     width: float = 1.0
     net: Affine = IDENTITY
+
+
+def watched_sources(plan: Plan) -> list[Source]:
+    """The sources that `set suspect = warn` has watched: streams, as tables have no order."""
+    return [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
 
 
 @define

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.markers import read_accent, read_growth, read_punctuation
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
@@ -23,9 +23,6 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.items.near_markers import problem
 from cedilla.runtime.reference.node import control
-
-_AXES = {"timestamp": "unix_micros", "date": "unix_date"}
-"""What makes numbers of moments and days, as the control plane has them."""
 
 
 @define(eq=False, slots=False)
@@ -91,14 +88,10 @@ class TableDomains:
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
         found: dict[str, frozenset[Value]] = {}
         for name in names:
-            value = _axis(name, state.types[name])
+            value = state.types[name].axis(column(name))
             some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
             found[name] = frozenset(control(row["value"]) for row in some.limit(MOST + 1).collect())
         return found
-
-
-def _axis(name: str, type_: Type) -> str:
-    return f"{_AXES[type_.name]}({column(name)})" if type_.name in _AXES else column(name)
 
 
 def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from math import prod
 from typing import Any
@@ -17,10 +15,9 @@ from attrs import define, field, frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.regions import POSITION, Steps, Value
-from cedilla.compiler.regions.affine import exact
+from cedilla.compiler.regions import POSITION, Steps
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
@@ -28,8 +25,9 @@ from cedilla.runtime.ingest.intake import REJECT, Read
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 from cedilla.runtime.jumps.points import LARGEST, MOST_POINTS, Point, run_bits
-from cedilla.runtime.jumps.watch import MOST_GROUPS, Watch
+from cedilla.runtime.jumps.watch import MOST_GROUPS, Watch, watched_sources
 from cedilla.runtime.jumps.watch_record import dump_watch, load_watch
+from cedilla.runtime.reference.node import key_value
 
 _MOST_ROWS = 4 * MOST_POINTS
 """More rows of an aggregate are left in the engine."""
@@ -65,8 +63,7 @@ class Watches:
     @classmethod
     def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
         """The watches as the last commit has left them."""
-        watched = [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
-        return cls(plan, jobs, {s.name: load_watch(s, recorded.get(s.name)) for s in watched})
+        return cls(plan, jobs, {s.name: load_watch(s, recorded.get(s.name)) for s in watched_sources(plan)})
 
     def start(
         self, epoch: int, read: Mapping[str, Read], states: Mapping[str, SourceState]
@@ -112,7 +109,7 @@ class Watches:
         ordered = sorted(rows, key=lambda row: row["$at"])
         points = [
             Point(
-                tuple(_value(row[f"$by{n}"]) for n in range(len(watch.by))),
+                tuple(key_value(row[f"$by{n}"]) for n in range(len(watch.by))),
                 f"epoch {epoch}, {files[file_of(row['$at'])].path}",
                 {each: row[f"$median{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
                 {each: row[f"$count{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
@@ -147,7 +144,7 @@ def aggregate(
         if files <= wanted
         else f"({place} div {NEXT_FILE}L) * {wanted} div {files}"
     )
-    keys = [f"{_axis(column(each), state.types[each])} AS `$by{n}`" for n, each in enumerate(by)]
+    keys = [f"{state.types[each].axis(column(each))} AS `$by{n}`" for n, each in enumerate(by)]
     values = [f"{_number(column(each))} AS `$value{n}`" for n, each in enumerate(names)]
     rows = frame.where(" AND ".join(conditions)).selectExpr(
         *keys, f"{run} AS `$run`", f"{place} AS `$at`", *values
@@ -172,16 +169,6 @@ def aggregate(
 def _number(value: str) -> str:
     """A value as a double, without NaN and infinities."""
     return f"CASE WHEN abs(CAST({value} AS DOUBLE)) <= {LARGEST}D THEN CAST({value} AS DOUBLE) END"
-
-
-def _axis(value: str, type_: Type) -> str:
-    """A value as the control plane has it."""
-    functions = {"timestamp": "unix_micros", "date": "unix_date"}
-    return f"{functions[type_.name]}({value})" if type_.name in functions else value
-
-
-def _value(value: Any) -> Value | None:
-    return exact(Fraction(value)) if isinstance(value, float | Decimal) else value
 
 
 def _possible_groups(source: Source, by: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Aggregation in plain Python; its functions are in `naive_aggregates`."""
+"""Aggregation in plain Python; its functions are in `aggregate_results`."""
 
 from __future__ import annotations
 

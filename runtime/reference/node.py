@@ -48,6 +48,11 @@ def control(value: Any) -> Any:
             return value
 
 
+def key_value(value: Any) -> Any:
+    """The same as part of a key: `None` where it is undefined."""
+    return None if value is None else control(value)
+
+
 def inside(region: Tree, row: Mapping[str, Any]) -> bool:
     """Whether a row lies in a region."""
     needed = regions.attributes(region)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 from zlib import crc32
 
 from attrs import define, field
 
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.jumps.groups import Group
 from cedilla.runtime.jumps.points import MOST_POINTS, points_of, run_bits
-from cedilla.runtime.jumps.watch import Watch
-from cedilla.runtime.reference.node import Row, control
+from cedilla.runtime.jumps.watch import Watch, watched_sources
+from cedilla.runtime.reference.node import Row, key_value
 
 
 @define
@@ -28,13 +26,12 @@ class SimulatedWatches:
     @classmethod
     def of(cls, plan: Plan) -> SimulatedWatches:
         """The watches at the start of a plan."""
-        watched = [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
-        return cls({source.name: Watch.of(source) for source in watched})
+        return cls({source.name: Watch.of(source) for source in watched_sources(plan)})
 
     def add(self, source: str, row: Row, place: str) -> None:
         """Take a canonical tuple that was not rejected."""
         if (watch := self.watches.get(source)) is not None:
-            group = tuple(_value(row.get(name)) for name in watch.by)
+            group = tuple(key_value(row.get(name)) for name in watch.by)
             if crc32(repr(group).encode()) % watch.share == 0:
                 self._taken.setdefault(source, []).append((group, place, row))
 
@@ -54,8 +51,3 @@ class SimulatedWatches:
         """What the latest tuples tell where no more come."""
         for name, watch in self.watches.items():
             yield from watch.end(states[name])
-
-
-def _value(value: Any) -> Any:
-    known = control(value)
-    return None if known is UNDEFINED else known
