@@ -57,6 +57,6 @@ def compile_query(
     if params:
         query = parse_query(text, source, given_constants(query, params))
     compiled = plan_query(query, Path(source).stem.strip("<>") or "query")
-    if found := refusals(compiled.plan, engine):
-        raise DiagnosticError(found)
+    if problems := refusals(compiled.plan, engine):
+        raise DiagnosticError(problems)
     return CompiledQuery(compiled.plan, compiled.warnings, source)

@@ -39,21 +39,21 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
 
     Waiting accents are spoken of only where there is nothing worse.
     """
-    found = safety(plan)
+    state_safety = safety(plan)
     findings: dict[str, list[Diagnostic]] = {"RQ130": [], "RQ131": [], "RQ132": []}
-    for bound in found.bounds:
+    for bound in state_safety.bounds:
         operator, memory = bound.operator, bound.memory
         who = f"{operator.title} `{operator.name}`"
         if bound.verdict == "unbounded":
             said = f"{who} keeps {memory.what} without bound: {bound.because}"
-            findings["RQ130"].append(_finding(plan, found, bound, "RQ130", "warning", said))
+            findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", said))
         if bound.waits:
             lacking = missing(operator, memory, tuple(plan.start[name] for name in operator.inputs))
             said = f"rows of {who} may wait for ever: {lacking}"
-            findings["RQ131"].append(_finding(plan, found, bound, "RQ131", "warning", said))
+            findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", said))
         if bound.verdict == "bounded if accents stop":
             said = f"{who} keeps {memory.what}, bounded only if accents stop: {bound.because}"
-            findings["RQ132"].append(_finding(plan, found, bound, "RQ132", "note", said))
+            findings["RQ132"].append(_finding(plan, state_safety, bound, "RQ132", "note", said))
     return tuple(findings["RQ130"] + findings["RQ131"] or findings["RQ132"])
 
 

@@ -31,17 +31,17 @@ def reaction(
     `mentions`: the attributes that the accent's description names. `None` where no such accent can come.
     """
     inputs = inputs_of(plan, operator)
-    found = inputs[side].types.get(attribute)
-    if kind == "alter" and found is not None and not found.has_units:
+    type_ = inputs[side].types.get(attribute)
+    if kind == "alter" and type_ is not None and not type_.has_units:
         return None
     if kind == "add" and inputs[side].present.get(attribute) is PRESENT:
         stays = operator.reaction("drop", attribute, _NOTHING, inputs, side).kind == "aborts"
         if stays:  # what is always there is never added
             return None
-    given = operator.reaction(kind, attribute, mentions, inputs, side)
-    if given.kind == "accumulates" and plan.settings["accents"] == "strict":
-        return Reaction("aborts", given.rule)
-    return given
+    outcome = operator.reaction(kind, attribute, mentions, inputs, side)
+    if outcome.kind == "accumulates" and plan.settings["accents"] == "strict":
+        return Reaction("aborts", outcome.rule)
+    return outcome
 
 
 def inputs_of(plan: Plan, operator: Operator) -> tuple[Facts, ...]:
@@ -51,11 +51,11 @@ def inputs_of(plan: Plan, operator: Operator) -> tuple[Facts, ...]:
 
 def attributes_of(plan: Plan, operator: Operator, side: int) -> list[str]:
     """The attributes of an input, with those that a projection names before they exist (theory P4)."""
-    known = list(inputs_of(plan, operator)[side].types)
+    names = list(inputs_of(plan, operator)[side].types)
     if isinstance(operator, Project):
         read = dict.fromkeys(name for e in operator.items.values() for name in sorted(attributes(e)))
-        known += [name for name in read if name not in known]
-    return known
+        names += [name for name in read if name not in names]
+    return names
 
 
 def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
@@ -67,26 +67,26 @@ def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
         }
         for side in range(len(operator.inputs))
     ]
-    found = [
+    reactions = [
         (name if all(other.get(name, given) == given for other in said) else f"{source}.{name}", given)
         for source, side in zip(operator.inputs, said, strict=True)
         for name, given in side.items()
     ]
-    return f"{SIGNS[kind]} {_grouped(found, _said(reaction(plan, operator, kind, OTHER)))}"
+    return f"{SIGNS[kind]} {_grouped(reactions, _said(reaction(plan, operator, kind, OTHER)))}"
 
 
 def described(plan: Plan, operator: Operator) -> str:
     """What becomes of an Alter that mentions an attribute in its description, where that matters (W5, A4)."""
-    found = [
+    reactions = [
         (mentioned, _said(alter_described_by(plan, operator, side, mentioned)))
         for side in range(len(operator.inputs))
         for mentioned in attributes_of(plan, operator, side)
     ]
     plain = _said(alter_described_by(plan, operator, 0, None))
     usual = _said(alter_described_by(plan, operator, 0, OTHER))
-    if all(given in (plain, None) for given in (usual, *(given for _, given in found))):
+    if all(given in (plain, None) for given in (usual, *(given for _, given in reactions))):
         return ""
-    return f"described by {_grouped(found, usual)}"
+    return f"described by {_grouped(reactions, usual)}"
 
 
 def alter_described_by(plan: Plan, operator: Operator, side: int, mentioned: str | None) -> Reaction | None:

@@ -38,9 +38,9 @@ def _release(plan: Plan, operator: Operator, memory: Memory) -> Release:
     closing: set[str] = set()
     sources: dict[str, tuple[str, ...]] = {}
     for source in _streams_above(plan, closer):
-        found = _closing(plan, source, closer, memory)
-        closing.update(name for scheme in found.values() for name in scheme)
-        sources[source.name] = tuple(sorted({name for promise in found for name in promise}))
+        schemes = _closing(plan, source, closer, memory)
+        closing.update(name for scheme in schemes.values() for name in scheme)
+        sources[source.name] = tuple(sorted({name for promise in schemes for name in promise}))
     return Release(operator, memory, tuple(sorted(closing)), sources)
 
 
@@ -57,15 +57,17 @@ def _closing(plan: Plan, source: Source, closer: str, memory: Memory) -> dict[Sc
     """
     single = frozenset(frozenset({attribute.name}) for attribute in source.attributes)
     tried = {s: _derived(plan, source, frozenset({s}), closer, memory) for s in promised(source) | single}
-    found = {scheme: to for scheme, to in tried.items() if to is not None}
-    named = {scheme: to for scheme, to in found.items() if scheme in promised(source)}
-    windows = {scheme: to for scheme, to in found.items() if not to <= {a.name for a in source.attributes}}
-    return named or windows or found
+    releasing = {scheme: to for scheme, to in tried.items() if to is not None}
+    named = {scheme: to for scheme, to in releasing.items() if scheme in promised(source)}
+    windows = {
+        scheme: to for scheme, to in releasing.items() if not to <= {a.name for a in source.attributes}
+    }
+    return named or windows or releasing
 
 
 def _derived(plan: Plan, source: Source, schemes: Schemes, closer: str, memory: Memory) -> Scheme | None:
     """What the operator's input closes of the rows that wait, if one source promises some schemes and all others
     end; `None` where it closes nothing of them."""
-    given = {other.name: schemes if other is source else ENDS for other in plan.sources}
-    closing = within(analysed(plan, given, plan.start).schemes[closer], memory.within)
+    promises = {other.name: schemes if other is source else ENDS for other in plan.sources}
+    closing = within(analysed(plan, promises, plan.start).schemes[closer], memory.within)
     return min(closing, key=lambda s: (len(s), sorted(s)), default=None)

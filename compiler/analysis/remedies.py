@@ -63,8 +63,8 @@ def _is_time(plan: Plan, source: Source, name: str) -> bool:
 def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:
     alike = all(a.attributes == b.attributes for a, b in zip(plan.sources, sources, strict=True))
     facts = plan.start if alike else evolve(plan, sources=sources).start
-    found = analysed(plan, {source.name: promised(source) for source in sources}, facts)
-    now = next(b for b in found.of(bound.operator.name) if b.memory.what == bound.memory.what)
+    state_safety = analysed(plan, {source.name: promised(source) for source in sources}, facts)
+    now = next(b for b in state_safety.of(bound.operator.name) if b.memory.what == bound.memory.what)
     return now.verdict == "bounded" and not now.waits
 
 

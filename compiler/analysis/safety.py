@@ -75,10 +75,10 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
     bounds: list[Bound] = []
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        given = tuple(schemes[name] for name in operator.inputs)
-        schemes[operator.name] = operator.schemes(inputs, given)
-        given = tuple(known(each, its) for each, its in zip(given, inputs, strict=True))
-        bounds += [_bound(operator, each, inputs, given) for each in _memory(plan, operator, inputs)]
+        promises = tuple(schemes[name] for name in operator.inputs)
+        schemes[operator.name] = operator.schemes(inputs, promises)
+        promises = tuple(known(each, its) for each, its in zip(promises, inputs, strict=True))
+        bounds += [_bound(operator, each, inputs, promises) for each in _memory(plan, operator, inputs)]
     return Safety({name: known(each, facts[name]) for name, each in schemes.items()}, tuple(bounds))
 
 

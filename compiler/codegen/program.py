@@ -108,14 +108,14 @@ def _constants(plan: Plan, constants: dict[str, str]) -> str:
         code = _source(node) if isinstance(node, Source) else node.constructor()
         text += lay_out(f"{constants[node.name]} = ", code)
     settings = {name: value for name, value in plan.settings.items() if value != DEFAULTS[name]}
-    given = {
+    arguments = {
         "name": repr(plan.name),
         "sources": _tuple(constants[source.name] for source in plan.sources),
         "operators": _tuple(constants[operator.name] for operator in plan.operators),
         "emits": _tuple(_emit(emit) for emit in plan.emits),
         **({"settings": repr(settings)} if settings else {}),
     }
-    return f"{text}\n" + lay_out("PLAN = ", _call("Plan", given))
+    return f"{text}\n" + lay_out("PLAN = ", _call("Plan", arguments))
 
 
 def _tuple(items: Iterable[str]) -> str:
@@ -127,21 +127,21 @@ def _call(function: str, given: dict[str, str]) -> str:
 
 
 def _source(source: Source) -> str:
-    given = {
+    arguments = {
         "name": repr(source.name),
         "attributes": _tuple(_attribute(attribute) for attribute in source.attributes),
         "format": repr(source.format),
         "path": repr(source.path),
     }
     if source.table:
-        given["table"] = "True"
+        arguments["table"] = "True"
     if source.punctuated:
-        given["punctuated"] = repr(source.punctuated)
+        arguments["punctuated"] = repr(source.punctuated)
     if source.heartbeat is not None:
-        given["heartbeat"] = _heartbeat(source.heartbeat)
+        arguments["heartbeat"] = _heartbeat(source.heartbeat)
     if source.markers is not None:
-        given["markers"] = repr(source.markers)
-    return _call("Source", {**given, "line": str(source.line)})
+        arguments["markers"] = repr(source.markers)
+    return _call("Source", {**arguments, "line": str(source.line)})
 
 
 def _heartbeat(heartbeat: Heartbeat) -> str:
@@ -158,12 +158,12 @@ def _attribute(attribute: Attribute) -> str:
 
 
 def _emit(emit: Emit) -> str:
-    given = {
+    arguments = {
         "name": repr(emit.name),
         "relation": repr(emit.relation),
         "format": repr(emit.format),
         "path": repr(emit.path),
     }
     if emit.original_units:
-        given["original_units"] = "True"
-    return _call("Emit", {**given, "line": str(emit.line)})
+        arguments["original_units"] = "True"
+    return _call("Emit", {**arguments, "line": str(emit.line)})

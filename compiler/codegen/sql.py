@@ -47,8 +47,8 @@ def expression(
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
         # A place is a number in every row, never ⊥.
-        found = up or node.undefined == node.pieces[-1] or name not in types
-        cases = [] if found else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
+        is_covered = up or node.undefined == node.pieces[-1] or name not in types
+        cases = [] if is_covered else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
         cases += point_cases(node, types, value, written)
         return f"CASE {' '.join(cases)} ELSE {ordinary} END" if cases else ordinary
 

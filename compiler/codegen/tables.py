@@ -67,12 +67,12 @@ def table(
     if kind is None:
         return None
     shapes: dict[str, int] = {}
-    found: dict[Any, tuple[int, dict[str, list[Any]]]] = {}
+    entries: dict[Any, tuple[int, dict[str, list[Any]]]] = {}
     width = {"l": 0, "d": 0, "s": 0}
     memo: dict[int, tuple[int, dict[str, list[Any]]]] = {}
     for value, child in points.items():
         key = constant(kind, value)
-        if key is None or key in found:
+        if key is None or key in entries:
             continue
         if id(child) not in memo:
             writer = _Writer(types, columns, leaf, coefficients)
@@ -83,9 +83,9 @@ def table(
             for name, constants in writer.constants.items():
                 width[name] = max(width[name], len(constants))
             memo[id(child)] = shapes.setdefault(text, len(shapes)), writer.constants
-        found[key] = memo[id(child)]
+        entries[key] = memo[id(child)]
     names = {f"{k}{i}": _SQL[k] for k, count in width.items() for i in range(count)}
-    rows = [(key, shape, *_filled(constants, width)) for key, (shape, constants) in found.items()]
+    rows = [(key, shape, *_filled(constants, width)) for key, (shape, constants) in entries.items()]
     return Table(_SQL[kind], names, list(shapes), rows)
 
 
@@ -128,9 +128,9 @@ def constant(kind: str, value: Any) -> Any:
 def _filled(constants: Mapping[str, list[Any]], width: Mapping[str, int]) -> list[Any]:
     row: list[Any] = []
     for kind, count in width.items():
-        given = constants.get(kind, [])
-        row += given
-        row += [None] * (count - len(given))
+        here = constants.get(kind, [])
+        row += here
+        row += [None] * (count - len(here))
     return row
 
 

@@ -33,12 +33,12 @@ VERSION = 1
 
 def explain_json(plan: Plan, warnings: Iterable[Diagnostic] = ()) -> dict[str, Any]:
     """The plan as plain JSON values: sources, operators in topological order, emits, settings, warnings."""
-    found = safety(plan)
+    state_safety = safety(plan)
     return {
         "version": VERSION,
         "query": plan.name,
         "sources": [_source_json(plan, source) for source in plan.sources],
-        "operators": [_operator_json(plan, operator, found) for operator in plan.operators],
+        "operators": [_operator_json(plan, operator, state_safety) for operator in plan.operators],
         "emits": [_emit_json(emit) for emit in plan.emits],
         "settings": dict(plan.settings),
         "warnings": [to_json(warning) for warning in warnings],
@@ -110,14 +110,14 @@ def _schemes_json(schemes: Schemes) -> list[list[str]]:
 
 
 def _reactions_json(plan: Plan, operator: Operator, attribute: str, side: int) -> dict[str, Any]:
-    found = {kind: reaction(plan, operator, kind, attribute, side) for kind in KINDS}
+    reactions = {kind: reaction(plan, operator, kind, attribute, side) for kind in KINDS}
     return {
         kind: {
             "kind": each.kind,
             "rule": each.rule,
             "passes": [] if each.kind == "aborts" else list(each.passes),
         }
-        for kind, each in found.items()
+        for kind, each in reactions.items()
         if each is not None
     }
 

@@ -133,18 +133,20 @@ def walk(
         for side, name in enumerate(operator.inputs):
             for arrival in arriving.get(name, ()):
                 carried, described = arrival.attribute, arrival.mentions
-                given = reaction(plan, operator, kind, carried, side, described)
-                if given is None:
+                outcome = reaction(plan, operator, kind, carried, side, described)
+                if outcome is None:
                     continue
                 waits = (
                     None if kind == "add" else _waits(plan, operator, kind, carried, described, side, found)
                 )
-                held = _held(plan, operator, given, found) if kind == "drop" else None
-                step = Step(operator, name, carried, described, given, waits, held)
+                held = _held(plan, operator, outcome, found) if kind == "drop" else None
+                step = Step(operator, name, carried, described, outcome, waits, held)
                 steps.append(step)
-                if given.kind != "aborts":
+                if outcome.kind != "aborts":
                     onward = arriving.setdefault(operator.name, [])
-                    onward += [Arrival(out, given.mentions, (*arrival.steps, step)) for out in given.passes]
+                    onward += [
+                        Arrival(out, outcome.mentions, (*arrival.steps, step)) for out in outcome.passes
+                    ]
     return steps, arriving
 
 
@@ -206,15 +208,15 @@ def domain_text(name: str, facts: Facts) -> str:
 
 def fates(plan: Plan) -> Iterator[Fate]:
     """Every accent, source by source: plain, then those whose description changes what happens."""
-    found = safety(plan)
+    state_safety = safety(plan)
     for source in plan.sources:
         for attribute in _attributes(plan, source):
             for kind in KINDS:
-                plain = _fate(plan, source, kind, attribute, (), found)
+                plain = _fate(plan, source, kind, attribute, (), state_safety)
                 yield plain
                 if plain.outcomes:
-                    yield from _described(plan, source, plain, found)
-        yield from _clashes(plan, source, found)
+                    yield from _described(plan, source, plain, state_safety)
+        yield from _clashes(plan, source, state_safety)
 
 
 def _attributes(plan: Plan, source: Source) -> list[str]:

@@ -36,8 +36,8 @@ def summary_text(
 
     `texts` and `width`: as for `explain_text`.
     """
-    paint, found = painter(color), safety(plan)
-    parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, found, width, paint))]
+    paint, state_safety = painter(color), safety(plan)
+    parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, state_safety, width, paint))]
     if rendered := render(warnings, texts or {}):
         parts.append(fitted(rendered, width))
     return "\n\n".join([*parts, _MORE])
@@ -182,14 +182,14 @@ def _partial(plan: Plan, operator: Operator, found: Safety) -> Iterator[str]:
     ended: list[str] = []
     for side, facts in enumerate(inputs_of(plan, operator)):
         for name in attributes_of(plan, operator, side):
-            given = alter_described_by(plan, operator, side, name)
-            if given is None:
+            outcome = alter_described_by(plan, operator, side, name)
+            if outcome is None:
                 continue
-            if given.kind == "aborts":
+            if outcome.kind == "aborts":
                 ended.append(name)
-            elif given.kind == "accumulates" and is_finite(name, facts):
+            elif outcome.kind == "accumulates" and is_finite(name, facts):
                 finite[name] = domain_text(name, facts)
-            elif given.kind == "accumulates":
+            elif outcome.kind == "accumulates":
                 others.append(name)
     if ended:
         yield f"an Alter for only some {_names(ended, ' or ')} ends the query"
@@ -222,7 +222,7 @@ def _ignored(operator: Operator, fates: _Fates) -> Iterator[str]:
 
 def _names(names: Iterable[str], last: str = ", ") -> str:
     """The first few names, and how many more there are."""
-    given = list(names)
-    rest = len(given) - _FEW
-    shown = given if rest <= 1 else [*given[:_FEW], f"{rest} others"]
+    all_names = list(names)
+    rest = len(all_names) - _FEW
+    shown = all_names if rest <= 1 else [*all_names[:_FEW], f"{rest} others"]
     return last.join(shown)

@@ -92,7 +92,9 @@ def refused(expression: Expression, engine: Engine) -> Iterator[tuple[Scalar, Re
         yield from refused(part, engine)
     if isinstance(expression, Scalar) and expression.name in scalars.FUNCTIONS:
         name = scalars.FUNCTIONS[expression.name].name
-        found = (r for r in REFUSALS if r.function == name and engine in r.engines and r.concerns(expression))
-        for refusal in found:
+        refusals = (
+            r for r in REFUSALS if r.function == name and engine in r.engines and r.concerns(expression)
+        )
+        for refusal in refusals:
             yield expression, refusal
             return

@@ -84,8 +84,10 @@ def _sql(expression: Expression, types: Types) -> str:
         case Scalar(name, (argument,)) if name in _ROUNDED:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
         case Scalar(_, arguments):
-            given = [type_of(argument, types) for argument in arguments]
-            return scalar_calls.sql(expression, given, [_sql(argument, types) for argument in arguments])
+            argument_types = [type_of(argument, types) for argument in arguments]
+            return scalar_calls.sql(
+                expression, argument_types, [_sql(argument, types) for argument in arguments]
+            )
         case Case(branches, otherwise):
             wanted = type_of(expression, types)
 

@@ -141,9 +141,9 @@ def type_of(expression: Expression, types: Types) -> Type:
             _check_comparison(left, right, types, expression.span)
             return BOOLEAN
         case Binary("-", left, right) if TIMESTAMP in (
-            given := [type_of(side, types) for side in (left, right)]
+            sides := [type_of(side, types) for side in (left, right)]
         ):
-            _check_difference(left, right, given)
+            _check_difference(left, right, sides)
             return DOUBLE
         case Binary(operator, left, right):
             numbers = (_numeric(left, types), _numeric(right, types))
@@ -173,10 +173,10 @@ def type_of_literal(value: int | Fraction | str | bool) -> Type:
 
 
 def _numeric(operand: Expression, types: Types) -> Type:
-    found = type_of(operand, types)
-    if not found.is_numeric:
-        raise clash(f"arithmetic requires numbers, found {found}", operand.span, _MOMENTS.get(found.name))
-    return scalar_calls.read_as(found)
+    type_ = type_of(operand, types)
+    if not type_.is_numeric:
+        raise clash(f"arithmetic requires numbers, found {type_}", operand.span, _MOMENTS.get(type_.name))
+    return scalar_calls.read_as(type_)
 
 
 _MOMENTS = {
@@ -195,16 +195,16 @@ def _check_difference(left: Expression, right: Expression, given: Sequence[Type]
 
 
 def _boolean(operand: Expression, types: Types) -> Type:
-    found = type_of(operand, types)
-    if found != BOOLEAN:
-        raise clash(f"a condition requires type boolean, found {found}", operand.span)
-    return found
+    type_ = type_of(operand, types)
+    if type_ != BOOLEAN:
+        raise clash(f"a condition requires type boolean, found {type_}", operand.span)
+    return type_
 
 
 def _check_pattern(operand: Expression, values: list[Literal] | tuple[Literal, ...], types: Types) -> None:
-    found = type_of(operand, types)
+    type_ = type_of(operand, types)
     for value in values:
-        patterns.value_of(found, value)
+        patterns.value_of(type_, value)
 
 
 def _check_comparison(left: Expression, right: Expression, types: Types, span: Span) -> None:

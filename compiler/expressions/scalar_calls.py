@@ -49,8 +49,8 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
     kinds = _kinds(function, node)
     for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
         if not _fits(kind, argument, type_, node):
-            found = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
-            message = f"{function.name} requires {WORDS[kind]}, found {found}"
+            actual = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
+            message = f"{function.name} requires {WORDS[kind]}, found {actual}"
             help = "`string(x)` is the text of a value" if function.name == "concat" else None
             raise failure("RQ103", message, argument.span, hint=help)
     chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
@@ -190,15 +190,15 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
         texts = [t if isinstance(a, atoms) else f"({t})" for a, t in zip(node.arguments, texts, strict=True)]
     same = [(a, t) for kind, a, t in zip(kinds, node.arguments, types, strict=True) if kind == "same"]
     of_all = common(same, function.name) if same else None
-    given = [
+    arguments = [
         as_type(argument, type_, text, of_all)
         if kind == "same" and of_all
         else _given(kind, argument, type_, text)
         for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
     ]
     if callable(function.sql):
-        return function.sql(given, types)
-    return function.sql.format(*given, all=", ".join(given))
+        return function.sql(arguments, types)
+    return function.sql.format(*arguments, all=", ".join(arguments))
 
 
 def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:

@@ -171,8 +171,8 @@ def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
             form = single(expression)
             if form is None or form[0] is expression or form[1].slope <= 0 or not form[1].is_whole:
                 return None
-            found = stepped(form[0], types)
-            return found and (found[0], Step(found[1].inner, form[1].after(found[1].outer)))
+            inner = stepped(form[0], types)
+            return inner and (inner[0], Step(inner[1].inner, form[1].after(inner[1].outer)))
 
 
 def _floored(argument: Expression, types: Types) -> tuple[str, Step] | None:
@@ -183,9 +183,9 @@ def _floored(argument: Expression, types: Types) -> tuple[str, Step] | None:
     if isinstance(part, Attribute):
         numeric = part.name in types and types[part.name].is_numeric
         return (part.name, Step(function)) if numeric else None
-    found = stepped(part, types)
-    if found is None:
+    inner = stepped(part, types)
+    if inner is None:
         return None
     # ⌊(⌊u⌋ + q) / r⌋ = ⌊(u + q) / r⌋ for whole numbers q and r.
-    onto = function.after(found[1].outer)
-    return (found[0], Step(onto.after(found[1].inner))) if onto.integers()[0] == 1 else None
+    onto = function.after(inner[1].outer)
+    return (inner[0], Step(onto.after(inner[1].inner))) if onto.integers()[0] == 1 else None

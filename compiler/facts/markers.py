@@ -133,8 +133,8 @@ def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | Non
         what = f"a description cannot tell where the domain of `{name}` grows"
         raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
     if name not in types:
-        known = meant(name, types, "attributes")
-        raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=known)
+        guess = meant(name, types, "attributes")
+        raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)
     try:
         members = patterns.value_set(name, types[name], primitive.members)
     except DiagnosticError as error:

@@ -42,12 +42,12 @@ def combine_punctuations(
     conditions: list[Condition] = []
     every = (*first.conditions, *second.conditions)
     for attribute in dict.fromkeys(condition.attribute for condition in every):
-        found = [condition for condition in every if condition.attribute == attribute]
+        conditions_here = [condition for condition in every if condition.attribute == attribute]
         order = _Order((types or {}).get(attribute))
-        met = order.meet([condition.pattern for condition in found])
+        met = order.meet([condition.pattern for condition in conditions_here])
         if met is None:
             return None
-        conditions += [evolve(found[0], pattern=pattern) for pattern in met]
+        conditions += [evolve(conditions_here[0], pattern=pattern) for pattern in met]
     return evolve(first, conditions=tuple(conditions))
 
 

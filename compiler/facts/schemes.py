@@ -46,8 +46,8 @@ class Memory:
 
 def least(schemes: Iterable[Scheme]) -> Schemes:
     """Without the schemes that follow from smaller ones."""
-    given = frozenset(schemes)
-    return frozenset(s for s in given if not any(other < s for other in given))
+    candidates = frozenset(schemes)
+    return frozenset(s for s in candidates if not any(other < s for other in candidates))
 
 
 def within(schemes: Schemes, names: Set[str]) -> Schemes:

@@ -136,9 +136,9 @@ class Aggregate(Operator):
         for argument, kind in zip(call.arguments, function.takes, strict=False):
             _check_argument(call.function, argument, kind, source)
         if call.where is not None:
-            found = expressions.type_of(call.where, source.types)
-            if found != BOOLEAN:
-                raise failure("RQ103", f"`where` requires a condition, found {found}", call.where.span)
+            type_ = expressions.type_of(call.where, source.types)
+            if type_ != BOOLEAN:
+                raise failure("RQ103", f"`where` requires a condition, found {type_}", call.where.span)
 
     def _doubtful(self, call: Call, source: Facts) -> Iterator[Diagnostic]:
         if not call.distinct or call.function in ("min", "max"):  # which it does not change
@@ -276,20 +276,20 @@ class Aggregate(Operator):
 
     def parameters(self) -> dict[str, object]:
         if self.function is not None:
-            given: dict[str, object] = {"all but": list(self.excepts), "function": self.function}
+            functions: dict[str, object] = {"all but": list(self.excepts), "function": self.function}
         else:
-            given = {"calls": [f"{call} as {name}" for name, call in self.calls.items()]}
+            functions = {"calls": [f"{call} as {name}" for name, call in self.calls.items()]}
         complete = {} if self.complete is None else {"complete at": f"{self.complete} tuples"}
-        return {"by": list(self.by), **given, **complete}
+        return {"by": list(self.by), **functions, **complete}
 
     def arguments(self) -> dict[str, str]:
         if self.function is not None:
-            given: dict[str, object] = {"by": self.by, "function": self.function, "excepts": self.excepts}
+            arguments: dict[str, object] = {"by": self.by, "function": self.function, "excepts": self.excepts}
         else:
-            given = {"by": self.by, "calls": {name: str(call) for name, call in self.calls.items()}}
+            arguments = {"by": self.by, "calls": {name: str(call) for name, call in self.calls.items()}}
         if self.complete is not None:
-            given["complete"] = self.complete
-        return {key: repr(value) for key, value in given.items()}
+            arguments["complete"] = self.complete
+        return {key: repr(value) for key, value in arguments.items()}
 
 
 def _check_argument(function: str, argument: Expression, kind: Takes, source: Facts) -> None:
@@ -299,9 +299,9 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
             hint = f"as in `{FUNCTIONS[function].usage}`"
             raise failure("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint=hint)
         return
-    found = expressions.type_of(argument, source.types)
-    if kind == "number" and not found.is_numeric:
-        raise failure("RQ103", f"{function} requires a number, found {found}", argument.span)
+    type_ = expressions.type_of(argument, source.types)
+    if kind == "number" and not type_.is_numeric:
+        raise failure("RQ103", f"{function} requires a number, found {type_}", argument.span)
 
 
 _CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {

@@ -75,8 +75,8 @@ class Call:
     @property
     def constant(self) -> Literal | None:
         """The argument that is a constant."""
-        found = (a for a, k in zip(self.arguments, self.how.takes, strict=False) if k in CONSTANTS)
-        return next((a for a in found if isinstance(a, Literal)), None)
+        constants = (a for a, k in zip(self.arguments, self.how.takes, strict=False) if k in CONSTANTS)
+        return next((a for a in constants if isinstance(a, Literal)), None)
 
     @property
     def parts(self) -> tuple[Expression, ...]:

@@ -131,13 +131,13 @@ class Operator(ABC):
 
     def constructor(self) -> str:
         """The call that builds this operator in the generated program."""
-        given = {
+        arguments = {
             "name": repr(self.name),
             "inputs": repr(self.inputs),
             **self.arguments(),
             "line": str(self.line),
         }
-        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in given.items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
 
     @abstractmethod
     def arguments(self) -> dict[str, str]:
@@ -154,9 +154,9 @@ def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
 def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span | None, of: str) -> None:
     """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `names` (RQ104)."""
     require(attribute, facts, span, of)
-    found = facts.types[attribute]
-    if not found.is_numeric and found.name != "timestamp":
-        raise failure("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {found}", span)
+    type_ = facts.types[attribute]
+    if not type_.is_numeric and type_.name != "timestamp":
+        raise failure("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {type_}", span)
     if facts.may_be_undefined(attribute):
         raise failure(
             "RQ115",

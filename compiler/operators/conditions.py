@@ -29,18 +29,18 @@ _LISTED = ("int", "long", "decimal", "string", "date")
 
 def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]:
     """Warnings about an expression that has its types: RQ125 (reads like SQL's list), RQ126 (is never true)."""
-    found = [each for part in expressions.parts(expression) for each in condition_warnings(part, facts)]
+    warnings = [each for part in expressions.parts(expression) for each in condition_warnings(part, facts)]
     match expression:
         case InRange(operand, pattern, negated):
-            found += _of_range(operand, pattern, negated, facts, expression.span)
+            warnings += _of_range(operand, pattern, negated, facts, expression.span)
         case InSet(operand, values):
-            found += _of_set(operand, values, facts)
+            warnings += _of_set(operand, values, facts)
         case Binary("=", Attribute() as operand, Literal() as value):
-            found += _of_set(operand, (value,), facts)
+            warnings += _of_set(operand, (value,), facts)
         case _:
             pass
-    if found or not isinstance(expression, Binary | InRange):
-        return found
+    if warnings or not isinstance(expression, Binary | InRange):
+        return warnings
     possible = predicates.possible(expression, facts.types)
     return [_never(expression)] if regions.is_empty(possible, _with_undefined(facts)) else []
 

@@ -46,8 +46,8 @@ class Matching(Operator):
             if left.types[a] != right.types[b] and not (
                 left.types[a].is_integral and right.types[b].is_integral
             ):
-                found = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
-                raise failure("RQ103", f"a join requires equal types: {found}", self.span)
+                difference = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
+                raise failure("RQ103", f"a join requires equal types: {difference}", self.span)
         return [
             Diagnostic(
                 "RQ108",
@@ -95,8 +95,8 @@ class Matching(Operator):
     @staticmethod
     def _strange(name: str, theirs: str, mine: Facts, other: Facts) -> Tree:
         """The values of a join attribute that no tuple of the other input can have; ⊥ is one."""
-        known = regions.renamed(_defined(theirs, other), name)
-        values = regions.difference(mine.universe.get(name, ANYTHING).members, known)
+        values_there = regions.renamed(_defined(theirs, other), name)
+        values = regions.difference(mine.universe.get(name, ANYTHING).members, values_there)
         return False if regions.is_empty(values, mine.universe) else values
 
     def _pairs(self, side: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -87,13 +87,13 @@ class Project(Operator):
         missing = {
             n: e for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()
         }
-        found = [
+        warnings = [
             each for n, e in self.items.items() if n not in missing for each in condition_warnings(e, source)
         ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
             raise failure("RQ102", "no attribute of the projection exists in its input", self.span)
-        return found + later
+        return warnings + later
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
         """The warning about an attribute that does not exist yet (P4).
@@ -264,17 +264,17 @@ def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> _Axes:
         if form is not None and form[1].slope > 0 and form[0] not in axes:
             axes[form[0]] = name, form[1]
     for name, expression in items.items():
-        found = _step(expression, types)
-        if found is not None and found[0] not in axes:
-            axes[found[0]] = name, found[1]
+        step = _step(expression, types)
+        if step is not None and step[0] not in axes:
+            axes[step[0]] = name, step[1]
     return axes
 
 
 def _views(axes: _Axes, items: Mapping[str, Expression], types: Mapping[str, Type]) -> list[_Axes]:
     """The axes with one of them exchanged for a step function of the same attribute: patterns on the attribute
     itself stay, and those on its steps come on top."""
-    found = [(name, step) for name, expression in items.items() if (step := _step(expression, types))]
-    return [{**axes, of: (name, step)} for name, (of, step) in found if axes[of][0] != name]
+    steps = [(name, step) for name, expression in items.items() if (step := _step(expression, types))]
+    return [{**axes, of: (name, step)} for name, (of, step) in steps if axes[of][0] != name]
 
 
 def _step(expression: Expression, types: Mapping[str, Type]) -> tuple[str, Step] | None:

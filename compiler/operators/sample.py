@@ -23,14 +23,14 @@ _MOST_DIGITS = 15
 
 def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:
     """Attribute -> digits behind the point, where its type says how many there are."""
-    found: dict[str, int] = {}
+    digits: dict[str, int] = {}
     for name in by:
         type_ = types.get(name)
         if type_ is not None and type_.name in ("int", "long"):
-            found[name] = 0
+            digits[name] = 0
         elif type_ is not None and type_.name == "decimal" and type_.parameters[1] <= _MOST_DIGITS:
-            found[name] = type_.parameters[1]
-    return found
+            digits[name] = type_.parameters[1]
+    return digits
 
 
 @frozen(kw_only=True)
@@ -88,5 +88,5 @@ class Sample(Operator):
         return {"share": f"{self.count} in {self.parts}", "by": list(self.by)}
 
     def arguments(self) -> dict[str, str]:
-        given = {"count": repr(self.count), "parts": repr(self.parts), "by": repr(self.by)}
-        return given | ({"digits": repr(dict(self.digits))} if self.digits else {})
+        arguments = {"count": repr(self.count), "parts": repr(self.parts), "by": repr(self.by)}
+        return arguments | ({"digits": repr(dict(self.digits))} if self.digits else {})

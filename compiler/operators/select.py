@@ -37,9 +37,9 @@ class Select(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        found = expressions.type_of(self.predicate, source.types)
-        if found != BOOLEAN:
-            raise failure("RQ103", f"select requires a condition, found {found}", self.predicate.span)
+        type_ = expressions.type_of(self.predicate, source.types)
+        if type_ != BOOLEAN:
+            raise failure("RQ103", f"select requires a condition, found {type_}", self.predicate.span)
         return condition_warnings(self.predicate, source)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

@@ -80,11 +80,11 @@ class User(Operator):
                 self.span,
                 hint="a union of some of them is one input",
             )
-        known = dict.fromkeys(name for facts in inputs for name in facts.types)
+        names = dict.fromkeys(name for facts in inputs for name in facts.types)
         for name in (*self.foundation, *self.merge, *self.accumulate):
-            if name not in known:
+            if name not in names:
                 message = f"unknown attribute `{name}` in the signature of `{self.label}`"
-                raise failure("RQ102", message, self.span, hint=f"known attributes: {', '.join(known)}")
+                raise failure("RQ102", message, self.span, hint=f"known attributes: {', '.join(names)}")
         for name in self.accumulate:
             if name in (*self.foundation, *self.merge):
                 message = (
@@ -115,10 +115,10 @@ class User(Operator):
     def _check_returns(self, inputs: tuple[Facts, ...]) -> None:
         for name, declared in (self.returns or {}).items():
             for facts in inputs:
-                found = facts.types.get(name, declared)
-                if not _holds(declared, found):
+                type_ = facts.types.get(name, declared)
+                if not _holds(declared, type_):
                     message = (
-                        f"`{self.label}` returns `{name}` as {declared}, but its input has it as {found}"
+                        f"`{self.label}` returns `{name}` as {declared}, but its input has it as {type_}"
                     )
                     raise failure("RQ103", message, self.span, hint="another meaning takes another name")
 
@@ -237,13 +237,13 @@ class User(Operator):
         return both(first, others[0]) if others else first
 
     def parameters(self) -> dict[str, object]:
-        given: dict[str, object] = {"operator": self.label, "function": self.function}
+        parameters: dict[str, object] = {"operator": self.label, "function": self.function}
         if self.returns is not None:
-            given["returns"] = [f"{name}: {type_}" for name, type_ in self.returns.items()]
-        return given
+            parameters["returns"] = [f"{name}: {type_}" for name, type_ in self.returns.items()]
+        return parameters
 
     def arguments(self) -> dict[str, str]:
-        given: dict[str, object] = {
+        arguments: dict[str, object] = {
             "label": self.label,
             "function": self.function,
             "foundation": self.foundation,
@@ -251,9 +251,9 @@ class User(Operator):
             "accumulate": self.accumulate,
         }
         if self.returns is not None:
-            given["returns"] = {name: str(type_) for name, type_ in self.returns.items()}
-            given["computed"] = self.computed
-        return {name: repr(value) for name, value in given.items()}
+            arguments["returns"] = {name: str(type_) for name, type_ in self.returns.items()}
+            arguments["computed"] = self.computed
+        return {name: repr(value) for name, value in arguments.items()}
 
 
 def _holds(declared: Type, found: Type) -> bool:

@@ -79,8 +79,8 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heart
     if node is None:
         return None
     if node.attribute not in types:
-        known = meant(node.attribute, types, "attributes")
-        raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=known)
+        guess = meant(node.attribute, types, "attributes")
+        raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=guess)
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
         raise failure("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
@@ -178,8 +178,8 @@ def check_column(
         raise failure("RQ139", message, span, hint=hint)
     attributes = {a.name: a.type for a in table.attributes}
     if domain.attribute not in attributes:
-        known = meant(domain.attribute, attributes, "attributes")
-        raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=known)
+        guess = meant(domain.attribute, attributes, "attributes")
+        raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=guess)
     if (theirs := attributes[domain.attribute]) != type_:
         message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
         hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"

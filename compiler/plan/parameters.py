@@ -18,7 +18,7 @@ def given_constants(query: syntax.Query, params: Mapping[str, str]) -> dict[str,
     Raises `DiagnosticError`: RQ135 where the query has no such constant, RQ136 where the value is of another kind.
     """
     constants = {each.name: each.value for each in query.statements if isinstance(each, syntax.Let)}
-    given: dict[str, syntax.Constant] = {}
+    values: dict[str, syntax.Constant] = {}
     problems: list[Diagnostic] = []
     for name, text in params.items():
         declared = constants.get(name)
@@ -32,10 +32,10 @@ def given_constants(query: syntax.Query, params: Mapping[str, str]) -> dict[str,
             message = f"`{name}` requires {_KINDS[_kind(declared)]}, found `{text}`"
             problems.append(Diagnostic(ILL_TYPED, "error", message, declared.span))
         else:
-            given[name] = value
+            values[name] = value
     if problems:
         raise DiagnosticError(problems)
-    return given
+    return values
 
 
 def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:

@@ -166,11 +166,11 @@ class Plan:
     @cached_property
     def arrivals(self) -> dict[str, Arrival]:
         """The order of every source and operator."""
-        found = {source.name: Arrival(Order.ARRIVAL, source.table) for source in self.sources}
+        arrivals = {source.name: Arrival(Order.ARRIVAL, source.table) for source in self.sources}
         for operator in self.operators:
-            inputs = tuple(found[name] for name in operator.inputs)
-            found[operator.name] = Arrival.of(operator.order(inputs), inputs)
-        return found
+            inputs = tuple(arrivals[name] for name in operator.inputs)
+            arrivals[operator.name] = Arrival.of(operator.order(inputs), inputs)
+        return arrivals
 
     @cached_property
     def placed(self) -> frozenset[str]:

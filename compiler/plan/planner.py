@@ -141,9 +141,9 @@ class _Planner:
         for scheme in node.punctuated:
             for name in scheme:
                 if name not in types:
-                    known = meant(name, types, "attributes")
+                    guess = meant(name, types, "attributes")
                     raise failure(
-                        "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=known
+                        "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
                     )
         if node.markers is not None and node.kind == "table":
             hint = "a table is read once and for all: its markers stand in its own files"
@@ -270,8 +270,8 @@ class _Planner:
     ) -> str:
         declared = self.declared.get(operator)
         if declared is None:
-            known = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
-            raise failure("RQ118", f"unknown operator `{operator}`", node.span, hint=known)
+            hint = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
+            raise failure("RQ118", f"unknown operator `{operator}`", node.span, hint=hint)
         if len(sources) != len(declared.inputs):
             inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
             message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
@@ -280,7 +280,7 @@ class _Planner:
             )
         inputs = tuple(self._relation(source, None) for source in sources)
         returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
-        known = {attribute for source in inputs for attribute in self.facts[source].types}
+        in_inputs = {attribute for source in inputs for attribute in self.facts[source].types}
         return self._operator(
             inputs,
             name,
@@ -294,7 +294,7 @@ class _Planner:
                 merge=declared.merge,
                 accumulate=declared.accumulate,
                 returns=returns,
-                computed=tuple(name for name in returns or () if name not in known),
+                computed=tuple(name for name in returns or () if name not in in_inputs),
             ),
         )
 
@@ -310,8 +310,8 @@ class _Planner:
         if name in self.broken:
             raise DiagnosticError([])  # complained about where it is defined
         if name not in self.nodes:
-            known = meant(name, self.nodes, "relations") if self.nodes else None
-            raise failure("RQ101", f"unknown relation `{name}`", span, hint=known)
+            guess = meant(name, self.nodes, "relations") if self.nodes else None
+            raise failure("RQ101", f"unknown relation `{name}`", span, hint=guess)
         return self.nodes[name]
 
     def _operator(
@@ -319,8 +319,8 @@ class _Planner:
     ) -> str:
         kind = node.operator if isinstance(node, syntax.Applied) else type(node).__name__.lower()
         name = name or self._fresh(kind)
-        given: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
-        operator = build(given, inputs)
+        common: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
+        operator = build(common, inputs)
         facts = tuple(self.facts[i] for i in inputs)
         self.warnings += operator.check(facts)
         self.facts[name] = operator.facts(facts)

@@ -39,11 +39,11 @@ _ANYTHING = _Anything()
 
 def alternatives(region: Tree) -> list[Tree]:
     """Regions whose union is this one."""
-    found: list[Tree] = []
+    parts: list[Tree] = []
     while isinstance(region, Steps) and (rest := _everywhere(region)) is not None:
-        found.append(_besides(region, rest))
+        parts.append(_besides(region, rest))
         region = rest
-    return [*found, region]
+    return [*parts, region]
 
 
 def _everywhere(node: Steps) -> Tree | None:
@@ -64,8 +64,8 @@ def _besides(node: Steps, rest: Tree) -> Tree:
 
 def _simplified(region: Tree, rest: Tree) -> Tree:
     """A region of fewer levels that is the same outside of another one."""
-    found = _filled(combine(region, rest, _OUTSIDE))
-    return False if found is _ANYTHING else found
+    outside = _filled(combine(region, rest, _OUTSIDE))
+    return False if outside is _ANYTHING else outside
 
 
 def _settle(region: Tree, rest: Tree) -> Tree | None:

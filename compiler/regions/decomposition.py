@@ -50,15 +50,15 @@ def attributes(tree: Tree) -> frozenset[str]:
     """The attributes that matter."""
     if not isinstance(tree, Steps):
         return frozenset()
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[int] = set()
     for child in chain((tree.undefined,), tree.pieces, tree.points.values()):
-        if found >= tree.inner:  # nothing more can come, so the points need not be gone through
+        if names >= tree.inner:  # nothing more can come, so the points need not be gone through
             break
         if isinstance(child, Steps) and id(child) not in seen:
             seen.add(id(child))
-            found |= attributes(child)
-    return frozenset(found | {tree.attribute})
+            names |= attributes(child)
+    return frozenset(names | {tree.attribute})
 
 
 _REMEMBERED = 64
@@ -92,12 +92,12 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
 @remembered
 def leaves(tree: Tree) -> list[Any]:
     """The distinct leaves."""
-    found: dict[Any, None] = {}
+    distinct: dict[Any, None] = {}
     seen: set[int] = set()
 
     def visit(node: Tree) -> None:
         if not isinstance(node, Steps):
-            found[node] = None
+            distinct[node] = None
             return
         for child in (*node.pieces, node.undefined, *node.points.values()):
             if id(child) not in seen:
@@ -105,7 +105,7 @@ def leaves(tree: Tree) -> list[Any]:
                 visit(child)
 
     visit(tree)
-    return list(found)
+    return list(distinct)
 
 
 def cells(tree: Tree) -> dict[Any, Tree]:
@@ -126,11 +126,11 @@ def cells(tree: Tree) -> dict[Any, Tree]:
     for value, child in tree.points.items():
         for leaf, where in of(child).items():
             points.setdefault(leaf, {})[value] = where
-    found: dict[Any, Tree] = {}
+    regions: dict[Any, Tree] = {}
     for leaf in dict.fromkeys(leaf for part in (*pieces, undefined, points) for leaf in part):
         here = points.get(leaf, {})
         if any(leaf in piece for piece in pieces):
             here = {value: here.get(value, False) for value in tree.points}
         outside = [piece.get(leaf, False) for piece in pieces]
-        found[leaf] = steps(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
-    return found
+        regions[leaf] = steps(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
+    return regions

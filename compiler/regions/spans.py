@@ -19,7 +19,7 @@ def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
     if not isinstance(members, Steps):
         return ((None, None),) if members else ()
     cuts = sorted({*members.cuts, *((value, after) for value in members.points for after in (0, 1))})
-    found: list[Span] = []
+    spans: list[Span] = []
     for low, high in pairwise((None, *cuts, None)):
         if not _inside(members, low, high):
             continue
@@ -27,10 +27,10 @@ def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
             low, high = _whole(low), _whole(high)  # noqa: PLW2901
             if low is not None and low == high:
                 continue
-        if found and found[-1][1] == low:
-            low = found.pop()[0]  # noqa: PLW2901
-        found.append((low, high))
-    return tuple(found)
+        if spans and spans[-1][1] == low:
+            low = spans.pop()[0]  # noqa: PLW2901
+        spans.append((low, high))
+    return tuple(spans)
 
 
 def _inside(members: Steps, low: Cut | None, high: Cut | None) -> Tree:

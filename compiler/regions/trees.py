@@ -68,15 +68,15 @@ class Steps:
 
     def __attrs_post_init__(self) -> None:
         if self.inner is _UNKNOWN:
-            found = _reach((self.undefined, *self.pieces, *self.points.values()))
-            object.__setattr__(self, "inner", found)
+            reach = _reach((self.undefined, *self.pieces, *self.points.values()))
+            object.__setattr__(self, "inner", reach)
 
     def at(self, value: object) -> Tree:
         """The subtree for one value, or for `UNDEFINED`."""
         if value is UNDEFINED:
             return self.undefined
-        found = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
-        return self.pieces[_piece(self.cuts, value)] if found is UNDEFINED else found
+        subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
+        return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
 
     def piece_bounds(self) -> Iterator[tuple[Cut | None, Cut | None, Tree]]:
         """Each piece with the cuts it lies between; `None` is unbounded."""
@@ -87,11 +87,11 @@ class Steps:
 
 def _reach(children: Iterable[Tree]) -> frozenset[str]:
     """The attributes at and below the levels among some trees."""
-    found = _NOTHING
+    reach = _NOTHING
     for child in children:
-        if isinstance(child, Steps) and not (child.attribute in found and child.inner <= found):
-            found = found.union(child.inner, (child.attribute,))
-    return found
+        if isinstance(child, Steps) and not (child.attribute in reach and child.inner <= reach):
+            reach = reach.union(child.inner, (child.attribute,))
+    return reach
 
 
 def _piece(cuts: tuple[Cut, ...], value: Any) -> int:
