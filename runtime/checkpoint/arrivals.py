@@ -117,8 +117,10 @@ class _Record:
 def _records(files: Files, root: str) -> list[_Record]:
     """What there is, in order, without those that are part of another: a crash has kept them from deletion."""
     names = (_RECORD.fullmatch(name_of(file.path)) for file in files.list(f"{root}/files"))
-    found = sorted(_Record(int(name[1]), int(name[2])) for name in names if name)
-    return [r for r in found if not any(o != r and o.first <= r.first and r.last <= o.last for o in found)]
+    records = sorted(_Record(int(name[1]), int(name[2])) for name in names if name)
+    return [
+        r for r in records if not any(o != r and o.first <= r.first and r.last <= o.last for o in records)
+    ]
 
 
 def _remember(checkpoint: Checkpoint, number: int, paths: Mapping[str, Sequence[str]]) -> None:

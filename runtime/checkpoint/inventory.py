@@ -49,15 +49,15 @@ def stored(commit: Commit) -> Iterator[Stored]:
 
 def quarantined(root: Path) -> dict[str, dict[str, int]]:
     """Source -> code -> lines set aside."""
-    found: dict[str, dict[str, int]] = {}
+    by_source: dict[str, dict[str, int]] = {}
     for folder in sorted((root / "quarantine").glob("*")):
         counts: Counter[str] = Counter()
         for file in folder.glob("*.jsonl"):
             with file.open(encoding="utf-8") as lines:
                 counts.update(json.loads(line)["code"] for line in lines)
         if counts:
-            found[folder.name] = dict(counts)
-    return found
+            by_source[folder.name] = dict(counts)
+    return by_source
 
 
 def failure(root: Path) -> Failure | None:
@@ -87,8 +87,8 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
         paths = [path, known["markers"][name]] if name in known.get("markers", {}) else [path]
         folders = [folder for each in paths if (folder := local_path(each)) is not None and folder.exists()]
         if len(folders) == len(paths):
-            found = (file for folder in folders for file in files_of(str(folder)))
-            files = {file.resolve() for file in found if file.stat().st_size}
+            candidates = (file for folder in folders for file in files_of(str(folder)))
+            files = {file.resolve() for file in candidates if file.stat().st_size}
             waiting[name] = len(files - taken) + left.get(name, 0)
     return waiting
 

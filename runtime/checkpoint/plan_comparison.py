@@ -229,10 +229,10 @@ class _Comparison:
     # --- outputs ---
 
     def _outputs(self) -> None:
-        found = match_emits(self.stored, self.plan, self.matched)
+        matches = match_emits(self.stored, self.plan, self.matched)
         for emit in self.plan.emits:
             where = f"output {emit.name} (line {emit.line})"
-            old = found.get(emit.name)
+            old = matches.get(emit.name)
             if old is None:
                 self._new_output(emit, where)
             elif self._is_moved(old, emit) and self.is_fresh(emit):
@@ -244,7 +244,7 @@ class _Comparison:
                 if old.name in self.commit.written:
                     self.written[emit.name] = self.commit.written[old.name]
                 self._continued(old, emit, where)
-        claimed = {old.name for old in found.values()}
+        claimed = {old.name for old in matches.values()}
         for old in self.old.emits:
             if old.name not in claimed:
                 self._add(

@@ -80,26 +80,26 @@ def match(old: Plan, new: Plan, intact: Set[str]) -> Match:
 
 def _structure(plan: Plan, intact: Set[str], numbers: dict[object, int], side: str) -> dict[str, int]:
     """A number for each relation; equal numbers: the same operators with the same parameters over the same sources."""
-    found: dict[str, int] = {}
+    classes: dict[str, int] = {}
     for source in plan.sources:
         key = source.name if source.name in intact else (source.name, side)
-        found[source.name] = numbers.setdefault(("source", key), len(numbers))
+        classes[source.name] = numbers.setdefault(("source", key), len(numbers))
     for operator in plan.operators:
         parameters = tuple(sorted(operator.arguments().items()))
-        key = (type(operator).__name__, parameters, tuple(found[i] for i in operator.inputs))
-        found[operator.name] = numbers.setdefault(key, len(numbers))
-    return found
+        key = (type(operator).__name__, parameters, tuple(classes[i] for i in operator.inputs))
+        classes[operator.name] = numbers.setdefault(key, len(numbers))
+    return classes
 
 
 def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit]:
     """Output's name -> the output before that it continues: the one in its folder, else of its name, else of the
     same relation."""
     free = list(stored.plan.emits)
-    found: dict[str, Emit] = {}
+    matches: dict[str, Emit] = {}
 
     def claim(emit: Emit, candidates: list[Emit]) -> None:
-        if emit.name not in found and candidates:
-            found[emit.name] = candidates[0]
+        if emit.name not in matches and candidates:
+            matches[emit.name] = candidates[0]
             free.remove(candidates[0])
 
     for emit in new.emits:
@@ -109,7 +109,7 @@ def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit
         claim(emit, [e for e in free if e.name == emit.name])
     for emit in new.emits:
         claim(emit, [e for e in free if matched.same.get(emit.relation) == e.relation])
-    return found
+    return matches
 
 
 def read_by_emits(plan: Plan) -> set[str]:

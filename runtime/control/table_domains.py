@@ -43,10 +43,10 @@ def looked_up(plan: Plan, read: Read) -> tuple[Plan, Values]:
         names = dict.fromkeys(c.attribute for *_, c in listed(plan) if c.table == table.name)
         if names:
             plan = with_values(plan, values)
-            found = read(plan, plan.source_of[table.name], tuple(names))
+            columns = read(plan, plan.source_of[table.name], tuple(names))
             for name in names:
                 column = TableColumn(table.name, name)
-                values[column] = _checked(plan, column, found[name])
+                values[column] = _checked(plan, column, columns[name])
     return with_values(plan, values), values
 
 
@@ -54,9 +54,11 @@ def with_values(plan: Plan, values: Values) -> Plan:
     """The plan with the domains that come from tables, as far as these are known."""
 
     def known(attribute: Attribute) -> Attribute:
-        found = None if attribute.column is None else values.get(attribute.column)
+        members = None if attribute.column is None else values.get(attribute.column)
         return (
-            attribute if found is None else evolve(attribute, members=regions.values(attribute.name, found))
+            attribute
+            if members is None
+            else evolve(attribute, members=regions.values(attribute.name, members))
         )
 
     if not values:
@@ -123,12 +125,12 @@ def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapp
 
 def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[Diagnostic]:
     """What domains have and their tables have no more (RQ418): it stays, for a domain never shrinks (G8)."""
-    found: dict[TableColumn, str] = {}
+    messages: dict[TableColumn, str] = {}
     for source, attribute, column in listed(plan):
         known = states[source.name].grown.get(attribute.name, False)
         lost = regions.difference(known, _region(attribute, column, values))
         if not regions.is_empty(lost, {}):
-            found.setdefault(column, value_texts(attribute, lost))
+            messages.setdefault(column, value_texts(attribute, lost))
     return [
         Diagnostic(
             "RQ418",
@@ -137,7 +139,7 @@ def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[
             None,
             help="what is announced when all have changed waits for it, until a punctuation closes it",
         )
-        for column, lost in found.items()
+        for column, lost in messages.items()
     ]
 
 

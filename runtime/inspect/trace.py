@@ -73,7 +73,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
         if source.table and source.name not in named:
             states[source.name] = states[source.name].close(True).next_epoch()
     before = _derived(plan, states)
-    found = safety(plan)
+    state_safety = safety(plan)
     said = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
     sinks = {emit.name: said[emit.relation] for emit in plan.emits}
     for number, (source, text) in enumerate(given, 1):
@@ -82,7 +82,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
         dead = _is_dead(begun, states[source], text)
-        steps = _steps(plan, states[source], source, text, found)
+        steps = _steps(plan, states[source], source, text, state_safety)
         relations: list[At] = []
         for node in (plan.source_of[source], *plan.operators):
             name = node.name
@@ -97,7 +97,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
             if begun.grown != states[source].grown and name == source:
                 here = evolve(here, does=("its domain grows",))
             if isinstance(node, Operator):
-                here = _at(here, node, steps.get(name, []), found, before, after)
+                here = _at(here, node, steps.get(name, []), state_safety, before, after)
             relations.append(here)
         outputs: list[At] = []
         for emit in plan.emits:

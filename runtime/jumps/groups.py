@@ -27,9 +27,9 @@ def time_axis(source: Source) -> str | None:
     beat = [] if source.heartbeat is None else [source.heartbeat.attribute]
     promised = [name for scheme in source.punctuated if len(scheme) == 1 for name in scheme]
     times = [a.name for a in source.attributes if a.type.name == "timestamp"]
-    found = [*beat, *promised, *(times if len(times) == 1 else [])]
+    candidates = [*beat, *promised, *(times if len(times) == 1 else [])]
     ordered = {a.name for a in source.attributes if a.type.is_numeric or a.type.name in ("timestamp", "date")}
-    return next((name for name in found if name in ordered), None)
+    return next((name for name in candidates if name in ordered), None)
 
 
 def of_group(attribute: str, members: Mapping[str, Value]) -> str:

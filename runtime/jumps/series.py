@@ -157,10 +157,10 @@ class Series(Generic[Place]):
         if split is None:
             return None
         before, after = self._values[:split], self._values[split:]
-        found = explained(before, after, self._history)
-        if found is None:
+        explanation = explained(before, after, self._history)
+        if explanation is None:
             return None
-        name, function, confidence, others = found
+        name, function, confidence, others = explanation
         self._values = [*(_through(function, value) for value in before), *after]
         self._history = array("d", (_through(function, value) for value in self._history))
         return Jump(self._places[split], name, function, confidence, median(before), median(after), others)

@@ -101,14 +101,14 @@ class Watch:
         most = self.most_groups(len(self.attributes(after)))
         if len(seen) > most:
             return self._take_fewer(len(seen), most)
-        found: list[Diagnostic] = []
+        jumps: list[Diagnostic] = []
         for group, own in _grouped(points).items():
             for name in dict.fromkeys(name for point in own for name in point.medians):
                 values = [(p.place, p.medians[name]) for p in own if name in p.medians]
                 width = median(p.counts[name] for p in own if name in p.medians)
                 for jump in self._jumps(self._watched(group, name, width), values):
-                    found.append(self._tell(group, name, jump, after))
-        return found
+                    jumps.append(self._tell(group, name, jump, after))
+        return jumps
 
     def end(self, state: SourceState) -> list[Diagnostic]:
         """What the latest values tell where no more will come."""
@@ -214,7 +214,7 @@ def _help(accent: str | None) -> str:
 
 
 def _grouped(points: Iterable[Point]) -> dict[Group, list[Point]]:
-    found: dict[Group, list[Point]] = {}
+    groups: dict[Group, list[Point]] = {}
     for point in points:
-        found.setdefault(point.group, []).append(point)
-    return found
+        groups.setdefault(point.group, []).append(point)
+    return groups

@@ -177,8 +177,8 @@ class EpochStarter:
         mode = self.plan.settings["drift"]
         if mode == "ignore":
             return {}
-        found = part.format.fields(self.spark, part.numbered)
-        unknown = {field: kind for field, kind in found.items() if field not in states[name].types}
+        fields = part.format.fields(self.spark, part.numbered)
+        unknown = {field: kind for field, kind in fields.items() if field not in states[name].types}
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])

@@ -86,12 +86,12 @@ class TableDomains:
         for marker in part.scan.markers:
             state = _after(state, marker, part)
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
-        found: dict[str, frozenset[Value]] = {}
+        values: dict[str, frozenset[Value]] = {}
         for name in names:
             value = state.types[name].axis(column(name))
             some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
-            found[name] = frozenset(control(row["value"]) for row in some.limit(MOST + 1).collect())
-        return found
+            values[name] = frozenset(control(row["value"]) for row in some.limit(MOST + 1).collect())
+        return values
 
 
 def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:

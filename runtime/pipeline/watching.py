@@ -82,11 +82,11 @@ class Watches:
         after: Mapping[str, SourceState],
     ) -> list[Diagnostic]:
         """What the samples of an epoch tell, whose jobs are done; epoch after epoch (`Watch.take`)."""
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         for name, job in samples.items():
             sample = job.result()
-            found += self._watches[name].take(sample.points, sample.share, before[name], after[name])
-        return found
+            diagnostics += self._watches[name].take(sample.points, sample.share, before[name], after[name])
+        return diagnostics
 
     def dump(self) -> dict[str, Any]:
         """What a commit record keeps."""
@@ -102,9 +102,9 @@ class Watches:
         bits = None
         if tuples > MOST_POINTS:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
-        found = aggregate(read.uncounted, part, state, watch.by, names, watch.share, bits, wanted)
+        medians = aggregate(read.uncounted, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
-        rows = found.coalesce(1).limit(_MOST_ROWS).collect()
+        rows = medians.coalesce(1).limit(_MOST_ROWS).collect()
         share, files = watch.share, part.files
         ordered = sorted(rows, key=lambda row: row["$at"])
         points = [

@@ -24,17 +24,17 @@ _MICROSECOND = timedelta(microseconds=1)
 def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
     """The values of each attribute, `None` where it is undefined, in its type: the known one, or the one that all of
     its values have. Raises `DiagnosticError` RQ423 where a value is none of a type that is known."""
-    found: dict[str, list[Any]] = {name: [] for name in units.told}
+    values_of: dict[str, list[Any]] = {name: [] for name in units.told}
     count = 0
     for row in rows:
         for name, value in row.items():
-            values = found.setdefault(name, [])
+            values = values_of.setdefault(name, [])
             values.extend([None] * (count - len(values)))
             values.append(value)
         count += 1
     told = {n: _altered(units, n, t) for n, t in units.told.items()}
     result: dict[str, tuple[Type, list[Any]]] = {}
-    for name, values in found.items():
+    for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
         type_ = told.get(name) or _common(values)
         try:

@@ -134,11 +134,11 @@ def _times(
         for kind, pattern in (("timestamp", MOMENT), ("date", DAY))
     ]
     rows = (format_.tuples(spark, part, dict.fromkeys(texts, STRING)) for part in slices)
-    found = reduce(DataFrame.unionByName, rows).selectExpr(*every).first()
-    assert found is not None
+    kinds = reduce(DataFrame.unionByName, rows).selectExpr(*every).first()
+    assert kinds is not None
     return {
         name: Type(kind)
         for number, name in enumerate(texts)
         for kind in ("timestamp", "date")
-        if found[f"{kind}_{number}"]
+        if kinds[f"{kind}_{number}"]
     }

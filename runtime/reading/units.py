@@ -219,8 +219,8 @@ def _type_in(pattern: object) -> Type:
             literals = [each for each in (low, high) if each is not None]
         case _:
             literals = []
-    found = {type_of_value(each.value) if isinstance(each.value, str | bool) else DOUBLE for each in literals}
-    return found.pop() if len(found) == 1 else STRING
+    types = {type_of_value(each.value) if isinstance(each.value, str | bool) else DOUBLE for each in literals}
+    return types.pop() if len(types) == 1 else STRING
 
 
 def mixed(accent: str, units: str) -> DiagnosticError:

@@ -46,9 +46,9 @@ def evaluate(expression: Expression, row: Row) -> Any:
             below = high is None or compare("<=" if pattern.high_closed else "<", value, high.value)
             return (above and below) != negated
         case Binary("and" | "or" as word, left, right):
-            found = [evaluate(left, row), evaluate(right, row)]
+            sides = [evaluate(left, row), evaluate(right, row)]
             decided = word == "or"
-            return decided if decided in found else None if None in found else not decided
+            return decided if decided in sides else None if None in sides else not decided
         case Binary(sign, left, right):
             x, y = evaluate(left, row), evaluate(right, row)
             if x is None or y is None:

@@ -186,17 +186,17 @@ class Reference:
             if not is_odd(row[name]):
                 near = near_digits(Fraction(row[name]), state.digits[name])
                 row[name] = float(near) if isinstance(near, int) else near
-        found = self._rejection(state, source, row, item)
-        return row, found and (found[0], reason(*found))
+        rejection = self._rejection(state, source, row, item)
+        return row, rejection and (rejection[0], reason(*rejection))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
         """The values of attributes that nothing has announced, by source and name."""
-        found: dict[tuple[str, str], list[Any]] = {}
+        values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
             if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
                 for name in item.keys() - self.states[source].types.keys():
-                    found.setdefault((source, name), []).append(item[name])
-        return found
+                    values.setdefault((source, name), []).append(item[name])
+        return values
 
     def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> tuple[str, str] | None:
         """The code that rejects a tuple, and the first attribute that is wrong in it."""

@@ -117,9 +117,9 @@ def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) 
     """Raise where a setting makes a rejected tuple fatal; what its step would emit is not told."""
     for code in sorted({code for _, code in rejected}):
         if is_fatal(code, settings):
-            found = [line for line, other in rejected if other == code]
-            first = found[0]
-            raise refusal(code, len(found), first.reason, first.line.place, first.line.text)
+            lines = [line for line, other in rejected if other == code]
+            first = lines[0]
+            raise refusal(code, len(lines), first.reason, first.line.place, first.line.text)
 
 
 def _steps(plan: Plan) -> Iterator[list[Input]]:

@@ -163,11 +163,11 @@ class StateStore:
 
         def write() -> _Written:
             rows.write.mode("overwrite").parquet(place)
-            found = written(self._spark, self._files, path)
-            footers = [read_metadata(self._files, file.path) for file in found]
+            files = written(self._spark, self._files, path)
+            footers = [read_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
             # Spark writes a file even if it has nothing to write.
-            length = sum(file.length for file in found) if count else 0
+            length = sum(file.length for file in files) if count else 0
             return _Written(
                 length, count, _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
             )
@@ -219,10 +219,10 @@ class StateStore:
         has no more use for."""
         self._empty = paths(planned) - paths(segments)
         unused = {*unused, *self._empty}
-        self._known = {segment.path: segment for found in segments.values() for segment in found}
+        self._known = {segment.path: segment for listed in segments.values() for segment in listed}
         self.segments = {
-            key: tuple(self._known.get(s.path, s) for s in found if s.path not in unused)
-            for key, found in self.segments.items()
+            key: tuple(self._known.get(s.path, s) for s in listed if s.path not in unused)
+            for key, listed in self.segments.items()
         }
         for path in (*self._known, *unused):
             self._writes.pop(path, None)
@@ -234,13 +234,13 @@ class StateStore:
 
 def paths(segments: Segments) -> frozenset[str]:
     """The folders of segments."""
-    return frozenset(segment.path for found in segments.values() for segment in found)
+    return frozenset(segment.path for listed in segments.values() for segment in listed)
 
 
 def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
     """Between what the values of attributes lie that all rows have, as far as the statistics of the files tell."""
     footers = [footer for footer in footers if footer.num_rows]
-    found: dict[str, tuple[int, int]] = {}
+    bounds: dict[str, tuple[int, int]] = {}
     for name in names:
         least: list[int] = []
         greatest: list[int] = []
@@ -252,8 +252,8 @@ def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
             least.append(values.least)
             greatest.append(values.greatest)
         if footers and len(least) == len(footers):
-            found[name] = min(least), max(greatest)
-    return found
+            bounds[name] = min(least), max(greatest)
+    return bounds
 
 
 def _lies_in(bounds: Bounds, region: Tree) -> bool:

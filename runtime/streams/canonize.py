@@ -51,14 +51,14 @@ def canonize(
         always = _AlwaysThere(schema)
         for line in lines:
             before = follower.state
-            item, found = follower.take(line)
-            if item is None or any(each.severity == "error" for each in found):
-                raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in found)
+            item, diagnostics = follower.take(line)
+            if item is None or any(each.severity == "error" for each in diagnostics):
+                raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in diagnostics)
             if isinstance(item, Grow):
                 if follower.state is not before:
                     raise DiagnosticError([line.mark(_grows(item), item.text)])
                 continue  # no news
-            warnings += found
+            warnings += diagnostics
             always.see(item)
             gathered.take(item, before, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})

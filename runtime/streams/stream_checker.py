@@ -131,22 +131,22 @@ class StreamChecker:
     def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
         state = self.state
         raw: dict[str, Value] = {}
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         parsed, item = item, read_strings(item, state.types)
         for name, value in item.items():
             if value is None:
                 continue
             if name not in state.types:
                 hint = f"an add before it: [[+({name}: double)]]; known attributes: {', '.join(state.types)}"
-                found.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
+                diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
             try:
                 raw[name] = value_of_json(state.types[name], value)
             except ValueError:
                 wrong = misfit(name, state.types[name], shown(parsed, name))
-                found.append(_complaint(line, "RQ301", wrong, None))
-        if any(each.code == "RQ301" for each in found):
-            return None, found
+                diagnostics.append(_complaint(line, "RQ301", wrong, None))
+        if any(each.code == "RQ301" for each in diagnostics):
+            return None, diagnostics
         canonical = {
             name: applied(regions.contains(state.original[name], raw), value)
             if name in state.original
@@ -157,25 +157,25 @@ class StreamChecker:
             canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(each[name]) for each in (raw, canonical)):
-                found.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))
-        if any(each.code == "RQ310" for each in found):
-            return None, found
+                diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))
+        if any(each.code == "RQ310" for each in diagnostics):
+            return None, diagnostics
         row = Row(item, raw, canonical)
-        return row, [*found, *self._misplaced(row, line)]
+        return row, [*diagnostics, *self._misplaced(row, line)]
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         for each in self._rejections():
             if each.rejects(row.canonical):
                 said = reason(each.code, each.attribute) + (
                     self._closed_by(row) if not each.attribute else ""
                 )
-                found.append(
+                diagnostics.append(
                     _complaint(
                         line, each.code, said, _HINTS.get(each.code, "").format(each.attribute) or None
                     )
                 )
-        return found
+        return diagnostics
 
     def _rejections(self) -> Sequence[Rejection]:
         """What rejects tuples here; an attribute that was only inferred from data is not required."""

@@ -10,11 +10,11 @@ from cedilla.runtime.reference.scalars.comparisons import compare
 
 def _best(better: str) -> Callable[..., Any]:
     def best(*given: Any) -> Any:
-        found: Any = None
+        choice: Any = None
         for value in given:
-            if value is not None and (found is None or compare(better, value, found)):
-                found = value
-        return found
+            if value is not None and (choice is None or compare(better, value, choice)):
+                choice = value
+        return choice
 
     return best
 

@@ -90,9 +90,9 @@ _TIMESTAMP = re.compile(
 def _to_date(value: Any) -> date | None:
     if not isinstance(value, str):
         return value.astimezone(UTC).date() if isinstance(value, datetime) else value
-    found = _DATE.fullmatch(value)
+    match = _DATE.fullmatch(value)
     try:
-        return date(*(int(part or 1) for part in found.groups())) if found else None
+        return date(*(int(part or 1) for part in match.groups())) if match else None
     except ValueError:
         return None
 
@@ -100,10 +100,10 @@ def _to_date(value: Any) -> date | None:
 def _to_timestamp(value: Any) -> datetime | None:
     if not isinstance(value, str):
         return value if isinstance(value, datetime) else midnight(value)
-    found = _TIMESTAMP.fullmatch(value)
-    if not found:
+    match = _TIMESTAMP.fullmatch(value)
+    if not match:
         return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
     try:
         moment = datetime(
             int(year),

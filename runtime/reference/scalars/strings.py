@@ -69,8 +69,8 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def _extract(text: str, pattern: str, group: int) -> str:
-    found = _regex(pattern).search(text)
-    return (found[group] or "") if found else ""
+    match = _regex(pattern).search(text)
+    return (match[group] or "") if match else ""
 
 
 VALUES: dict[str, Callable[..., Any]] = {
