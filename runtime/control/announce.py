@@ -99,7 +99,8 @@ def begin(
         if regions.is_empty(new, during.universe):
             continue
         announced: Tree = False
-        for text, box in _described(new, during, scale, nowhere, Add(name, during.types[name]), outer=True):
+        add = Add(name, during.types[name])
+        for text, box in _described(new, during, scale, nowhere, add, outer=True, always=always):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(told, announced, lambda _: PRESENT)
@@ -269,9 +270,17 @@ _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: 
 
 
 def _described(
-    region: Tree, facts: Facts, scale: Mapping[str, Tree], free: Tree, primitive: Primitive, *, outer: bool
+    region: Tree,
+    facts: Facts,
+    scale: Mapping[str, Tree],
+    free: Tree,
+    primitive: Primitive,
+    *,
+    outer: bool,
+    always: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[str, Tree]]:
-    """Accents that together describe a region, each with the region that it announces."""
+    """Accents that together describe a region, each with the region that it announces. `always`: the attributes that
+    all tuples have."""
     boxes = simple_boxes(region, facts.universe, free)
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
@@ -279,7 +288,7 @@ def _described(
         # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
         boxes = [wide]
         rest = regions.difference(region, regions.box(_sayable(wide)))
-        others = _described(rest, facts, scale, free, primitive, outer=outer)
+        others = _described(rest, facts, scale, free, primitive, outer=outer, always=always)
     else:
         others = iter(())
     plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
@@ -296,6 +305,8 @@ def _described(
         if any(members is False for members in told.values()):
             continue  # only ⊥ is left: the wire has no words for it
         raw = translate(regions.box(told), scale)
+        for name in sorted(always & regions.attributes(raw)):
+            raw = regions.intersection(raw, regions.defined(name))
         own = primitive.attribute
         if own in regions.attributes(
             raw

@@ -458,3 +458,18 @@ def test_arrays_are_sorted_by_their_values_of_which_nan_is_the_last() -> None:
     for order in (items, items[::-1]):
         ran = steps_of(text, "r", [*order, {"$punctuation": "[]"}])
         assert sorted(item["k"] for item in ran.output if "k" in item) == [2, 3]
+
+
+def test_an_add_says_where_units_change_though_nothing_closes_it() -> None:
+    """An attribute that all tuples have tells in which units others are: its undefined value is no part of an Add."""
+    plan = compile_query(f"{SOURCES} q0 := s union r; emit q0 to json 'out';").plan
+    items: Items = [
+        *((name, {"$accent": "[[ts >= 10, alter(v, y -> y / 4 + 3)]]"}) for name in "rs"),
+        ("s", {"$punctuation": "[v > 20, ts < 10]"}),
+        ("s", {"$punctuation": "[v > 8, ts >= 10]"}),
+        ("s", {"$accent": "[[k = 2, +(q: double)]]"}),
+        ("r", {"$accent": "[[k = 2, +(q: double)]]"}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    assert "[[k = 2, v <= 20, +(q: double)]]" not in [item.get("$accent") for item in output]
+    readable(plan, output, "")
