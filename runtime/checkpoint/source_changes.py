@@ -13,7 +13,7 @@ from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Effect
-from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import value_texts
 

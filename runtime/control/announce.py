@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from attrs import field, frozen
 
@@ -11,13 +10,11 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
+from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
+from cedilla.compiler.regions import Operation, Steps, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.control.descriptions import accents_of, simple_boxes
 from cedilla.runtime.control.translation import translate
-
-_MANY = 64
-"""Above this number of boxes, descriptions are written as they come and not made simpler."""
 
 
 @frozen
@@ -100,7 +97,7 @@ def begin(
             continue
         announced: Tree = False
         add = Add(name, during.types[name])
-        for text, box in _described(new, during, scale, nowhere, add, outer=True, always=always):
+        for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(told, announced, lambda _: PRESENT)
@@ -168,7 +165,7 @@ def _drops(
         if regions.is_empty(gone, after.universe):
             continue
         announced: Tree = False
-        for text, box in _described(gone, after, scale, after.closed, Drop(name), outer=False):
+        for text, box in accents_of(gone, after, scale, after.closed, Drop(name), outer=False):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(presence, announced, lambda _: ABSENT)
@@ -213,7 +210,7 @@ def _alters(
             if regions.is_empty(where, after.universe):
                 continue
             announced: Tree = False
-            for text, box in _described(
+            for text, box in accents_of(
                 where, after, scale, after.closed, Alter(name, function), outer=False
             ):
                 if _has(box, name, after) and _told(box, name, before):
@@ -267,118 +264,6 @@ def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
 
 _NEXT = Operation(lambda a, b: None, _next)
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
-
-
-def _described(
-    region: Tree,
-    facts: Facts,
-    scale: Mapping[str, Tree],
-    free: Tree,
-    primitive: Primitive,
-    *,
-    outer: bool,
-    always: frozenset[str] = frozenset(),
-) -> Iterator[tuple[str, Tree]]:
-    """Accents that together describe a region, each with the region that it announces. `always`: the attributes that
-    all tuples have."""
-    boxes = simple_boxes(region, facts.universe, free)
-    if outer:
-        boxes = [_possible(box, facts.universe) for box in boxes]
-    if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
-        # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
-        boxes = [wide]
-        rest = regions.difference(region, regions.box(_sayable(wide)))
-        others = _described(rest, facts, scale, free, primitive, outer=outer, always=always)
-    else:
-        others = iter(())
-    plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
-    for box in boxes:
-        told = {n: m for n, m in box.items() if m is not True}
-        if outer:
-            told = _sayable(told)
-        else:
-            told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
-        # A domain may grow by what no text names (theory N1): it is not announced for that.
-        told = {
-            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m for n, m in told.items()
-        }
-        if any(members is False for members in told.values()):
-            continue  # only ⊥ is left: the wire has no words for it
-        raw = translate(regions.box(told), scale)
-        for name in sorted(always & regions.attributes(raw)):
-            raw = regions.intersection(raw, regions.defined(name))
-        own = primitive.attribute
-        if own in regions.attributes(
-            raw
-        ):  # it tells in which units the others are, and must not be named (G23)
-            if not isinstance(primitive, Add):
-                continue
-            raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
-        for conditions, inside in regions.boxes(raw):
-            if inside is True:
-                for written in patterns.texts(conditions, facts.types, outer=outer, universe=plain):
-                    yield accent_text(written, primitive), regions.box(told)
-    yield from others
-
-
-def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
-    """A box without ⊥ where an attribute is always there."""
-    undefined = {n: regions.complement(regions.defined(n)) for n in box}
-    always = {
-        n
-        for n, bottom in undefined.items()
-        if not regions.intersection(universe.get(n, ANYTHING).members, bottom)
-    }
-    return {n: regions.intersection(m, regions.defined(n)) if n in always else m for n, m in box.items()}
-
-
-def _takes_undefined(box: Mapping[str, Any]) -> bool:
-    """Whether ⊥ is one of the values of an attribute that a box restricts."""
-    return any(members is not True and members.undefined for members in box.values())
-
-
-def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
-    """The least box around it that a description can say."""
-    return {n: m for n, m in box.items() if m is True or not m.undefined}
-
-
-def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
-    """Disjoint boxes that cover a region; each may grow into `free`, where nothing will ever come."""
-    plain = list(_boxes(region))
-    if len(plain) > _MANY:
-        return list(plain)
-    chosen: list[regions.Box] = []
-    remaining = region
-    while (start := next(_boxes(remaining), None)) is not None:
-        box: dict[str, Any] = start
-        if regions.is_empty(regions.box(box), universe):
-            remaining = regions.difference(remaining, regions.box(box))
-            continue
-        allowed = regions.union(remaining, free)
-        for name in list(box):
-            for wider in _wider(box, name):
-                if regions.is_empty(regions.difference(regions.box(wider), allowed), universe):
-                    box = wider
-                    break
-        chosen.append(box)
-        remaining = regions.difference(remaining, regions.box(box))
-    return chosen
-
-
-def _boxes(region: Tree) -> Iterator[dict[str, Any]]:
-    return (box for box, inside in regions.boxes(region) if inside is True)
-
-
-def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """The box without the condition on an attribute, then without one of its bounds."""
-    members = box[name]
-    yield {n: m for n, m in box.items() if n != name}
-    if members is True or members.points or len(members.cuts) != 2 or members.undefined:
-        return
-    if members.pieces == (False, True, False):
-        low, high = members.cuts
-        yield {**box, name: regions.interval(name, None, high)}
-        yield {**box, name: regions.interval(name, low, None)}
 
 
 @regions.remembered

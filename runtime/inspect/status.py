@@ -22,7 +22,7 @@ from cedilla.grammar.diagnostics import render
 from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
-from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
 from cedilla.runtime.control.source_state import SourceState

@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Add, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import Domain, Steps, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
-from cedilla.runtime.control.announce import simple_boxes
+from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described

@@ -194,14 +194,20 @@ MUTATIONS = (
     Mutation(
         "G26 Add takes the outer image on the wire",
         "runtime/control/announce.py",
-        "_described(new, during, scale, nowhere, Add(name, during.types[name]), outer=True)",
-        "_described(new, during, scale, nowhere, Add(name, during.types[name]), outer=False)",
+        "accents_of(new, during, scale, nowhere, add, outer=True, always=always)",
+        "accents_of(new, during, scale, nowhere, add, outer=False, always=always)",
     ),
     Mutation(
         "D1 Alter: never backwards",
         "runtime/control/announce.py",
         "    return history[-1] if scale in history and scale != history[-1] else scale",
         "    return history[-1] if history else scale",
+    ),
+    Mutation(
+        "G23 what no description can say is not announced",
+        "runtime/control/descriptions.py",
+        "            said = regions.difference(said, _unsayable(told, scale, facts.universe))",
+        "            pass",
     ),
 )
 

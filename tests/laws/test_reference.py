@@ -473,3 +473,28 @@ def test_an_add_says_where_units_change_though_nothing_closes_it() -> None:
     output = run(plan, [[item] for item in items]).output
     assert "[[k = 2, v <= 20, +(q: double)]]" not in [item.get("$accent") for item in output]
     readable(plan, output, "")
+
+
+@pytest.mark.parametrize("change", ["alter(v, y -> y * 2)", "-(v)"])
+def test_what_cannot_be_said_of_undefined_values_is_not_announced(change: str) -> None:
+    """Of k = 1 only tuples with `q` are in new units of `ts`: no description says which the others are (G23, 3.2)."""
+    plan = compile_query(f"{SOURCES} q0 := project[k, ts, v, q](s union r); emit q0 to json 'out';").plan
+    items: Items = [
+        ("r", {"$punctuation": "[k = 1, q <= 0]"}),
+        ("r", {"$punctuation": "[k = 1, q > 0]"}),
+        ("s", {"$accent": "[[alter(ts, y -> y * 2)]]"}),
+        ("r", {"$accent": f"[[ts >= 10, {change}]]"}),
+        ("s", {"$accent": f"[[ts >= 20, {change}]]"}),
+    ]
+    if "alter" in change:
+        items += [("s", {"k": k, "ts": 24, "v": 5.0}) for k in (1, 2)]
+    output = run(plan, [[item] for item in items]).output
+    expected = evaluate_plan(plan, canonical(items))["q0"]
+    assert bag(decoded(output)) == bag(expected)
+    initial = {"k", "ts", "v", "q"}
+    assert list(complaints(output, initial)) == []
+    texts = [item["$accent"] for item in output if "$accent" in item]
+    assert [text for text in texts if change.split(",", maxsplit=1)[0] in text] == [
+        f"[[k >= 2, ts >= 10, {change}]]",
+        f"[[k = 1, q in [,], ts >= 20, {change}]]",
+    ]
