@@ -140,6 +140,18 @@ def test_packages_import_what_the_architecture_page_shows_and_no_circle(folder: 
         above.add(package)
 
 
+@pytest.mark.parametrize("folder", ["compiler", "runtime"])
+def test_packages_say_what_they_import(folder: str) -> None:
+    """A docstring that lists packages lists those of the table."""
+    for package, targets in drawn(folder).items():
+        text = ast.get_docstring(ast.parse((ROOT / folder / package / "__init__.py").read_text())) or ""
+        listed = re.search(
+            r"Imports ((?:`\w+`|, | and |the grammar|the compiler)+)\.", " ".join(text.split())
+        )
+        if listed is not None:
+            assert set(re.findall(r"`(\w+)`", listed[1])) == targets, package
+
+
 def test_no_package_of_the_runtime_is_imported_from_its_face() -> None:
     """A face that packages below it import would be a circle."""
     wrong = [f"{p} imports {t}" for p, targets in arrows().items() for t in targets if t == "runtime"]

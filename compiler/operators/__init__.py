@@ -2,9 +2,9 @@
 
 In: parameters and the facts of inputs. Out: the facts of the output. Imports `facts`, `expressions`, `regions`.
 
-Each operator has the file of its name in programs (`Operator.method`), here, in `runtime/operators/` where it has state,
-and among the pages of `docs/operators/`. Beside them: `base` (what every operator says), `aggregate_call` (one function of
-an aggregate), `conditions` (warnings about predicates), `equality` (what compares whole tuples or values).
+Each operator has the file of its name in programs (`Operator.method`) here, in `runtime/operators/` where it has state,
+and among the pages of `docs/operators/`. Beside them: `base` (what every operator says), `aggregate_call` (one function
+of an aggregate), `conditions` (warnings about predicates), `equality` (what compares whole tuples or values).
 """
 
 from cedilla.compiler.operators.aggregate import Aggregate

@@ -1,4 +1,8 @@
-"""The stateful operators with Spark, one file each; what they are is said in `cedilla.compiler.operators`."""
+"""The stateful operators with Spark, one file each, and the epoch that programs call.
+
+In: the DataFrames and facts of an epoch, the rows kept so far. Out: the DataFrames that pass, the rows to keep. What an
+operator is says `cedilla.compiler.operators`. Imports `engines` and `state`.
+"""
 
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator

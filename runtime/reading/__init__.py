@@ -1,4 +1,4 @@
 """An output for whoever knows no accents: rows, pandas, Arrow or Spark in one unit (theory D0).
 
-In: a folder of output. Out: its tuples, decoded. Imports `streams`, `formats` and what is below.
+In: a folder of output. Out: its tuples, decoded. Imports `streams`, `formats`, `control`, `engines` and `items`.
 """

@@ -1,4 +1,5 @@
 """One stream without a query and without Spark: check, validate, canonize, look for changes that nobody announced.
 
-In: lines. Out: findings, canonical streams, proposals. Imports `items` and `control`.
+In: lines. Out: findings, canonical streams, proposals. Imports `items`, `control`, `jumps` and
+`reference`.
 """
