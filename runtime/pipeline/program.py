@@ -20,6 +20,7 @@ from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.java import JavaMissing
 from cedilla.runtime.engines.java_messages import silence
@@ -131,6 +132,11 @@ def start(
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
         checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
+        if not is_local(session):
+            on_step("looking at the machines of the cluster")
+            sinks = [emit.path for emit in plan.emits if emit.path != "-" and on_epoch is None]
+            sources = [folder for _, folder, _ in folders(plan)]
+            check_machines(session, files, sources, [checkpoint.path, *sinks])
         executor = Executor(
             session,
             plan,

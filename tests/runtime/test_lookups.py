@@ -104,18 +104,18 @@ def check(frame: DataFrame, types: dict[str, Type], tree: Tree) -> int:
 
 @pytest.mark.parametrize("name", tiered(KEYS))
 def test_tables_decode_as_cases_do(spark: SparkSession, name: str) -> None:
-    rng = random.Random(name)
-    types = {"k": TYPES[name], "u": Type("double"), "x": Type("double")}
-    frame = rows(spark, name, rng)
-    joins = check(frame, types, level(rng, name, KEYS[name][:40]))
-    assert (joins > 0) == (name != "decimal")
+    check_tables(spark, name)
 
 
 @pytest.mark.parametrize("name", tiered(KEYS))
 def test_tables_decode_as_cases_do_on_sail(sail: SparkSession, name: str) -> None:
+    check_tables(sail, name)
+
+
+def check_tables(session: SparkSession, name: str) -> None:
     rng = random.Random(name)
     types = {"k": TYPES[name], "u": Type("double"), "x": Type("double")}
-    joins = check(rows(sail, name, rng), types, level(rng, name, KEYS[name][:40]))
+    joins = check(rows(session, name, rng), types, level(rng, name, KEYS[name][:40]))
     assert (joins > 0) == (name != "decimal")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import socket
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines import costs, workers
+from cedilla.runtime.engines.cluster import check_machines
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
 from tests.environments import environment
@@ -71,6 +75,18 @@ def test_workers_of_another_version_are_refused(spark: SparkSession, monkeypatch
     assert refused.diagnostics[0].message == (
         f"the engine's Python workers have cedilla {installed()}, and the run has cedilla 99.1"
     )
+
+
+def test_machines_say_what_they_have_and_which_folders_they_see(spark: SparkSession, tmp_path: Path) -> None:
+    read, written = tmp_path / "in", tmp_path / "out"
+    read.mkdir()
+    lines = check_machines(spark, Files(), [str(read)], [str(written)])
+    assert lines == [f"{socket.gethostname()}: Python {platform.python_version()}, cedilla {installed()}"]
+    assert list(written.iterdir()) == []
+    with pytest.raises(DiagnosticError, match=r"does not see \S+/elsewhere") as raised:
+        check_machines(spark, Files(), [str(tmp_path / "elsewhere"), str(read)], [str(written)])
+    assert raised.value.diagnostics[0].code == "RQ432"
+    assert list(written.iterdir()) == []
 
 
 @pytest.mark.parametrize(

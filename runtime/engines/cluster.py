@@ -1,0 +1,127 @@
+"""What is asked of the machines of a cluster before a run begins: Cedilla in their Python, and the folders of the run.
+
+`python -m cedilla.runtime.engines.cluster FOLDER... --master URL` asks by itself, and `spark-submit` of this file does.
+"""
+
+from __future__ import annotations
+
+import platform
+import socket
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pyarrow as pa
+from attrs import frozen
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.stores import scheme_of
+from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
+
+_TASKS = 64
+"""So many tasks ask: nobody can say which machine takes one, but each that is there gets some."""
+_ASIDE = "_workers"
+"""The folder of a mark, which no reader sees."""
+
+
+def is_local(session: SparkSession) -> bool:
+    """Whether the session's workers are processes of the machine that its master runs on."""
+    return str(session.conf.get("spark.master", "local")).startswith("local")
+
+
+def check_machines(
+    session: SparkSession, files: Files, read: Iterable[str], written: Iterable[str]
+) -> list[str]:
+    """The machines that have taken a task, each in a line, with its Python and its Cedilla.
+
+    `read`, `written`: the folders of a run. Raises `DiagnosticError` RQ433 where workers cannot run Cedilla, and RQ432
+    where a machine does not see a folder: what it wrote there would be lost without a word.
+    """
+    with _marked(files, written) as marks:
+        seen = {**{folder: files.for_engine(folder) for folder in read}, **marks}
+        asked = in_workers(
+            session.range(0, _TASKS, 1, _TASKS), _Asked(seen), "machine STRING, missing STRING"
+        )
+        try:
+            rows = asked.collect()
+        except Exception as problem:
+            if (unfit := unfit_workers(problem)) is not None:
+                raise unfit from None
+            raise
+    for row in rows:
+        if row["missing"] is not None:
+            hint = "a folder that all machines share under the same path, or a store: s3:, gs:, abfs:, hdfs:"
+            machine = row["machine"].partition(":")[0]
+            raise failure(
+                "RQ432", f"{machine}, a machine of the cluster, does not see {row['missing']}", hint=hint
+            )
+    return sorted({row["machine"] for row in rows})
+
+
+@contextmanager
+def _marked(files: Files, folders: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Each folder of a disk with a file in it that is there as long as the context."""
+    name = uuid4().hex
+    marks = {
+        folder: f"{files.for_engine(folder)}/{_ASIDE}/{name}"
+        for folder in folders
+        if scheme_of(folder) in ("", "file")
+    }
+    try:
+        for mark in marks.values():
+            files.write(mark, b"")
+        yield marks
+    finally:
+        for mark in marks.values():
+            files.delete(mark.rpartition("/")[0])
+
+
+@frozen
+class _Asked:
+    """A task: which machine this is, and which folders it does not see. `seen`: folder -> what has to be there."""
+
+    seen: Mapping[str, str]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                yield self.answer()
+
+    def answer(self) -> pa.RecordBatch:
+        files = Files()
+        machine = f"{socket.gethostname()}: Python {platform.python_version()}, cedilla {installed()}"
+        missing = [folder for folder, place in self.seen.items() if not files.exists(place)]
+        return pa.record_batch(
+            [pa.array([machine] * max(1, len(missing))), pa.array(missing or [None], pa.string())],
+            names=["machine", "missing"],
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Say which machines a cluster has, and whether a run could use them; 1 if it could not."""
+    import argparse
+
+    from cedilla.runtime.engines.session import local_session
+
+    parser = argparse.ArgumentParser(
+        prog="python -m cedilla.runtime.engines.cluster", description=main.__doc__
+    )
+    parser.add_argument("folders", metavar="FOLDER", nargs="*", help="has to be the same one on each machine")
+    parser.add_argument("--master", metavar="URL", help="the Spark master; that of spark-submit by default")
+    options = parser.parse_args(arguments)
+    session = local_session("cedilla cluster", options.master)
+    try:
+        print(*check_machines(session, Files(), (), options.folders), sep="\n")
+    except DiagnosticError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        session.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""What programs say, on a server of Spark Connect: the same as by Spark itself, where only PySpark's public calls are
+made. (Sail speaks the same protocol: what it computes is tried beside Spark, test by test.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.clusters import connect_server
+from tests.laws.test_sail import check_random_plan
+from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations
+from tests.runtime.test_lookups import KEYS, check_tables
+from tests.runtime.test_scalars import EXPRESSIONS, check_types_and_values
+
+MODE = "SPARK_CONNECT_MODE_ENABLED"
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+pytestmark = [pytest.mark.rest, pytest.mark.spark]
+
+
+@pytest.fixture(scope="module")
+def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with (
+        connect_server(tmp_path_factory.mktemp("connect")) as (url, _),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        session = SparkSession.builder.remote(url).create()
+        for name, value in SETTINGS.items():
+            session.conf.set(name, value)
+        patch.delenv(MODE, raising=False)
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def connect(_served: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """A session of the server. PySpark makes expressions for one kind of session at a time."""
+    monkeypatch.setenv(MODE, "1")
+    return _served
+
+
+def test_every_scalar_function(connect: SparkSession) -> None:
+    check_types_and_values(connect, EXPRESSIONS)
+
+
+@pytest.mark.parametrize("name", relations())
+def test_every_operator_and_aggregate_function(connect: SparkSession, tmp_path: Path, name: str) -> None:
+    query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
+    compare(connect, tmp_path, query, {"r": edges()}, on_sail)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_plans(connect: SparkSession, tmp_path: Path, seed: int) -> None:
+    check_random_plan(connect, tmp_path, seed)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_tables_decode_as_cases_do(connect: SparkSession, name: str) -> None:
+    check_tables(connect, name)
