@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cedilla.compiler.analysis.remedies import remedy
 from cedilla.compiler.analysis.safety import Bound, Safety, missing, promised, safety
 from cedilla.compiler.facts.schemes import Schemes, names, within
+from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, Source, folders, is_within
+from cedilla.compiler.regions import ANYTHING
 from cedilla.grammar.diagnostics import Diagnostic, Severity
 
 
 def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Of the findings those that a run is told, with the paths that it was given: RQ130, RQ131 and RQ140."""
+    """Of the findings those that a run is told, with the paths that it was given: RQ130, RQ131, RQ140 and RQ141."""
     return (*nested_folders(plan), *(each for each in findings(plan) if each.severity == "warning"))
 
 
@@ -35,7 +39,8 @@ def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
 
 
 def findings(plan: Plan) -> tuple[Diagnostic, ...]:
-    """What is not bounded, or never written, with the clause that would change it (design, section 8).
+    """What is not bounded, or never written, with the clause that would change it (design, section 8), and what a
+    table that is read once will lack.
 
     Waiting accents are spoken of only where there is nothing worse.
     """
@@ -54,7 +59,47 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
         if bound.verdict == "bounded if accents stop":
             said = f"{who} keeps {memory.what}, bounded only if accents stop: {bound.because}"
             findings["RQ132"].append(_finding(plan, state_safety, bound, "RQ132", "note", said))
-    return tuple(findings["RQ130"] + findings["RQ131"] or findings["RQ132"])
+    return (*read_once(plan), *(findings["RQ130"] + findings["RQ131"] or findings["RQ132"]))
+
+
+def read_once(plan: Plan) -> Iterator[Diagnostic]:
+    """RQ141 for each join with a table on values that a stream has from that table's own list: the list grows while
+    the query runs (theory N1), the relation does not."""
+    needed = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
+    for operator in plan.operators:
+        if not isinstance(operator, Matching) or operator.name not in needed:
+            continue
+        for side, relation in enumerate(operator.inputs):
+            tables = {node.name for node in plan.ancestors(relation) if isinstance(node, Source)}
+            other = operator.inputs[1 - side]
+            if not all(plan.source_of[name].table for name in tables) or not _streams(plan, other):
+                continue
+            universe = plan.start[other].universe
+            lists = [universe.get(pair[1 - side], ANYTHING).listed for pair in operator.on]
+            for listed in dict.fromkeys(lists):
+                table = listed.partition(".")[0]
+                if table in tables:
+                    yield Diagnostic(
+                        "RQ141",
+                        "warning",
+                        f"{operator.title} `{operator.name}` reads the table `{table}` once: "
+                        f"tuples of a value that is new in `{listed}` {_EFFECTS.get((operator.title, side), _LOST)}",
+                        operator.span,
+                        help=f"a stream of what has to be known of new values, its key in {listed}, is joined as it "
+                        "comes; nothing, where the table does not grow",
+                    )
+
+
+_LOST = "meet no row of it and are dropped"
+_EFFECTS = {
+    ("Left join", 1): "come without its attributes",
+    ("Anti join", 1): "pass as those that it does not have",
+}
+"""What becomes of a tuple without a row, where it is not dropped; by the side of the table."""
+
+
+def _streams(plan: Plan, relation: str) -> list[str]:
+    return [n.name for n in plan.ancestors(relation) if isinstance(n, Source) and not n.table]
 
 
 def _finding(
