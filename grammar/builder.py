@@ -118,18 +118,18 @@ class Builder(MarkerBuilder):
         *parts: tuple[str, Any] | Token,
     ) -> syntax.OperatorDeclaration:
         *clauses, function = parts
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for clause, value in cast("list[tuple[str, Any]]", clauses):
-            if clause in given:
+            if clause in values:
                 self._report("RQ001", f"unexpected second `{clause}`", meta, "an operator has at most one")
-            given[clause] = value
+            values[clause] = value
         text = self._string(cast("Token", function))
         module, _, attribute = text.partition(":")
         if not (module and attribute):
             self._report(
                 "RQ006", f"`{text}` is no function", cast("Token", function), 'as in "module:function"'
             )
-        return syntax.OperatorDeclaration(str(name), inputs, text, **given, span=self._span(meta))
+        return syntax.OperatorDeclaration(str(name), inputs, text, **values, span=self._span(meta))
 
     def foundation(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
         return "foundation", names or ()
@@ -247,8 +247,8 @@ class Builder(MarkerBuilder):
         right: Relation,
         on: tuple[syntax.JoinPair, ...],
     ) -> syntax.Join:
-        known = cast("syntax.JoinKind", "inner" if kind is None else _JOIN_SIGNS.get(kind, str(kind)))
-        return syntax.Join(left, right, on, known, span=self._span(meta))
+        kind_name = cast("syntax.JoinKind", "inner" if kind is None else _JOIN_SIGNS.get(kind, str(kind)))
+        return syntax.Join(left, right, on, kind_name, span=self._span(meta))
 
     join_by_sign = join
 

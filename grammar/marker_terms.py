@@ -35,8 +35,8 @@ class MarkerBuilder(TermBuilder):
         return syntax.Condition(str(attribute), pattern, span=self._span(meta))
 
     def compared(self, meta: Meta, operator: Token, value: syntax.Literal) -> syntax.Comparison:
-        known = cast("syntax.Comparator", ASCII.get(operator, str(operator)))
-        return syntax.Comparison(known, value, span=self._span(meta))
+        sign = cast("syntax.Comparator", ASCII.get(operator, str(operator)))
+        return syntax.Comparison(sign, value, span=self._span(meta))
 
     def wildcard(self, meta: Meta) -> syntax.Wildcard:
         return syntax.Wildcard(span=self._span(meta))

@@ -95,8 +95,8 @@ class TermBuilder(Transformer[Token, Any]):
         return expression
 
     def _binary(self, meta: Meta, operator: str, left: Expression, right: Expression) -> syntax.Binary:
-        known = cast("syntax.BinaryOperator", ASCII.get(operator, str(operator)))
-        return syntax.Binary(known, left, right, span=self._span(meta))
+        sign = cast("syntax.BinaryOperator", ASCII.get(operator, str(operator)))
+        return syntax.Binary(sign, left, right, span=self._span(meta))
 
     def disjunction(self, meta: Meta, left: Expression, right: Expression) -> syntax.Binary:
         return self._binary(meta, "or", left, right)
@@ -229,8 +229,8 @@ class TermBuilder(Transformer[Token, Any]):
 
     def seconds(self, meta: Meta, number: Token, unit: Token) -> syntax.Literal:
         """`5 minutes` in an expression: a number of seconds."""
-        known = self._unit(unit)
-        exact = Fraction(number) * _SECONDS.get(known, Fraction(1))
+        name = self._unit(unit)
+        exact = Fraction(number) * _SECONDS.get(name, Fraction(1))
         value = int(exact) if exact.denominator == 1 else exact
         return syntax.Literal(value, f"{number} {unit}", span=self._span(meta))
 
@@ -270,8 +270,10 @@ class TermBuilder(Transformer[Token, Any]):
             value = chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code)
             # Half of a surrogate pair is no character, and could not be written to any file.
             if value is None or "\ud800" <= value <= "\udfff":
-                known = ", ".join(f"`\\{each}`" for each in (*_ESCAPES, "u0041"))
-                self._report("RQ006", f"unknown escape `\\{code}` in a string", token, f"available: {known}")
+                escapes = ", ".join(f"`\\{each}`" for each in (*_ESCAPES, "u0041"))
+                self._report(
+                    "RQ006", f"unknown escape `\\{code}` in a string", token, f"available: {escapes}"
+                )
                 return code
             return value
 

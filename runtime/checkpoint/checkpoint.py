@@ -114,14 +114,14 @@ class Checkpoint:
         place = f"{self.path}/batch.json"
         ordered = {name: list(found) for name, found in files.items()}
         if self.files.exists(place):
-            known = json.loads(self.files.read(place))
-            if known["batch"] == batch:
-                listed = {n: [_input_file(file) for file in found] for n, found in known["files"].items()}
+            record = json.loads(self.files.read(place))
+            if record["batch"] == batch:
+                listed = {n: [_input_file(file) for file in found] for n, found in record["files"].items()}
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
-        told = {name: [astuple(f) for f in found] for name, found in ordered.items()}
-        self.files.write(place, json.dumps({"batch": batch, "files": told}))
+        places = {name: [astuple(f) for f in found] for name, found in ordered.items()}
+        self.files.write(place, json.dumps({"batch": batch, "files": places}))
         return ordered
 
     def commit(self, record: Commit) -> None:
@@ -134,8 +134,12 @@ class Checkpoint:
 
     def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:
         """Keep what ends a run after an epoch, for whoever asks for the status."""
-        told = {"time": moment(), "epoch": epoch, "diagnostics": [to_json(each) for each in diagnostics]}
-        self.files.write(f"{self.path}/error.json", json.dumps(told))
+        failure_record = {
+            "time": moment(),
+            "epoch": epoch,
+            "diagnostics": [to_json(each) for each in diagnostics],
+        }
+        self.files.write(f"{self.path}/error.json", json.dumps(failure_record))
 
 
 def _input_file(stored: list[Any]) -> InputFile:

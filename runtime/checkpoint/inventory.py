@@ -82,9 +82,9 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
         path for _, paths in (*seen_before(Files(), str(root)), *files.items()) for path in paths
     )
     waiting: dict[str, int] = {}
-    known = json.loads(record.read_text("utf-8"))
-    for name, path in known["streams"].items():
-        paths = [path, known["markers"][name]] if name in known.get("markers", {}) else [path]
+    content = json.loads(record.read_text("utf-8"))
+    for name, path in content["streams"].items():
+        paths = [path, content["markers"][name]] if name in content.get("markers", {}) else [path]
         folders = [folder for each in paths if (folder := local_path(each)) is not None and folder.exists()]
         if len(folders) == len(paths):
             candidates = (file for folder in folders for file in files_of(str(folder)))

@@ -179,14 +179,12 @@ class _Comparison:
             lost = released_too_much(old, new, side, self.before, self.after)
             if lost is False:
                 continue
-            told = ", ".join(region_texts(lost, self.before[old.inputs[side]]))
+            regions_text = ", ".join(region_texts(lost, self.before[old.inputs[side]]))
             if tables := sorted(set(self._read_tables(new.inputs[side]))):
-                why = f"it has let go of {told}, and {_read(tables)}"
+                why = f"it has let go of {regions_text}, and {_read(tables)}"
                 self._add("new checkpoint", _label(new), "a wider domain", why)
             else:
-                why = (
-                    f"of {new.inputs[side]} it has let go of {told}: those read before have to be sent again"
-                )
+                why = f"of {new.inputs[side]} it has let go of {regions_text}: those read before have to be sent again"
                 self._add("continues after", _label(new), "a wider domain", why)
 
     def _changed(self, old: Operator, new: Operator) -> None:

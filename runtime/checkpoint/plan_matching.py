@@ -38,7 +38,7 @@ class Match:
         """State key before -> state key now, of joins that have one input as before: what they keep of that input
         stays, where they have let go of nothing that a tuple of the other input may meet now."""
         was_read = read_by_emits(old)
-        kept: dict[str, str] = {}
+        continued: dict[str, str] = {}
         for name, alike in self.alike.items():
             now, was = new.operator_of[name], old.operator_of[alike]
             if alike not in was_read or not isinstance(now, Matching) or not isinstance(was, Matching):
@@ -51,8 +51,8 @@ class Match:
                     continue
                 is_same = self.same.get(now.inputs[side]) == was.inputs[side]
                 if is_same and released_too_much(was, now, side, before, after) is False:
-                    kept[f"{alike}.{SIDES[side]}"] = f"{name}.{SIDES[side]}"
-        return kept
+                    continued[f"{alike}.{SIDES[side]}"] = f"{name}.{SIDES[side]}"
+        return continued
 
 
 SIDES = ("left", "right")

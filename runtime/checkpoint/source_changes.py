@@ -267,8 +267,8 @@ def region_texts(region: Tree, of: Facts) -> Iterator[str]:
     """A region of canonical tuples as punctuations, the first few."""
     count = 0
     for box in simple_boxes(region, of.universe, False):
-        told = {n: m for n, m in box.items() if m is not True}
-        for written in patterns.texts(told, of.types, outer=False):
+        conditions = {n: m for n, m in box.items() if m is not True}
+        for written in patterns.texts(conditions, of.types, outer=False):
             if count == _SHOWN:
                 yield "..."
                 return

@@ -26,9 +26,9 @@ def reading(path: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
-        told = f"`{problem.args[0]}` is missing" if isinstance(problem, KeyError) else str(problem)
+        reason = f"`{problem.args[0]}` is missing" if isinstance(problem, KeyError) else str(problem)
         hint = "another version of Cedilla may have written it: that one reads it; or a new checkpoint and a new output"
-        raise failure("RQ411", f"the checkpoint {path} cannot be read: {told}", hint=hint) from None
+        raise failure("RQ411", f"the checkpoint {path} cannot be read: {reason}", hint=hint) from None
 
 
 def check_version(data: Mapping[str, Any], latest: int) -> None:

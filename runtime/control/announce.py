@@ -86,8 +86,8 @@ def begin(
     domains, texts = _growths(before, during)
     present, scale = dict(before.present), dict(before.scale)
     for name, presence in during.present.items():
-        told = present.get(name, ABSENT)
-        new = regions.difference(_came(presence, told), during.closed)
+        said = present.get(name, ABSENT)
+        new = regions.difference(_came(presence, said), during.closed)
         new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
         nowhere = during.closed
         for other in sorted(always & regions.attributes(new)):
@@ -100,7 +100,7 @@ def begin(
         for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
             texts.append(text)
             announced = regions.union(announced, box)
-        present[name] = regions.update(told, announced, lambda _: PRESENT)
+        present[name] = regions.update(said, announced, lambda _: PRESENT)
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
     types = {**during.types, **before.types}

@@ -171,10 +171,10 @@ class SourceState:
 
     def domain(self, attribute: Attribute) -> Tree:
         """The values that a declared attribute may have here, without ⊥ (RQ303)."""
-        known = self.grown.get(attribute.name, False)
+        grown = self.grown.get(attribute.name, False)
         if attribute.column is not None:  # no value is ever taken back that the table has had
-            return known or attribute.domain_members()
-        return regions.union(attribute.domain_members(), known)
+            return grown or attribute.domain_members()
+        return regions.union(attribute.domain_members(), grown)
 
     def is_new(self, source: Source, growth: Grow) -> bool:
         """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
@@ -256,11 +256,11 @@ class SourceState:
     def _add(
         self, accent: Accent, attribute: str, type_: Type, where: Tree, live: Tree, position: int
     ) -> SourceState:
-        known = self.types.get(attribute)
-        if known is not None and known != type_ and not (known.is_numeric and type_.is_numeric):
+        before = self.types.get(attribute)
+        if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
             raise failure(
                 "RQ208",
-                f"the accent adds `{attribute}` as {type_}; it was {known}",
+                f"the accent adds `{attribute}` as {type_}; it was {before}",
                 accent.span,
                 hint="another name for the new attribute keeps both meanings apart",
             )
@@ -278,9 +278,9 @@ class SourceState:
         here = regions.intersection(where, _after(position))
         state = evolve(
             self,
-            types=self.types if known is not None else {**self.types, attribute: type_},
+            types=self.types if before is not None else {**self.types, attribute: type_},
             universe=self.universe
-            if known is not None
+            if before is not None
             else {**self.universe, attribute: Domain(True, type_.is_integral)},
             present=_changed(self.present, attribute, ABSENT, where, PRESENT),
             placed_present=_changed(self.placed_present, attribute, ABSENT, here, PRESENT),

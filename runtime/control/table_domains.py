@@ -145,15 +145,15 @@ def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[
 
 def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, SourceState]) -> Iterator[str]:
     """What has grown between two states, for people."""
-    told: dict[TableColumn, str] = {}
+    texts: dict[TableColumn, str] = {}
     for source, attribute, column in listed(plan):
         now = after[source.name].grown.get(attribute.name, False)
         if source.name not in before or attribute.name not in before[source.name].grown:
             continue  # the query begins, or takes the domain from there from now on
         new = regions.difference(now, before[source.name].grown[attribute.name])
         if not regions.is_empty(new, {}):
-            told.setdefault(column, value_texts(attribute, new))
-    for column, new in told.items():
+            texts.setdefault(column, value_texts(attribute, new))
+    for column, new in texts.items():
         yield f"`{column.table}` has {new}, which is new"
 
 

@@ -80,7 +80,7 @@ def read_status(path: str) -> Status:
     """
     folder = read_checkpoint(path, "status")
     root, plan, commit = folder.root, folder.stored.plan, folder.commit
-    seen = Status(
+    status = Status(
         path,
         tuple(plan.describe()),
         quarantine=quarantined(root),
@@ -88,10 +88,10 @@ def read_status(path: str) -> Status:
         error=failure(root),
     )
     if commit is None:
-        return seen
+        return status
     facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.state_facts)
     return evolve(
-        seen,
+        status,
         epoch=commit.epoch,
         batch=commit.batch,
         files={name: progress.files for name, progress in commit.progress.items()},
@@ -190,15 +190,15 @@ def _block(title: str, lines: Any) -> list[str]:
 def _source(source: Source, commit: Commit) -> Stream:
     state = commit.sources[source.name]
     facts, accents = of_source(source, state)
-    told = tuple(_accents(accents, facts)), _closed(state.closed, facts)
-    return Stream(source.name, *told, tuple(_domains(source, state)))
+    lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
+    return Stream(source.name, *lines, tuple(_domains(source, state)))
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:
     for attribute in source.attributes:
-        known = state.grown.get(attribute.name, False)
-        if attribute.column is not None and isinstance(known, Steps):
-            yield f"{attribute.name} in {attribute.domain}: {_counts(len(known.points), 'value')}"
+        values = state.grown.get(attribute.name, False)
+        if attribute.column is not None and isinstance(values, Steps):
+            yield f"{attribute.name} in {attribute.domain}: {_counts(len(values.points), 'value')}"
 
 
 def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:
@@ -291,8 +291,8 @@ def _waiting_alters(
                 _feeders(operator, inputs, attribute, near, lambda leaf, f=function: leaf and f not in leaf)
             )
             if lagging:
-                told = _where(where, mine) or "everywhere"
-                yield f"{Alter(attribute, function)} at {operator.name}, {told}: waits for {' and '.join(lagging)}"
+                place = _where(where, mine) or "everywhere"
+                yield f"{Alter(attribute, function)} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
 
 
 _WAIT = ("coordinates", "accumulates")
@@ -334,8 +334,8 @@ def _waiting_drops(
     near = gone if kind == "coordinates" else True
     lagging = list(_feeders(operator, inputs, attribute, near, lambda history: history != NO_FEEDER))
     if lagging and not regions.is_empty(left, facts[operator.name].universe):
-        told = _where(gone, mine)
-        yield f"-({attribute}) of {name} at {operator.name}, {told}: waits for {' and '.join(lagging)}"
+        place = _where(gone, mine)
+        yield f"-({attribute}) of {name} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
 
 
 def _modified(path: Path) -> str:

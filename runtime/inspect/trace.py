@@ -66,8 +66,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
     RQ2xx) at a marker that is wrong, or after which the query could not go on; its span is in a text of the
     name `marker_name` gives.
     """
-    given = list(markers)
-    named = {source for source, _ in given}
+    all_markers = list(markers)
+    named = {source for source, _ in all_markers}
     states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
     for source in plan.sources:
         if source.table and source.name not in named:
@@ -76,7 +76,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
     state_safety = safety(plan)
     said = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
     sinks = {emit.name: said[emit.relation] for emit in plan.emits}
-    for number, (source, text) in enumerate(given, 1):
+    for number, (source, text) in enumerate(all_markers, 1):
         begun = states[source]
         states, warnings = _advanced(plan, states, source, text, number)
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}

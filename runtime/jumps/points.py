@@ -47,10 +47,10 @@ def points_of(
     computes by an aggregate."""
     runs: dict[tuple[int, Group], tuple[str, dict[str, list[float]]]] = {}
     for number, (group, place, values) in enumerate(tuples):
-        _, known = runs.setdefault((number >> bits, group), (place, {}))
+        _, values_of = runs.setdefault((number >> bits, group), (place, {}))
         for name, value in values.items():
             if abs(value) <= LARGEST:
-                known.setdefault(name, []).append(float(value))
-    for (_, group), (place, known) in runs.items():
-        medians = {name: median_low(values) for name, values in known.items()}
-        yield Point(group, place, medians, {name: len(values) for name, values in known.items()})
+                values_of.setdefault(name, []).append(float(value))
+    for (_, group), (place, values_of) in runs.items():
+        medians = {name: median_low(values) for name, values in values_of.items()}
+        yield Point(group, place, medians, {name: len(values) for name, values in values_of.items()})

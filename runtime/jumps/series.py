@@ -264,9 +264,9 @@ class _Scale:
 
     def explanations(self, after: Sequence[float]) -> Iterator[_Explanation]:
         """The conversions that make values go on, if they do not go on as they are."""
-        seen = [self.view(value) for value in after]
-        varies = self.middle[1] > 0 and _deviation(seen) > 0
-        level, spread = self._level(seen, near=False), self._spread(seen) if varies else 0.0
+        values = [self.view(value) for value in after]
+        varies = self.middle[1] > 0 and _deviation(values) > 0
+        level, spread = self._level(values, near=False), self._spread(values) if varies else 0.0
         # Most go on; that is told without the lengths of all steps.
         if level < _STEP and spread < _SCALE:
             return

@@ -97,10 +97,10 @@ class Watch:
         if share != self.share:  # the epoch began before that was known
             return []
         self._forget_added(before, after)
-        seen = self.groups.keys() | {point.group for point in points}
+        all_groups = self.groups.keys() | {point.group for point in points}
         most = self.most_groups(len(self.attributes(after)))
-        if len(seen) > most:
-            return self._take_fewer(len(seen), most)
+        if len(all_groups) > most:
+            return self._take_fewer(len(all_groups), most)
         jumps: list[Diagnostic] = []
         for group, own in _grouped(points).items():
             for name in dict.fromkeys(name for point in own for name in point.medians):
@@ -149,10 +149,10 @@ class Watch:
 
     def _watched(self, group: Group, name: str, width: float) -> Watched:
         watched = self.groups.setdefault(group, {})
-        known = watched.get(name)
-        if known is None or not 1 / _OTHER_WIDTH <= width / known.width <= _OTHER_WIDTH:
+        earlier = watched.get(name)
+        if earlier is None or not 1 / _OTHER_WIDTH <= width / earlier.width <= _OTHER_WIDTH:
             # What was told stays: without the values before it, it is not told again.
-            watched[name] = Watched(width=width, net=known.net if known else IDENTITY)
+            watched[name] = Watched(width=width, net=earlier.net if earlier else IDENTITY)
         return watched[name]
 
     def _jumps(self, watched: Watched, values: Iterable[tuple[str, float]]) -> Iterator[Jump[str]]:

@@ -78,9 +78,9 @@ def _dump_watched(watched: Watched, count: int, places: dict[str, int]) -> list[
 
 def _load_watched(data: list[Any], places: list[str]) -> Watched:
     width, unseen, (slope, shift), values, runs = data
-    known = [places[number] for number, length in runs for _ in range(length)]
+    place_of_each = [places[number] for number, length in runs for _ in range(length)]
     numbers = (number for (number,) in iter_unpack("<f", b64decode(values)))
-    series = Series[str].resumed(list(zip(known, numbers, strict=True)), unseen)
+    series = Series[str].resumed(list(zip(place_of_each, numbers, strict=True)), unseen)
     return Watched(series, width, Affine(Fraction(slope), Fraction(shift)))
 
 

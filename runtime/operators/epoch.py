@@ -80,8 +80,10 @@ class Epoch:
     def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
         """The same rows with other names for some attributes."""
         names = operator.names
-        kept = [n for n in frame.columns if n in names or n not in names.values()]
-        return self._result(operator, frame.selectExpr(*(named(column(n), names.get(n, n)) for n in kept)))
+        names_out = [n for n in frame.columns if n in names or n not in names.values()]
+        return self._result(
+            operator, frame.selectExpr(*(named(column(n), names.get(n, n)) for n in names_out))
+        )
 
     def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
         """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
@@ -222,15 +224,15 @@ class Epoch:
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:
         """Whether state has rows of a region that are defined on an attribute (G13). At most one Spark job each."""
         operator: Operator = self.plan.operator_of[name]
-        kept = DATAFLOWS[type(operator)].attribute_states(self, operator, attribute)  # type: ignore[arg-type]
-        return any(self._some(each, region) for each in kept)
+        states = DATAFLOWS[type(operator)].attribute_states(self, operator, attribute)  # type: ignore[arg-type]
+        return any(self._some(each, region) for each in states)
 
     def _some(self, kept: AttributeState, region: Tree) -> bool:
         rows = self.state.read(kept.key) if kept.rows is None else kept.rows()
         if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
             return False
-        known = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
-        inside, purged = _inside(known, rows), _inside(kept.purged, rows)
+        within = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
+        inside, purged = _inside(within, rows), _inside(kept.purged, rows)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
 
 

@@ -35,17 +35,17 @@ class UserDataflow(Dataflow):
     """The function is called in epochs in which it can have tuples, its result is checked."""
 
     def run(self, epoch: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
-        given = self._closed(epoch, operator, frames) if operator.waits else list(frames)
+        inputs = self._closed(epoch, operator, frames) if operator.waits else list(frames)
         types = epoch.after[operator.name].types
         if not epoch.is_busy(operator.name):
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items())
             return frames[0].sparkSession.range(0).selectExpr(*nothing)
-        return _checked(epoch, operator, _called(operator, given))
+        return _checked(epoch, operator, _called(operator, inputs))
 
     def _closed(self, epoch: Epoch, operator: User, frames: Iterable[DataFrame]) -> list[DataFrame]:
         """All tuples of the groups that this epoch closes, of each input; those of open groups are kept."""
         passing, purged = _closing(epoch, operator), operator.closed_groups(epoch.inputs(operator.name))
-        given: list[DataFrame] = []
+        inputs: list[DataFrame] = []
         for side, frame in enumerate(frames):
             busy, key = epoch.is_busy(operator.inputs[side]), _key(operator, side)
             new = epoch.reused(_plain(frame), 2 if busy else 0)
@@ -53,8 +53,8 @@ class UserDataflow(Dataflow):
             epoch.update_state(key, new if busy else None, purged)
             every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]
             tuples = reduce(stacked, every)
-            given.append(tuples.where(sql.predicate(passing, types_of(tuples))))
-        return given
+            inputs.append(tuples.where(sql.predicate(passing, types_of(tuples))))
+        return inputs
 
     def busy(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
         if operator.waits:
@@ -133,13 +133,13 @@ _WIDER = {
 
 
 def _cast(operator: User, name: str, found: str, type_: Type) -> Column:
-    wanted = type_.spark.lower()
-    if found == wanted:
+    target = type_.spark.lower()
+    if found == target:
         return F.col(column(name))
-    if found.partition("(")[0] in _WIDER.get(wanted, ()):
-        return F.col(column(name)).cast(wanted)
-    hint = f"`.cast({wanted!r})`, or another type in `returns (...)`"
-    raise _wrong(operator, f"with `{name}` as {found}, not {wanted}", hint)
+    if found.partition("(")[0] in _WIDER.get(target, ()):
+        return F.col(column(name)).cast(target)
+    hint = f"`.cast({target!r})`, or another type in `returns (...)`"
+    raise _wrong(operator, f"with `{name}` as {found}, not {target}", hint)
 
 
 def _quoted(names: Iterable[str]) -> str:

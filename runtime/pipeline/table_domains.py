@@ -57,12 +57,12 @@ class TableDomains:
 
     def grown(self, plan: Plan, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
         """The sources with what tables have that domains do not. Raises `DiagnosticError` RQ222."""
-        known = {(s.name, a.name): states[s.name].grown.get(a.name, False) for s, a, _ in listed(plan)}
-        if all(self._covered.get(name) is tree for name, tree in known.items()):
+        values = {(s.name, a.name): states[s.name].grown.get(a.name, False) for s, a, _ in listed(plan)}
+        if all(self._covered.get(name) is tree for name, tree in values.items()):
             return states
         after = grown(plan, states, self.values)
         if after is states:
-            self._covered = known
+            self._covered = values
         return after
 
     def warnings(self) -> tuple[Diagnostic, ...]:

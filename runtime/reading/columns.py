@@ -32,11 +32,11 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
             values.extend([None] * (count - len(values)))
             values.append(value)
         count += 1
-    told = {n: _altered(units, n, t) for n, t in units.told.items()}
+    histories = {n: _altered(units, n, t) for n, t in units.told.items()}
     result: dict[str, tuple[Type, list[Any]]] = {}
     for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
-        type_ = told.get(name) or _common(values)
+        type_ = histories.get(name) or _common(values)
         try:
             result[name] = type_, [None if v is None else _typed(type_, v) for v in values]
         except (ValueError, TypeError, ArithmeticError) as problem:

@@ -77,10 +77,10 @@ class Reading:
         `latest` is of the moment: rows that were given before an Alter stay as they were.
         """
         units = Units(self.types)
-        seen: set[Path] = set()
+        earlier: set[Path] = set()
         while True:
-            new = [file for file in self._files() if file not in seen]
-            seen.update(new)
+            new = [file for file in self._files() if file not in earlier]
+            earlier.update(new)
             yield from self._decoded(new, units, units if self.units == "latest" else None)
             yield None
             time.sleep(interval)
@@ -168,8 +168,8 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
     if not emits and len(plan.emits) == 1:
         emits = list(plan.emits)
     if not emits:
-        known = ", ".join(e.name for e in plan.emits)
+        names = ", ".join(e.name for e in plan.emits)
         message = f"which output of the query {folder} is, neither its path nor its name tells"
-        hint = f"the outputs are {known}; `schema` says the types, too"
+        hint = f"the outputs are {names}; `schema` says the types, too"
         raise failure("RQ421", message, hint=hint)
     return dict(plan.start[emits[0].relation].types)

@@ -80,8 +80,8 @@ class Units:
 
     def learn(self, item: Item) -> None:
         """Take notice of a tuple's attributes."""
-        known = self.state.types
-        new = {n: type_of_value(v) for n, v in item.items() if n not in known and v is not None}
+        types = self.state.types
+        new = {n: type_of_value(v) for n, v in item.items() if n not in types and v is not None}
         if new:
             self.declare(new)
 

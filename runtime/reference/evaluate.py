@@ -66,16 +66,16 @@ def evaluate(expression: Expression, row: Row) -> Any:
 
 
 def _call(node: Scalar, row: Row) -> Any:
-    name, known = scalar_functions.FUNCTIONS[node.name].name, scalar_functions.FUNCTIONS[node.name]
+    name, function = scalar_functions.FUNCTIONS[node.name].name, scalar_functions.FUNCTIONS[node.name]
     if name in ("floor", "ceil") and (form := expressions.single(node.arguments[0])) is not None:
         part = number(evaluate(form[0], row))
-        given = [None if part is None else affine(form[1], part)]
+        arguments = [None if part is None else affine(form[1], part)]
     else:
-        kinds = (*known.takes, *known.takes[-1:] * (len(node.arguments) - len(known.takes)))
-        given = [as_kind(kind, evaluate(a, row)) for kind, a in zip(kinds, node.arguments, strict=False)]
-    if known.defined == "every" and None in given:
+        kinds = (*function.takes, *function.takes[-1:] * (len(node.arguments) - len(function.takes)))
+        arguments = [as_kind(kind, evaluate(a, row)) for kind, a in zip(kinds, node.arguments, strict=False)]
+    if function.defined == "every" and None in arguments:
         return None
     try:
-        return VALUES[name](*given)
+        return VALUES[name](*arguments)
     except OverflowError:
         return None  # before the year 1 or after 9999

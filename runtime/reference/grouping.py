@@ -28,7 +28,7 @@ class Aggregate(Groups):
         if attribute in self.operator.by:
             return super().state_has(attribute, region, inputs)
         call = self.operator.results(inputs[0]).get(attribute)
-        told = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
+        groups_there = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
         return call is not None and any(
-            result(call, [row]) not in (None, []) and inside(told, row) for row in self.stored()
+            result(call, [row]) not in (None, []) and inside(groups_there, row) for row in self.stored()
         )

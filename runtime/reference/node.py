@@ -97,9 +97,9 @@ class Node:
 
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         """Whether rows of a region that may still pass are defined on an attribute of the output."""
-        known = frozenset[str]().union(*(facts.types for facts in inputs))
-        told = regions.exists(region, regions.attributes(region) - known, {})
-        return any(row.get(attribute) is not None and inside(told, row) for row in self.stored())
+        names = frozenset[str]().union(*(facts.types for facts in inputs))
+        within = regions.exists(region, regions.attributes(region) - names, {})
+        return any(row.get(attribute) is not None and inside(within, row) for row in self.stored())
 
     def closed(self) -> Tree:
         """The region of output tuples that never come again, as the state shows."""

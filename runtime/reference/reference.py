@@ -237,11 +237,11 @@ class Reference:
         for operator in self.plan.operators:
             name = operator.name
             inputs = self._inputs[name] = tuple(facts[i] for i in operator.inputs)
-            given = [
+            rows_in = [
                 rows[i] if self.plan.takes_places(operator, side) else without_places(rows[i])
                 for side, i in enumerate(operator.inputs)
             ]
-            rows[name] = self.nodes[name].step(given, inputs)
+            rows[name] = self.nodes[name].step(rows_in, inputs)
             said = StateFacts(closed=self.nodes[name].closed())
             if said != NO_STATE:
                 learnt[name] = said
@@ -298,8 +298,10 @@ class Reference:
         start = self.plan.start[emit.relation]
         for name, value in row.items():
             if during is not None:
-                told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
-                if _at(told, row) is ABSENT:
+                presence = regions.combine(
+                    sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST
+                )
+                if _at(presence, row) is ABSENT:
                     continue
             function = _at(sink.scale.get(name, IDENTITY), row)
             if type(value) is int and _was_exact(start, name, after) and is_beyond(value):
@@ -320,8 +322,8 @@ def _marker(item: Item, place: int) -> MarkerLine | None:
 def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:
     """The source after its own heartbeat, if it has one."""
     beat = source.heartbeat
-    given = [] if beat is None else [row[beat.attribute] for row in rows if beat.attribute in row]
-    values = [control(value) for value in given if not is_odd(value)]
+    beats = [] if beat is None else [row[beat.attribute] for row in rows if beat.attribute in row]
+    values = [control(value) for value in beats if not is_odd(value)]
     if beat is None or not values:
         return state
     bound = exact(Fraction(max(values)) - beat.delay)

@@ -44,8 +44,8 @@ class SimulatedWatches:
             rows, names = taken.get(name, []), watch.attributes(after[name])
             groups = len({group for group, *_ in rows})
             bits = 0 if len(rows) <= MOST_POINTS else run_bits(len(rows), groups)
-            told = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
-            yield from watch.take(list(points_of(told, bits)), watch.share, before[name], after[name])
+            values = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
+            yield from watch.take(list(points_of(values, bits)), watch.share, before[name], after[name])
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
         """What the latest tuples tell where no more come."""

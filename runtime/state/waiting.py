@@ -61,15 +61,15 @@ def _waiting(
 ) -> Iterator[Waiting]:
     operator = release.operator
     released = _released(operator, tuple(facts[name] for name in operator.inputs), facts[operator.name])
-    kept = [s for s in segments.get(_key(release), ()) if s.is_of(epoch) or not s.lies_in(released)]
-    if not kept:
+    waiting = [s for s in segments.get(_key(release), ()) if s.is_of(epoch) or not s.lies_in(released)]
+    if not waiting:
         return
-    rows = [segment.rows for segment in kept]
+    rows = [segment.rows for segment in waiting]
     yield Waiting(
         operator.name,
         "group" if isinstance(operator, Aggregate) else "row",
         None if None in rows else sum(each or 0 for each in rows),
-        _is_exact(operator, kept, released, epoch),
+        _is_exact(operator, waiting, released, epoch),
         release.on,
         {s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)},
     )

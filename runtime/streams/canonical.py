@@ -128,17 +128,17 @@ class Writer:
         for box in simple_boxes(possible(region, universe), universe, False):
             if regions.is_empty(regions.box(box), universe):
                 continue
-            told: dict[str, Tree] = {}
+            conditions: dict[str, Tree] = {}
             lost: str | None = None
             for name, members in box.items():
                 if members is True:
                     continue
-                told[name] = regions.intersection(members, regions.defined(name))
-                left_out = regions.difference(regions.box(box), regions.box({**box, name: told[name]}))
+                conditions[name] = regions.intersection(members, regions.defined(name))
+                left_out = regions.difference(regions.box(box), regions.box({**box, name: conditions[name]}))
                 if not regions.is_empty(left_out, universe):
                     lost = name
-            if lost is not None or not any(members is False for members in told.values()):
-                yield told, lost
+            if lost is not None or not any(members is False for members in conditions.values()):
+                yield conditions, lost
 
 
 def possible(region: Tree, universe: Universe) -> Tree:
