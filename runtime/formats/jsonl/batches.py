@@ -61,12 +61,6 @@ class JsonBatches:
         fields = [(name, arrow_type(type_)) for name, type_ in self.types.items()]
         return pa.schema([*fields, (CORRUPT, pa.string()), (POSITION, pa.int64())])
 
-    @property
-    def ddl(self) -> str:
-        """The same as Spark writes it."""
-        fields = [(name, type_.spark) for name, type_ in self.types.items()]
-        return ", ".join(f"{quoted(n)} {t}" for n, t in (*fields, (CORRUPT, "STRING"), (POSITION, "BIGINT")))
-
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
         """The tuples of a block; `place`: where its file begins in the slice."""
         starts, ends = tuple_lines(block)

@@ -49,11 +49,16 @@ def of_block(block: Block) -> dict[str, str]:
             if f.name not in _OWN_NAMES and f.name != "\x01"
         }
     rows = ((name, _kind(value)) for line in lines.split(b"\n") for name, value in _fields(line).items())
-    return merged(rows)
+    return _together(rows)
 
 
 def merged(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What fields of the same name have in common, in the order of their names."""
+    """What fields of the same name have in common, in the order of their names; what is always null, as a string."""
+    together = _together(found)
+    return {name: "string" if kind == "void" else kind for name, kind in together.items()}
+
+
+def _together(found: Iterable[tuple[str, str]]) -> dict[str, str]:
     kinds: dict[str, set[str]] = {}
     for name, kind in found:
         kinds.setdefault(name, set()).add(kind)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from attrs import frozen
-
 from cedilla.runtime.formats.lines.blocks import BLANK, Block
+from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import EDGE, near_key
 
@@ -22,22 +21,6 @@ _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
 """A sign of a marker's key, oddly written; no writer of JSON escapes it."""
 _WINDOW = 4 * EDGE
 """Bytes in which there are as many signs as have to be looked at."""
-
-
-@frozen
-class FoundMarker:
-    """A line that is a marker, or was meant as one: its kind and text as in `MarkerLine`, where it begins and ends in
-    its block."""
-
-    kind: str
-    text: str
-    begin: int
-    end: int
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it is a marker indeed; else it is a tuple, if a bad one, for who goes on there."""
-        return self.kind in ("accent", "punctuation")
 
 
 def markers_in(block: Block) -> Iterator[FoundMarker]:

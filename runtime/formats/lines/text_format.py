@@ -1,0 +1,326 @@
+"""Formats whose rows stand one behind the other in text (design, sections 5 and 6).
+
+A row's place in its file is the byte that it begins with. The bytes of a file go one way, whoever reads them: blocks of
+whole rows are searched for markers, the others become Arrow batches. The driver does so where there is little to read;
+else tasks of the engine do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, tee
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+from attrs import define, field, frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.frames import of_table
+from cedilla.runtime.engines.workers import in_workers
+from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
+from cedilla.runtime.formats.lines.table_contents import contents_of
+from cedilla.runtime.formats.source import (
+    CORRUPT,
+    Content,
+    Format,
+    InputFile,
+    MarkerLine,
+    Numbered,
+    Scan,
+    Types,
+    no_tuples,
+    quoted,
+)
+from cedilla.runtime.items.lines import is_compressed
+from cedilla.runtime.items.marker import NEXT_FILE, file_of
+
+
+@frozen
+class FoundMarker:
+    """A row that is a marker, or was meant as one: its kind and text as in `MarkerLine`, where it begins and ends in
+    its block."""
+
+    kind: str
+    text: str
+    begin: int
+    end: int
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is a marker indeed; else it is a tuple, if a bad one, for who goes on there."""
+        return self.kind in ("accent", "punctuation")
+
+
+class Batches(Protocol):
+    """Makes batches of the tuples in blocks: a column for each attribute; `$corrupt`, null or what is wrong with the
+    row (RQ301); `$position`."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the batches."""
+        ...
+
+    def batch(self, block: Any, place: int) -> pa.RecordBatch:
+        """The tuples of a block; `place`: where its file begins in the slice."""
+        ...
+
+
+class TextFormat(Format):
+    """One row is one tuple or marker; what a subclass says of its rows is sent to tasks."""
+
+    by_bytes: ClassVar[bool] = True
+    markers_in: ClassVar[Callable[[Any], Iterator[FoundMarker]]]
+    """The markers of a block in their order; a function of a module, which tasks can find."""
+    fields_in: ClassVar[Callable[[Any], Mapping[str, str]]]
+    """Field -> the kind that its values have in common, in the tuples of a block; such a function, too."""
+    merged: ClassVar[Callable[[Iterable[tuple[str, str]]], dict[str, str]]]
+    """What fields of the same name have in common."""
+
+    @abstractmethod
+    def parts(self, files: Numbered) -> list[Part]:
+        """Files in parts that are read by themselves."""
+
+    @abstractmethod
+    def batches(self, types: Types) -> Batches:
+        """What makes tuples of blocks."""
+
+    @abstractmethod
+    def whole(self, file: InputFile, number: int = 0) -> Part:
+        """All rows of a file."""
+
+    def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
+        if not files:
+            return no_tuples(spark, types)
+        tuples = self._tuples(files, types)
+        return _frame(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
+
+    def tuples_with_contents(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, dict[int, Content] | None]:
+        """Contents of files that the driver parses."""
+        if not files or not _are_few(files):
+            return self.tuples(spark, files, types), None if files else {}
+        table = self._tuples(files, types).table()
+        return _frame(spark, table), contents_of(table, files, types)
+
+    def _tuples(self, files: Numbered, types: Types) -> _Tuples:
+        batches = self.batches(types)
+        return _Tuples(tuple(self.parts(files)), batches.schema, batches)
+
+    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
+        """By tasks where there is very much to search: a pass by the driver costs less than a job."""
+        parts = [(at, part) for at, files in enumerate(slices) for part in self.parts(files)]
+        length = sum(file.length for files in slices for file in files.values())
+        search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
+        found = [_Found() for _ in slices]
+        for number, kind, text, place in search.all(spark, by_driver=length <= costs.SEARCHED_BY_DRIVER):
+            at, part = parts[number]
+            found[at].add(part.number, kind, text, place)
+        return [each.scan(files) for each, files in zip(found, slices, strict=True)]
+
+    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        return row_count(self.whole(file), place)
+
+    def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
+        return place_of_row(self.whole(file), number)
+
+    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+        return next(lines_at(self.whole(file), [place]))[1]
+
+    def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
+        located = _Located({number: (self.whole(file, number), file.uri) for number, file in files.items()})
+        if _are_few(files):  # a worker takes longer to start than the driver to look at them all
+            rows = (row.asDict() for row in bad.orderBy(POSITION).collect())
+            return of_table(spark, pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
+        number = F.expr(f"shiftright(`{POSITION}`, 47)")
+        ordered = bad.repartition(number).sortWithinPartitions(POSITION)
+        return in_workers(ordered, located, ddl_of(_LOCATED))
+
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+        search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in)
+        return type(self).merged(search.all(spark, by_driver=_are_few(files)))
+
+
+def _are_few(files: Numbered) -> bool:
+    """Whether the driver parses files."""
+    lengths = (f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
+    return sum(lengths) <= costs.PARSED_BY_DRIVER
+
+
+def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    return of_table(spark, table).coalesce(1)  # a task for each core would leave a file for each
+
+
+def ddl_of(schema: pa.Schema) -> str:
+    """An Arrow schema as Spark writes it."""
+    return ", ".join(f"{quoted(each.name)} {_sql_of(each.type)}" for each in schema)
+
+
+def _sql_of(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_):
+        return f"ARRAY<{_sql_of(type_.value_type)}>"
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    return "TIMESTAMP" if pa.types.is_timestamp(type_) else _SQL[type_]
+
+
+_SQL = {
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "STRING",
+    pa.bool_(): "BOOLEAN",
+    pa.date32(): "DATE",
+}
+
+
+# What follows is sent to tasks: each is called with batches of the numbers of parts.
+
+
+@frozen
+class _OfParts(ABC):
+    """Makes rows of parts of files; `schema`: of the rows."""
+
+    parts: tuple[Part, ...]
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+            # Spark takes an empty batch for the last one, and leaves out what comes behind it.
+            yield from (batch for batch in self.of_part(self.parts[number], number) if batch.num_rows)
+
+    @abstractmethod
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]: ...
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of all parts, by a task for each."""
+        count = len(self.parts)
+        return in_workers(spark.range(0, count, 1, count), self, ddl_of(self.schema))
+
+
+@frozen
+class _Tuples(_OfParts):
+    """The tuples of parts of files."""
+
+    of: Batches
+
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+        return (self.of.batch(block, part.number * NEXT_FILE) for block in part.blocks())
+
+    def table(self) -> pa.Table:
+        """All of them."""
+        batches = (batch for n, part in enumerate(self.parts) for batch in self.of_part(part, n))
+        return pa.Table.from_batches(batches, self.schema)
+
+
+@frozen
+class _Rows(_OfParts):
+    """Few rows of each part, as tuples of their values."""
+
+    @abstractmethod
+    def rows(self, part: Part, number: int) -> Iterable[tuple[Any, ...]]: ...
+
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+        if rows := list(self.rows(part, number)):
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(c, f.type) for c, f in zip(columns, self.schema, strict=True)]
+            yield pa.record_batch(arrays, schema=self.schema)
+
+    def all(self, spark: SparkSession, *, by_driver: bool) -> list[Any]:
+        """The rows of all parts; else than by the driver by tasks."""
+        if by_driver:
+            return [row for number, part in enumerate(self.parts) for row in self.rows(part, number)]
+        return [tuple(row) for row in self.frame(spark).collect()]
+
+
+_FOUND = pa.schema(
+    [("part", pa.int32()), ("kind", pa.string()), ("text", pa.string()), ("place", pa.int64())]
+)
+"""The number of a part, the kind of a marker, its text, its place in the file; or no kind, and so many tuples."""
+
+
+@frozen
+class _Search(_Rows):
+    """The markers in parts of files, and how many tuples there are beside them."""
+
+    markers_in: Callable[[Any], Iterator[FoundMarker]]
+
+    def rows(self, part: Part, number: int) -> Iterator[tuple[Any, ...]]:
+        tuples = 0
+        for block in part.blocks():
+            markers = list(self.markers_in(block))
+            yield from ((number, m.kind, m.text, block.place + m.begin) for m in markers)
+            tuples += len(block.lines()[0]) - sum(m.is_read for m in markers)
+        yield (number, "", "", tuples)
+
+
+@define
+class _Found:
+    """What was found in the files of a slice so far."""
+
+    markers: list[MarkerLine] = field(factory=list[MarkerLine])
+    tuples: Counter[int] = field(factory=Counter[int])
+
+    def add(self, file: int, kind: str, text: str, place: int) -> None:
+        if kind:
+            self.markers.append(MarkerLine(kind, text, file * NEXT_FILE + place))
+        else:
+            self.tuples[file] += place
+
+    def scan(self, files: Numbered) -> Scan:
+        markers = tuple(sorted(self.markers, key=lambda marker: marker.position))
+        empty = frozenset(number for number in files if not self.tuples[number])
+        return Scan(markers, empty, self.tuples.total())
+
+
+_LOCATED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("code", "attribute", "fault", "file")),
+        ("line", pa.int64()),
+        ("raw", pa.string()),
+    ]
+)
+_TOGETHER = 1000
+"""Rows of a batch."""
+
+
+@frozen
+class _Located:
+    """Bad tuples, those of a file together and in order, with the lines that they are; files and their URIs."""
+
+    files: Mapping[int, tuple[Part, str]]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        located = self.rows(row for batch in batches for row in batch.to_pylist())
+        while some := list(islice(located, _TOGETHER)):
+            yield pa.RecordBatch.from_pylist(some, _LOCATED)
+
+    def rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for number, of_file in groupby(rows, key=lambda row: file_of(row[POSITION])):
+            bad, same = tee(of_file)
+            part, uri = self.files[number]
+            lines = lines_at(part, (row[POSITION] - number * NEXT_FILE for row in same))
+            for row, (text, line) in zip(bad, lines, strict=True):
+                raw = text.decode("utf-8", "replace")
+                said = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
+                yield {**said, "file": uri, "line": line, "raw": raw}
+
+
+_FIELDS = pa.schema([("name", pa.string()), ("kind", pa.string())])
+
+
+@frozen
+class _Fields(_Rows):
+    """The names and kinds of the fields in parts of files."""
+
+    fields_in: Callable[[Block], Mapping[str, str]]
+
+    def rows(self, part: Part, number: int) -> Iterator[tuple[Any, ...]]:
+        for block in part.blocks():
+            yield from self.fields_in(block).items()
