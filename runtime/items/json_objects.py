@@ -25,12 +25,16 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class JsonObject(dict[str, Any]):
-    """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text."""
+    """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text;
+    `written`: attribute -> its text, where values are written as texts."""
 
     line: str = ""
+    written: Mapping[str, str] = {}
 
     def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
         """Some attributes -> the texts of their values, sign by sign as they are written."""
+        if self.written:
+            return {name: self.written[name] for name in names}
         if any(isinstance(self[name], dict | list | float) for name in names):
             return self._texts()
         try:  # once more, but by the parser: it is some ten times as fast
@@ -66,6 +70,15 @@ def parse_line(text: str) -> JsonObject:
     parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
     parsed.line = text
     return parsed
+
+
+def parse_array(text: str) -> Any:
+    """The list that a text is in JSON; else the text itself."""
+    try:
+        found: Any = _parsed(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, list) else text  # type: ignore[reportUnknownVariableType]
 
 
 def _parsed(text: str) -> Any:
@@ -127,7 +140,8 @@ _CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
 
 def shown(item: Mapping[str, Any], name: str) -> str:
     """A value of a line for a message, the same as `formats.faults` makes of it in SQL."""
-    match item[name]:
+    written = item.written if isinstance(item, JsonObject) else {}
+    match written.get(name, item[name]):
         case bool() as value:
             return str(value).lower()
         case str() as value if _whole(value) != value:

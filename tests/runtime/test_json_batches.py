@@ -128,9 +128,9 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
         found = BATCHES.batch(block, 1000).to_pylist()
         lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
         with monkeypatch.context() as patch:
-            patch.setattr(JsonBatches, "_parsed", lambda *_: None)
+            patch.setattr(JsonBatches, "parsed", lambda *_: None)
             expected = BATCHES.batch(block, 1000).to_pylist()
-        at_once += BATCHES._parsed(b"\n".join(lines), len(lines)) is not None
+        at_once += BATCHES.parsed(b"\n".join(lines), len(lines)) is not None
         assert len(found) == len(expected) == len(lines)
         for row, same_row, line in zip(found, expected, lines, strict=True):
             assert row["$corrupt"] == same_row["$corrupt"], line
@@ -163,11 +163,11 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
 
 def test_numbers_and_truth_values_for_strings_keep_their_texts_at_once() -> None:
     text = b'{"s": 5, "ts": 1}\n{"s": -12, "ts": 2}\n{"ts": 3}'
-    parsed = BATCHES._parsed(text, 3)
+    parsed = BATCHES.parsed(text, 3)
     assert parsed is not None
     assert parsed[list(TYPES).index("s")].to_pylist() == ["5", "-12", None]
-    assert BATCHES._parsed(b'{"s": -0}', 1) is None
-    assert BATCHES._parsed(b'{"s": 1.50}', 1) is None
+    assert BATCHES.parsed(b'{"s": -0}', 1) is None
+    assert BATCHES.parsed(b'{"s": 1.50}', 1) is None
     assert BATCHES.batch(Block(b'{"s": 1.50}\n{"s": -0}', 0), 0).column("s").to_pylist() == ["1.50", "-0"]
 
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.jsonl.batches import joined, plain_lines, read_json, tuple_lines
+from cedilla.runtime.formats.jsonl.batches import plain_lines, read_json, tuple_lines
+from cedilla.runtime.formats.lines.batches import joined
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.source import CORRUPT, FILE
 from cedilla.runtime.items.json_objects import parse_line

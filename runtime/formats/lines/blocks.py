@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,13 @@ class Part:
 
     def blocks(self) -> Iterator[Block]:
         """Its lines, some megabytes at a time. Raises `DiagnosticError` as `items.lines.opened` does."""
-        with opened(self.path) as stream:
+        with opened_part(self) as stream:
             yield from _blocks(stream, self.begin, self.end)
+
+
+def opened_part(part: Part) -> AbstractContextManager[Any]:
+    """The bytes of a part's file. Raises `DiagnosticError` as `items.lines.opened` does."""
+    return opened(part.path)
 
 
 @frozen(eq=False)
@@ -65,6 +71,15 @@ class Block:
         end = self.text.find(b"\n", at)
         begin = self.text.rfind(b"\n", 0, at) + 1
         return begin or self._first, len(self.text) if end < 0 else end
+
+    def end_of(self, begin: int) -> int:
+        """Where the line ends that begins at a byte of the text."""
+        end = self.text.find(b"\n", begin)
+        return len(self.text) if end < 0 else end
+
+    def line_ends(self, begin: int, end: int | None = None) -> int:
+        """How many lines end in a piece of the text."""
+        return self.text.count(b"\n", begin, end)
 
     @property
     def _first(self) -> int:
@@ -171,11 +186,10 @@ def lines_at(file: Part, places: Iterable[int]) -> Iterator[tuple[bytes, int]]:
     block, counted, number = Block(b"", 0), 0, 1
     for place in places:
         while block.place + len(block.text) <= place:
-            number += block.text.count(b"\n", counted)
+            number += block.line_ends(counted)
             block, counted = next(blocks), 0
         begin = place - block.place
-        number += block.text.count(b"\n", counted, begin)
+        number += block.line_ends(counted, begin)
         counted = begin
-        end = block.text.find(b"\n", begin)
-        text = block.text[begin:] if end < 0 else block.text[begin:end]
+        text = block.text[begin : block.end_of(begin)]
         yield text.removesuffix(b"\r"), number

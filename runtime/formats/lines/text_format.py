@@ -58,8 +58,7 @@ class FoundMarker:
 
 
 class Batches(Protocol):
-    """Makes batches of the tuples in blocks: a column for each attribute; `$corrupt`, null or what is wrong with the
-    row (RQ301); `$position`."""
+    """Makes batches of the tuples in blocks, as `batches.TextBatches` says."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -192,11 +191,12 @@ class _OfParts(ABC):
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            # Spark takes an empty batch for the last one, and leaves out what comes behind it.
-            yield from (batch for batch in self.of_part(self.parts[number], number) if batch.num_rows)
+            yield from self.of_part(self.parts[number], number)
 
     @abstractmethod
-    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]: ...
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a part, in batches none of which is empty: Spark takes an empty one for the last, and leaves out
+        what comes behind it."""
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of all parts, by a task for each."""
@@ -211,7 +211,9 @@ class _Tuples(_OfParts):
     of: Batches
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
-        return (self.of.batch(block, part.number * NEXT_FILE) for block in part.blocks())
+        for block in part.blocks():
+            if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
+                yield batch
 
     def table(self) -> pa.Table:
         """All of them."""

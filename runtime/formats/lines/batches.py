@@ -1,0 +1,199 @@
+"""Rows of text to Arrow batches: a strict and fast parser is the gate; what it refuses goes row by row through the code
+that `validate` uses, too.
+
+A parser takes all rows of a piece at once or refuses all of it, so a refused piece is halved until few rows are left.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines.arrow_types import arrow_type
+from cedilla.runtime.formats.lines.blocks import Block, Places
+from cedilla.runtime.formats.source import CORRUPT
+from cedilla.runtime.items.json_objects import JsonObject, read_strings, shown, word
+from cedilla.runtime.items.rejections import misfit
+from cedilla.runtime.items.values import value_of_json
+
+pc: Any = pyarrow.compute
+
+_FEW = 16
+"""Of so few rows that were refused together, each is read by itself."""
+
+
+def schema_of(types: Mapping[str, Type]) -> pa.Schema:
+    """Of batches of tuples."""
+    fields = [(name, arrow_type(type_)) for name, type_ in types.items()]
+    return pa.schema([*fields, (CORRUPT, pa.string()), (POSITION, pa.int64())])
+
+
+@frozen
+class TextBatches(ABC):
+    """Makes batches of the tuples in blocks: a column for each attribute; `$corrupt`, null or what is wrong with the
+    row (RQ301); `$position`."""
+
+    types: Mapping[str, Type]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the batches."""
+        return schema_of(self.types)
+
+    @abstractmethod
+    def tuple_lines(self, block: Block) -> tuple[Places, Places]:
+        """Where the rows of a block that are no markers begin, and where they end."""
+
+    @abstractmethod
+    def parsed(self, text: bytes, count: int) -> list[pa.Array] | None:
+        """The columns of so many rows, each of which is one tuple; `None` where some may not be."""
+
+    @abstractmethod
+    def item(self, row: bytes) -> JsonObject:
+        """What a row holds. `ValueError` where it is none, with the reason."""
+
+    def batch(self, block: Block, place: int) -> pa.RecordBatch:
+        """The tuples of a block; `place`: where its file begins in the slice."""
+        starts, ends = self.tuple_lines(block)
+        pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
+        columns = [
+            pa.concat_arrays([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
+            for n, field in enumerate(list(self.schema)[:-1])
+        ]
+        return pa.record_batch([*columns, pa.array(starts + (place + block.place))], schema=self.schema)
+
+    def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
+        """The columns of some rows, those that are parsed together in one piece."""
+        found = self.parsed(joined(text, starts, ends), len(starts))
+        if found is not None:
+            yield found
+        elif len(starts) <= _FEW:
+            yield self._read([text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        else:
+            half = len(starts) // 2
+            yield from self._pieces(text, starts[:half], ends[:half])
+            yield from self._pieces(text, starts[half:], ends[half:])
+
+    # --- row by row ---
+
+    def _read(self, rows: list[bytes]) -> list[pa.Array]:
+        values: dict[str, list[Any]] = {name: [] for name in self.types}
+        corrupt: list[str | None] = []
+        for text in rows:
+            row, fault = self._row(text)
+            corrupt.append(fault)
+            for name, column in values.items():
+                column.append(row.get(name))
+        columns = [pa.array(values[name], arrow_type(type_)) for name, type_ in self.types.items()]
+        return [*columns, pa.array(corrupt, pa.string())]
+
+    def fault(self, row: bytes) -> str | None:
+        """What is wrong with a row in words (RQ301), `None` where nothing is."""
+        return self._row(row)[1]
+
+    def _row(self, text: bytes) -> tuple[dict[str, Any], str | None]:
+        """The values of a row, or what is wrong with it."""
+        try:
+            item = self.item(text)
+        except ValueError as problem:
+            return {}, str(problem)
+        texts = read_strings(item, self.types)
+        row: dict[str, Any] = {}
+        for name, type_ in self.types.items():
+            try:
+                row[name] = None if item.get(name) is None else _value(type_, texts[name])
+            except ValueError:
+                return {}, misfit(name, type_, shown(item, name))
+        return row, None
+
+
+def joined(text: bytes, starts: Places, ends: Places) -> bytes:
+    """Some rows of a text."""
+    if np.array_equal(ends[:-1] + 1, starts[1:]):
+        return text[starts[0] : ends[-1]]
+    return b"\n".join(text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether a text is one."""
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def fits(column: pa.Array) -> bool:
+    """Whether all decimals have as many digits as their type, which parsers do not ask."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+_MOMENT = {
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$",
+    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+}
+"""The usual form of a moment, of which a cast can tell whether it is one."""
+
+
+def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
+    """The timestamps or dates of texts; `None` where some are none."""
+    kind = arrow_type(type_)
+    is_usual = pc.match_substring_regex(texts, _MOMENT[type_.name])
+    # The year 0 is none here.
+    is_usual = pc.and_(is_usual, pc.invert(pc.starts_with(texts, "0000")))
+    others = pc.and_(pc.is_valid(texts), pc.invert(is_usual))
+    usual = pc.utf8_rtrim(pc.if_else(is_usual, texts, None), "Z")
+    try:
+        cast = usual.cast(pa.date32() if type_.name == "date" else pa.timestamp("us"))
+        if not pc.any(others).as_py():
+            return cast.cast(kind)
+        number = pa.int32() if type_.name == "date" else pa.int64()
+        values = cast.cast(number).to_pylist()
+        for n in np.flatnonzero(others.fill_null(False).to_numpy(zero_copy_only=False)).tolist():
+            values[n] = value_of_json(type_, texts[n].as_py())
+        return pa.array(values, number).cast(kind)
+    except (pa.ArrowInvalid, ValueError):
+        return None
+
+
+def _value(type_: Type, value: Any) -> Any:
+    """A JSON value as Arrow takes it; `ValueError` where it is none of the type."""
+    if type_.element is not None and isinstance(value, list):
+        element = type_.element
+        return [None if each is None else _value(element, each) for each in value]  # type: ignore[reportUnknownVariableType]
+    read = value_of_json(type_, value)
+    match type_.name:
+        case "double":
+            odd = word(value)
+            return _double(value) if odd is None else odd
+        case "decimal":
+            number = Fraction(read)  # type: ignore[arg-type]
+            return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
+        case _:
+            return read
+
+
+_EXACT = Context(prec=80)
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf" if value > 0 else "-inf")
