@@ -20,6 +20,8 @@ from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColum
 
 FORMATS = ("json", "parquet", "xml")
 """Formats that sources and sinks can have."""
+SOURCES = ("csv", *FORMATS)
+"""Formats that sources can have."""
 
 
 def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
@@ -44,14 +46,24 @@ def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
     return names
 
 
-def check_format(name: str, span: Span) -> None:
-    """Raise RQ113 where there is no such format."""
+def check_source_format(name: str, span: Span) -> None:
+    """Raise RQ113 where no source has such a format."""
+    if name not in SOURCES:
+        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SOURCES))
+
+
+def check_sink_format(name: str, span: Span) -> None:
+    """Raise RQ113 where no sink has such a format."""
+    if name in SOURCES and name not in FORMATS:
+        hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
+        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
     if name not in FORMATS:
-        near = foreign.FORMATS.get(name.lower())
-        help = f"did you mean `{near}`?" if near else meant(name, FORMATS, "formats")
-        if name.lower() in ("csv", "tsv"):  # which have no place for markers
-            help = f"{help}; pandas' `read_csv` and `to_json(orient='records', lines=True)` make JSON Lines of it"
-        raise failure("RQ113", f"unknown format `{name}`", span, hint=help)
+        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, FORMATS))
+
+
+def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
+    near = foreign.FORMATS.get(name.lower())
+    return f"did you mean `{near}`?" if near in formats else meant(name, formats, "formats")
 
 
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:

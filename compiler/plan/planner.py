@@ -19,8 +19,9 @@ from cedilla.compiler.plan.clauses import (
     aggregate_of,
     attribute_of,
     check_column,
-    check_format,
     check_once,
+    check_sink_format,
+    check_source_format,
     heartbeat_of,
     items_of,
     new_names,
@@ -123,7 +124,7 @@ class _Planner:
     def _source(self, node: syntax.StreamDeclaration) -> None:
         self._declare(node.name, node.span)
         self.broken.add(node.name)
-        check_format(node.format, node.format_span or node.span)
+        check_source_format(node.format, node.format_span or node.span)
         seen: set[str] = set()
         for attribute in node.attributes:
             if attribute.name in seen:
@@ -175,7 +176,7 @@ class _Planner:
         self.broken.discard(name)
 
     def _emit(self, node: syntax.Emit) -> None:
-        check_format(node.format, node.format_span or node.span)
+        check_sink_format(node.format, node.format_span or node.span)
         relation = self._relation(node.relation, None)
         name, number = relation, 1
         while name in {emit.name for emit in self.emits}:

@@ -34,7 +34,7 @@ def validate_command(
 ) -> None:
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
 
-    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`.
     """
     from cedilla.runtime.streams.validate import (
         stream_lines,
@@ -78,7 +78,7 @@ def suspect_command(
 ) -> None:
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
-    STREAM is a file in JSON Lines, a folder of them, or `-`. Starts no Spark.
+    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`. Starts no Spark.
     """
     from cedilla.runtime.jumps.groups import described_by, time_axis
     from cedilla.runtime.streams.suspect import Suspects, diagnostic, suspect_json
@@ -110,7 +110,7 @@ def suspect_command(
 def canonize_command(stream: Stream, rules: bool) -> None:
     """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
 
-    STREAM is a file in JSON Lines, a folder of them, or `-`.
+    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`.
     """
     from collections import Counter
 

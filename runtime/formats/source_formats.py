@@ -1,14 +1,15 @@
 """The formats that sources can have, by the names of the language."""
 
 from cedilla.compiler.plan import Source
+from cedilla.runtime.formats.csv.source import Csv
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
 
-FORMATS: dict[str, Format] = {"json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
-"""The same names as `cedilla.compiler.plan.clauses.FORMATS`."""
+FORMATS: dict[str, Format] = {"csv": Csv(), "json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
+"""The same names as `cedilla.compiler.plan.clauses.SOURCES`."""
 
 _MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
 

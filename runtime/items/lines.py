@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
+from cedilla.runtime.items.json_objects import JsonObject, parse_line
 
 T = TypeVar("T")
 
@@ -23,13 +24,26 @@ T = TypeVar("T")
 class Line:
     """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD.
 
-    `only_markers`: it is of a folder of markers.
+    `only_markers`: it is of a folder of markers. `item`, `fault`: of a record of CSV, what it holds, or what is wrong
+    with it.
     """
 
     text: str
     place: str
     is_utf8: bool = True
     only_markers: bool = False
+    item: JsonObject | None = None
+    fault: str = ""
+
+    @property
+    def is_csv(self) -> bool:
+        return self.item is not None or bool(self.fault)
+
+    def holds(self) -> JsonObject:
+        """The object that the line is or means. `ValueError` where it is none."""
+        if self.fault:
+            raise ValueError(self.fault)
+        return parse_line(self.text) if self.item is None else self.item
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
         """The diagnostic with the place and the text of the line as its last note, and with an excerpt of the

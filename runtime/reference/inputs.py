@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import is_near_marker
@@ -37,6 +38,8 @@ def is_marker(item: Item) -> bool:
 
 def parsed(source: Source, line: Line) -> Input:
     """A line as an item of a source."""
+    if line.is_csv:
+        return Input(source.name, _of_record(line), line)
     try:
         item: Any = parse_line(line.text)
     except ValueError:
@@ -48,3 +51,9 @@ def parsed(source: Source, line: Line) -> Input:
         spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
         item = {"$spoilt" if spoilt else "$corrupt": line.text}
     return Input(source.name, item, line)
+
+
+def _of_record(line: Line) -> Item:
+    if csv_records.is_marker(line.text):
+        return {"$spoilt": line.text, "$problem": csv_records.NO_MARKERS}
+    return {"$corrupt": line.text, "$fault": line.fault} if line.item is None else line.item

@@ -168,7 +168,7 @@ class Reference:
     def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, Rejection | None]:
         """A tuple in canonical values, and what rejects it."""
         if "$corrupt" in item:
-            return {}, ("RQ301", NO_OBJECT)
+            return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
         try:
             raw = {
                 n: read_value(state.types[n], v)
@@ -316,7 +316,9 @@ def _marker(item: Item, place: int) -> MarkerLine | None:
         return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
     kinds = ("accent", "punctuation", "spoilt")
     kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
-    return None if kind is None else MarkerLine(kind, str(item[f"${kind}"]), place)
+    return (
+        None if kind is None else MarkerLine(kind, str(item[f"${kind}"]), place, problem=item.get("$problem"))
+    )
 
 
 def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:

@@ -12,7 +12,8 @@ from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
+from cedilla.runtime.items.csv_lines import lines_in
+from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
 from cedilla.runtime.reference.reference import Output, Reference
@@ -104,11 +105,9 @@ def replay(
 
 def _check(plan: Plan) -> None:
     for node in (*plan.sources, *plan.emits):
-        if node.format != "json":
-            message = f"`{node.format}` cannot be simulated: only JSON Lines are"
-            hint = (
-                "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines and Parquet"
-            )
+        if node.format not in ("json", "csv"):
+            message = f"`{node.format}` cannot be simulated: only JSON Lines and CSV are"
+            hint = "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines, CSV and Parquet"
             raise failure("RQ406", message, node.span, hint=hint)
     check_inputs(plan, stdin=True)
 
@@ -133,14 +132,19 @@ def _steps(plan: Plan) -> Iterator[list[Input]]:
 def _inputs(plan: Plan) -> Iterator[Input]:
     for source in plan.sources:
         if source.table:
-            yield from (parsed(source, line) for file in files_of(source.path) for line in lines_of(file))
+            yield from (
+                parsed(source, line)
+                for file in files_of(source.path)
+                for line in lines_in(file, source.format)
+            )
             yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
     waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
     while any(waiting.values()):
         for source in plan.sources:
             if files := waiting.get(source.name):
                 file, is_markers = files.pop(0)
-                read = (parsed(source, line) for line in lines_of(file))
+                format_ = "json" if is_markers else source.format
+                read = (parsed(source, line) for line in lines_in(file, format_))
                 yield from map(_of_markers, read) if is_markers else read
 
 

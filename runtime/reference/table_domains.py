@@ -10,7 +10,8 @@ from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.table_domains import MOST, listed, looked_up
-from cedilla.runtime.items.lines import files_of, lines_of
+from cedilla.runtime.items.csv_lines import lines_in
+from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.items.lines import local_path as local
 from cedilla.runtime.reference.inputs import is_marker, parsed
 from cedilla.runtime.reference.node import control
@@ -27,16 +28,16 @@ def with_domains(plan: Plan) -> Plan:
 
 
 def can_read(plan: Plan) -> bool:
-    """Whether the tables that give domains are local folders of JSON Lines, and there."""
+    """Whether the tables that give domains are local folders of JSON Lines or CSV, and there."""
     tables = (plan.source_of[c.table] for *_, c in listed(plan))
     return all(_complaint(table) is None for table in tables)
 
 
 def _complaint(table: Source) -> Diagnostic | None:
     what = f"table `{table.name}`, which gives a domain,"
-    if table.format != "json":
+    if table.format not in ("json", "csv"):
         hint = "`cedilla run` reads every format"
-        message = f"the {what} is in {table.format}, and only JSON Lines are read here"
+        message = f"the {what} is in {table.format}, and only JSON Lines and CSV are read here"
         return Diagnostic("RQ406", "error", message, table.span, help=hint)
     if table.path == "-":
         hint = "a folder, into which the lines are written"
@@ -55,7 +56,7 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
     reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
     found: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path):
-        for line in (parsed(table, each) for each in lines_of(file)):
+        for line in (parsed(table, each) for each in lines_in(file, table.format)):
             if is_marker(line.item):
                 try:
                     reference.step([(table.name, line.item)])

@@ -14,7 +14,7 @@ from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.diagnostics import DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute
-from cedilla.runtime.items.json_objects import parse_line, word
+from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import near_key
 
@@ -77,7 +77,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
     added: set[str] = set()
     for line in lines:
         try:
-            item = parse_line(line.text)
+            item = line.holds()
         except ValueError:
             continue
         if isinstance(text := item.get("$accent"), str):

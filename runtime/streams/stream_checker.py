@@ -26,8 +26,8 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
-from cedilla.runtime.items import near_markers
-from cedilla.runtime.items.json_objects import parse_line, read_strings, shown
+from cedilla.runtime.items import csv_records, near_markers
+from cedilla.runtime.items.json_objects import read_strings, shown
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import near_key
@@ -83,11 +83,14 @@ class StreamChecker:
         A wrong marker changes nothing; one that is only doubtful counts.
         """
         try:
-            item = parse_line(line.text)
+            if line.is_csv and csv_records.is_marker(line.text):
+                return None, [_complaint(line, "RQ212", *csv_records.NO_MARKERS)]
+            item = line.holds()
             if not line.is_utf8:
                 raise ValueError("it is not UTF-8")
         except ValueError as problem:
-            return None, [_complaint(line, *_unreadable(line.text, problem))]
+            said = ("RQ301", line.fault, None) if line.fault else _unreadable(line.text, problem)
+            return None, [_complaint(line, *said)]
         marker = next((str(item[k]) for k in ("$accent", "$punctuation") if item.get(k) is not None), None)
         if near_key(line.text, item, self._declared) is not None:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]

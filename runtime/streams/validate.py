@@ -12,7 +12,8 @@ from attrs import define, evolve, field
 
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, to_json
-from cedilla.runtime.items.lines import Line, files_of, lines_of, stream_files
+from cedilla.runtime.items.csv_lines import lines_in
+from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
@@ -45,9 +46,9 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
     for file, _ in files if path != "-" else ():
         with file.open("rb") as stream:
             if stream.read(len(_PARQUET)) == _PARQUET:
-                raise _no_stream(f"{file} is Parquet, and only JSON Lines are read here")
+                raise _no_stream(f"{file} is Parquet, and only JSON Lines and CSV are read here")
     return (
-        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_of(file)
+        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_in(file)
     )
 
 
@@ -55,7 +56,7 @@ _PARQUET = b"PAR1"
 
 
 def _no_stream(message: str) -> DiagnosticError:
-    hint = "a file in JSON Lines, a folder of such files, or `-`"
+    hint = "a file in JSON Lines or CSV, a folder of such files, or `-`"
     return failure("RQ410", message, hint=hint)
 
 

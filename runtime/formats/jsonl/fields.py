@@ -24,7 +24,7 @@ from cedilla.runtime.items.json_objects import parse_line
 
 pc: Any = pyarrow.compute
 
-_OWN_NAMES = frozenset(
+OWN_NAMES = frozenset(
     ("", "$accent", "$punctuation", CORRUPT, POSITION, FILE, "$reject", "$beyond", "$inside", "$number")
 )
 """No column of a field can have these (docs/limits.md)."""
@@ -47,19 +47,20 @@ def of_block(block: Block) -> dict[str, str]:
         return {
             f.name: _kind_of_type(f.type)
             for f in table.schema
-            if f.name not in _OWN_NAMES and f.name != "\x01"
+            if f.name not in OWN_NAMES and f.name != "\x01"
         }
-    rows = ((name, _kind(value)) for line in lines.split(b"\n") for name, value in _fields(line).items())
-    return _together(rows)
+    rows = ((name, kind_of(value)) for line in lines.split(b"\n") for name, value in _fields(line).items())
+    return common(rows)
 
 
 def merged(found: Iterable[tuple[str, str]]) -> dict[str, str]:
     """What fields of the same name have in common, in the order of their names; what is always null, as a string."""
-    together = _together(found)
+    together = common(found)
     return {name: "string" if kind == "void" else kind for name, kind in together.items()}
 
 
-def _together(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+def common(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The same, where what is always null is `void`."""
     kinds: dict[str, set[str]] = {}
     for name, kind in found:
         kinds.setdefault(name, set()).add(kind)
@@ -98,10 +99,11 @@ def _fields(line: bytes) -> Mapping[str, Any]:
         item = parse_line(line.decode())
     except ValueError:
         return {}
-    return {name: value for name, value in item.items() if name not in _OWN_NAMES}
+    return {name: value for name, value in item.items() if name not in OWN_NAMES}
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """The kind of a value of JSON."""
     match value:
         case None:
             return "void"
@@ -114,7 +116,7 @@ def _kind(value: Any) -> str:
         case str():
             return "string"
         case list():
-            kinds: list[str] = [_kind(each) for each in value]  # type: ignore[reportUnknownVariableType]
+            kinds: list[str] = [kind_of(each) for each in value]  # type: ignore[reportUnknownVariableType]
             return f"array<{reduce(_both, kinds, 'void')}>"
         case _:
             return "struct"

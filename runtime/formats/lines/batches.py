@@ -62,6 +62,10 @@ class TextBatches(ABC):
     def item(self, row: bytes) -> JsonObject:
         """What a row holds. `ValueError` where it is none, with the reason."""
 
+    def joined(self, text: bytes, starts: Places, ends: Places) -> bytes:
+        """Some rows of a text, for the parser."""
+        return joined(text, starts, ends)
+
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
         """The tuples of a block; `place`: where its file begins in the slice."""
         starts, ends = self.tuple_lines(block)
@@ -74,7 +78,7 @@ class TextBatches(ABC):
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """The columns of some rows, those that are parsed together in one piece."""
-        found = self.parsed(joined(text, starts, ends), len(starts))
+        found = self.parsed(self.joined(text, starts, ends), len(starts))
         if found is not None:
             yield found
         elif len(starts) <= _FEW:

@@ -93,6 +93,10 @@ class TextFormat(Format):
     def whole(self, file: InputFile, number: int = 0) -> Part:
         """All rows of a file."""
 
+    def marker_line(self, kind: str, text: str, position: int) -> MarkerLine:
+        """A marker of `markers_in`, at a place of the slice."""
+        return MarkerLine(kind, text, position)
+
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         if not files:
             return no_tuples(spark, types)
@@ -117,7 +121,7 @@ class TextFormat(Format):
         parts = [(at, part) for at, files in enumerate(slices) for part in self.parts(files)]
         length = sum(file.length for files in slices for file in files.values())
         search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
-        found = [_Found() for _ in slices]
+        found = [_Found(self.marker_line) for _ in slices]
         for number, kind, text, place in search.all(spark, by_driver=length <= costs.SEARCHED_BY_DRIVER):
             at, part = parts[number]
             found[at].add(part.number, kind, text, place)
@@ -266,12 +270,13 @@ class _Search(_Rows):
 class _Found:
     """What was found in the files of a slice so far."""
 
+    marker_line: Callable[[str, str, int], MarkerLine]
     markers: list[MarkerLine] = field(factory=list[MarkerLine])
     tuples: Counter[int] = field(factory=Counter[int])
 
     def add(self, file: int, kind: str, text: str, place: int) -> None:
         if kind:
-            self.markers.append(MarkerLine(kind, text, file * NEXT_FILE + place))
+            self.markers.append(self.marker_line(kind, text, file * NEXT_FILE + place))
         else:
             self.tuples[file] += place
 

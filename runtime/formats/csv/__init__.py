@@ -1,0 +1,1 @@
+"""CSV as a source: records of blocks of bytes, with the names of their file's first line."""

@@ -1,0 +1,131 @@
+"""Records of CSV to Arrow batches, by `pyarrow.csv`.
+
+Where the parser takes more than CSV is here (quotes in the middle of fields, whole numbers in hexadecimal digits, other
+words for infinities, invalid UTF-8 in columns that are not asked for), it is not asked or its answer is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.engines.arrow_types import arrow_type
+from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
+from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, moments_of, schema_of
+from cedilla.runtime.formats.lines.blocks import Block, Places
+from cedilla.runtime.items.csv_records import FALSE, MARK, TRUE, parse_record
+from cedilla.runtime.items.json_objects import JsonObject
+
+pc: Any = pyarrow.compute
+
+_MOMENTS = ("timestamp", "date")
+_NUMBER = r"^[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*$"
+_DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
+
+
+@frozen
+class CsvBatches:
+    """Makes batches of records, by the names of their file's columns."""
+
+    types: Mapping[str, Type]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the batches."""
+        return schema_of(self.types)
+
+    def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:
+        """The tuples of a block; `place`: where its file begins in the slice."""
+        return RecordBatches(self.types, block.header.names).batch(block, place)
+
+
+@frozen
+class RecordBatches(TextBatches):
+    """The same of a file with such columns."""
+
+    names: tuple[str, ...]
+
+    def tuple_lines(self, block: Block) -> tuple[Places, Places]:
+        return block.lines()
+
+    def joined(self, text: bytes, starts: Places, ends: Places) -> bytes:
+        """The parser knows each end of a line, and passes over empty ones."""
+        if (starts[1:] - ends[:-1] <= 2).all():
+            return text[starts[0] : ends[-1]]
+        return super().joined(text, starts, ends)
+
+    def item(self, row: bytes) -> JsonObject:
+        return parse_record(self.names, row)
+
+    def parsed(self, text: bytes, count: int) -> list[pa.Array] | None:
+        if text.startswith(MARK) or not is_utf8(text) or not stand_well(text):
+            return None
+        places = {name: f"c{n}" for n, name in enumerate(self.names) if name in self.types}
+        if any(self.types[name].element is not None for name in places):
+            return None
+        kinds = {name: _parsed_as(self.types[name]) for name in places}
+        table = read_csv(text, len(self.names), {places[name]: kind for name, kind in kinds.items()})
+        if table is None or table.num_rows != count:
+            return None
+        texts = self._texts_to_look_at(text, table, places)
+        columns: list[pa.Array] = []
+        for name, type_ in self.types.items():
+            if name not in places:
+                columns.append(pa.nulls(count, arrow_type(type_)))
+                continue
+            column = table.column(places[name]).combine_chunks()
+            if texts is not None and places[name] in texts.column_names:
+                form = _DOUBLE if type_.name == "double" else _NUMBER
+                plain = pc.match_substring_regex(texts.column(places[name]), form)
+                if pc.any(pc.invert(plain)).as_py():
+                    return None
+            if type_.name in _MOMENTS:
+                column = moments_of(column, type_)
+            if column is None or (type_.name == "decimal" and not fits(column)):
+                return None
+            columns.append(column)
+        return [*columns, pa.nulls(count, pa.string())]
+
+    def _texts_to_look_at(self, text: bytes, table: pa.Table, places: Mapping[str, str]) -> pa.Table | None:
+        """The texts of numbers that the parser may have taken for what they are not."""
+        kinds = {places[name]: self.types[name].name for name in places}
+        odd = {
+            place
+            for place, kind in kinds.items()
+            if kind == "double" and pc.any(pc.invert(pc.is_finite(table.column(place)))).as_py()
+        }
+        if b"0x" in text or b"0X" in text:
+            odd |= {place for place, kind in kinds.items() if kind in ("int", "long", "double", "decimal")}
+        return read_csv(text, len(self.names), dict.fromkeys(odd, pa.string())) if odd else None
+
+
+def _parsed_as(type_: Type) -> pa.DataType:
+    return pa.string() if type_.name in _MOMENTS else arrow_type(type_)
+
+
+def read_csv(text: bytes, width: int, types: Mapping[str, pa.DataType]) -> pa.Table | None:
+    """Some of the columns `c0`, `c1` ... of records, of which there are so many; `None` where the parser refuses
+    them."""
+    reading = pyarrow.csv.ReadOptions(
+        use_threads=False, block_size=len(text) + 1, column_names=[f"c{n}" for n in range(width)]
+    )
+    parsing = pyarrow.csv.ParseOptions(newlines_in_values=b'"' in text)
+    converting = pyarrow.csv.ConvertOptions(
+        column_types=types or {"c0": pa.string()},
+        include_columns=[*types] or ["c0"],
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        true_values=list(TRUE),
+        false_values=list(FALSE),
+    )
+    try:
+        return pyarrow.csv.read_csv(pa.BufferReader(text), reading, parsing, converting)
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,134 @@
+"""Files of CSV as blocks of whole records. Where all quotes stand as they should, numpy finds the ends of records; else
+`items.csv_records` does, record by record, which comes to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part
+from cedilla.runtime.items import csv_records
+from cedilla.runtime.items.csv_records import BLANK, MARK, Header
+
+_QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
+Signs = np.ndarray[Any, np.dtype[np.uint8]]
+_BEFORE = np.frombuffer(b',\n"', np.uint8)
+"""What may stand before the quote that begins a field, or before the second of two."""
+_BEHIND = np.frombuffer(b',\r\n"', np.uint8)
+
+
+@frozen(eq=False)
+class CsvBlock(Block):
+    """Whole records, those that are not blank from `starts` to `ends`; the file's `header` and its text; `header_at`:
+    where it begins, in the block that has it."""
+
+    starts: Places
+    ends: Places
+    header: Header
+    header_text: str
+    header_at: int | None
+
+    def lines(self) -> tuple[Places, Places]:
+        return self.starts, self.ends
+
+    def end_of(self, begin: int) -> int:
+        return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
+
+    def line_ends(self, begin: int, end: int | None = None) -> int:
+        return csv_records.line_ends(self.text[begin:end])
+
+
+@frozen
+class CsvPart(Part):
+    """All records of a file: where a quote stands, nobody knows in the middle whether a line is in quotes."""
+
+    def blocks(self) -> Iterator[Block]:
+        with opened_part(self) as stream:
+            at, rest, is_last = 0, b"", False
+            header, header_text = None, ""
+            while not is_last:
+                chunk: bytes = stream.read(costs.BLOCK)
+                is_last, text = not chunk, rest + chunk
+                rest = text
+                if not is_last and at == 0 and len(text) < len(MARK):
+                    continue
+                starts, ends, whole = bounds(
+                    text, len(MARK) if at == 0 and text.startswith(MARK) else 0, is_last=is_last
+                )
+                header_at = int(starts[0]) if header is None and len(starts) else None
+                if header_at is not None:
+                    header_text = text[header_at : ends[0]].decode("utf-8", "replace")
+                    header = csv_records.header_of(text[header_at : ends[0]])
+                    starts, ends = starts[1:], ends[1:]
+                if whole:
+                    yield CsvBlock(
+                        text[:whole], at, starts, ends, header or Header(()), header_text, header_at
+                    )
+                at, rest = at + whole, text[whole:]
+
+
+def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int]:
+    """Where the records begin and end that are whole and not blank, and where what is left begins."""
+    nothing = np.zeros(0, np.int64)
+    if begin >= len(text):
+        return nothing, nothing, begin
+    found = _plain_bounds(text, begin, is_last=is_last)
+    if found is None:
+        pairs, whole = csv_records.bounds(text, begin, is_last=is_last)
+        starts, ends = np.array(pairs, np.int64).reshape(-1, 2).T
+    else:
+        starts, ends, whole = found
+    if not len(starts):
+        return starts, ends, whole
+    kept = ends > starts
+    first = np.frombuffer(text, np.uint8)[np.minimum(starts, len(text) - 1)]
+    for n in np.flatnonzero(kept & ((first == BLANK[0]) | (first == BLANK[1]))).tolist():
+        kept[n] = bool(text[starts[n] : ends[n]].strip(BLANK))
+    return (starts, ends, whole) if kept.all() else (starts[kept], ends[kept], whole)
+
+
+def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int] | None:
+    """The same where all quotes stand at the ends of fields, two in fields, and lines end alike; `None`: elsewhere."""
+    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
+        return None
+    signs = np.frombuffer(text, np.uint8)
+    feeds = np.flatnonzero(signs == _FEED)
+    feeds = feeds[np.searchsorted(feeds, begin) :]
+    if is_last and not text.endswith(b"\n"):
+        feeds = np.append(feeds, len(text))
+    if b'"' in text:
+        quotes = np.flatnonzero(signs == _QUOTE)
+        feeds = feeds[np.searchsorted(quotes, feeds) % 2 == 0]
+        quotes = quotes[: np.searchsorted(quotes, feeds[-1])] if len(feeds) else quotes
+        if not len(feeds) or not _stand_well(signs, quotes, begin):
+            return None
+    whole = min(int(feeds[-1]) + 1, len(text)) if len(feeds) else begin
+    starts = np.append(np.array([begin], np.int64), feeds[:-1] + 1)[: len(feeds)]
+    if len(text) - whole > csv_records.LONGEST or (is_last and whole < len(text)):
+        return None  # of which the beginning may be told
+    if len(feeds) and int((feeds - starts).max()) + 2 >= csv_records.LONGEST:
+        return None
+    returns = signs[np.maximum(feeds - 1, 0)] == _RETURN if b"\r" in text else np.zeros(len(feeds), bool)
+    return starts, feeds - returns, whole
+
+
+def _stand_well(signs: Signs, quotes: Places, begin: int) -> bool:
+    """Whether every quote that begins something in quotes stands where a field begins, and every one that ends it where
+    a field ends; or they are two in quotes."""
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = signs[opening[opening > begin] - 1]
+    behind = signs[closing[closing + 1 < len(signs)] + 1]
+    return bool(np.isin(before, _BEFORE).all() and np.isin(behind, _BEHIND).all())
+
+
+def stand_well(text: bytes) -> bool:
+    """Whether all quotes of some records stand as they should."""
+    if b'"' not in text:
+        return True
+    signs = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(signs == _QUOTE)
+    return len(quotes) % 2 == 0 and _stand_well(signs, quotes, 0)

@@ -1,0 +1,73 @@
+"""CSV: a tuple is a record, and there are no markers but those of a folder beside it (design, section 6).
+
+The first record of each file names its columns; the order of these may differ from file to file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from cedilla.runtime.formats.csv import fields
+from cedilla.runtime.formats.csv.batches import CsvBatches
+from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
+from cedilla.runtime.formats.jsonl.fields import merged
+from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
+from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
+from cedilla.runtime.items import csv_records
+
+_KEYS = (b"$accent", b"$punctuation")
+
+
+def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
+    """What ends a query: a first line that names no columns, and records that are meant as markers."""
+    if (at := block.header_at) is not None:
+        if block.header.problem is not None:
+            yield FoundMarker("header", block.header_text, at, at)
+        elif any(name.startswith(csv_records.MARKER_NAMES) for name in block.header.names):
+            yield FoundMarker("spoilt", block.header_text, at, at)
+    numbers = {
+        int(np.searchsorted(block.starts, at, "right")) - 1
+        for key in _KEYS
+        for at in _places(block.text, key)
+    }
+    for number in sorted(numbers - {-1}):
+        begin, end = int(block.starts[number]), int(block.ends[number])
+        text = block.text[begin:end].decode("utf-8", "replace")
+        if csv_records.is_marker(text):
+            yield FoundMarker("spoilt", text, begin, end)
+
+
+def _places(text: bytes, key: bytes) -> Iterator[int]:
+    at = text.find(key)
+    while at >= 0:
+        yield at
+        at = text.find(key, at + 1)
+
+
+class Csv(TextFormat):
+    """One record is one tuple; a file is read by one task."""
+
+    malformed: ClassVar[str] = "the record is malformed, or a value is not of its attribute's type"
+    markers_in = markers_in
+    fields_in = fields.of_block
+    merged = merged
+
+    def parts(self, files: Numbered) -> list[Part]:
+        return [self.whole(file, number) for number, file in files.items()]
+
+    def batches(self, types: Types) -> CsvBatches:
+        return CsvBatches(dict(types))
+
+    def whole(self, file: InputFile, number: int = 0) -> Part:
+        return CsvPart(file.path, number)
+
+    def marker_line(self, kind: str, text: str, position: int) -> MarkerLine:
+        if kind == "header":
+            header = csv_records.header_of(text.encode())
+            problem = csv_records.bad_header(header.problem or "")
+            return MarkerLine("spoilt", text, position, problem=problem, code=csv_records.BAD_HEADER)
+        return MarkerLine("spoilt", text, position, problem=csv_records.NO_MARKERS)

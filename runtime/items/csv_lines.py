@@ -1,0 +1,72 @@
+"""The records of local files of CSV as lines of a stream, as `run` reads them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+from attrs import evolve
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.items.csv_records import (
+    BAD_HEADER,
+    MARKER_NAMES,
+    NO_MARKERS,
+    bad_header,
+    header_of,
+    parse_record,
+    records_of,
+)
+from cedilla.runtime.items.lines import Line, is_compressed, lines_of, opened
+
+_BLOCK = 1 << 16
+
+
+def lines_in(file: Path, format_: str | None = None) -> Generator[Line]:
+    """The lines of a file in JSON Lines, or its records, by its format or its name.
+
+    Raises `DiagnosticError` as `lines.opened` does, RQ426 where the first line of a file of CSV names no columns, and
+    RQ212 where it names markers.
+    """
+    is_csv = _has_name_of_csv(file) if format_ is None else format_ == "csv"
+    return _csv_lines(file) if is_csv else lines_of(file)
+
+
+def _has_name_of_csv(file: Path) -> bool:
+    return (file.with_suffix("") if is_compressed(file) else file).suffix.lower() == ".csv"
+
+
+def _csv_lines(file: Path) -> Generator[Line]:
+    if str(file) == "-":
+        yield from _records(sys.stdin.buffer, "<stdin>")
+        return
+    with opened(str(file)) as stream:
+        yield from _records(stream, str(file))
+
+
+def _records(stream: object, name: str) -> Generator[Line]:
+    read = stream.read  # type: ignore[attr-defined]
+    records = records_of(iter(lambda: read(_BLOCK), b""))
+    names: tuple[str, ...] | None = None
+    for record, number in records:
+        line = Line(record.decode("utf-8", "replace"), f"{name}:{number}")
+        if names is None:
+            names = _names(record, line)
+            continue
+        try:
+            yield evolve(line, item=parse_record(names, record))
+        except ValueError as problem:
+            yield evolve(line, fault=str(problem))
+
+
+def _names(record: bytes, line: Line) -> tuple[str, ...]:
+    """The names of columns in a file's first record."""
+    header = header_of(record)
+    if header.problem is not None:
+        code, (message, hint) = BAD_HEADER, bad_header(header.problem)
+    elif any(name.startswith(MARKER_NAMES) for name in header.names):
+        code, (message, hint) = "RQ212", NO_MARKERS
+    else:
+        return header.names
+    raise DiagnosticError([line.mark(Diagnostic(code, "error", message, help=hint), line.text)])

@@ -1,0 +1,173 @@
+"""CSV (RFC 4180): where records end, what their fields are, and the values that the texts of fields mean.
+
+The first record of a file names the columns. Commas part fields; one in double quotes may have commas, line ends and,
+doubled, quotes in it. A field is in quotes if a quote begins it and the quote that ends it stands before a comma or a
+line end, and the record is not longer than `LONGEST`; so a quote that nobody closes spoils its own line only.
+
+A text means what it would mean in a JSON line, if it is a number or `true` or `false`; else it is a string. What
+the text of a string attribute is, is the text as it stands. A field without a text and without quotes is absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.runtime.items.json_objects import JsonObject, parse_array
+
+LONGEST = 1 << 20
+"""Bytes of a record of several lines."""
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which may stand before the first record."""
+BLANK = b" \t"
+"""What a line has that is none."""
+MALFORMED = "the record has an open quote, signs beside a quoted text, or is no UTF-8"
+
+MARKER_NAMES = ("$accent", "$punctuation")
+NO_MARKERS = (
+    "a line of a CSV file is meant as a marker, and CSV has no place for markers",
+    'a folder of files in JSON Lines beside it: `markers "ops/..."` on the stream; `--markers FOLDER`',
+)
+"""What is wrong with such a line, and what mends it (RQ212)."""
+BAD_HEADER = "RQ426"
+
+_RECORD = re.compile(
+    rb'(?:"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+)'
+    rb'(?:,(?:"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+))*+(\r\n|\n|\r|\Z)'
+)
+_LINE = re.compile(rb"[^\r\n]*+(\r\n|\n|\r|\Z)")
+_FIELD = re.compile(r'("(?:[^"]++|"")*+"(?=,|\Z)|[^,]*+)(,|\Z)')
+_NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t]*")
+_MOST_DIGITS = 1000
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_WORDS = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
+_MARKER = re.compile(r'[ \t"{]*\$(?:accent|punctuation)\b')
+
+
+@frozen
+class Header:
+    """The names of a file's columns; `problem`: why they are none."""
+
+    names: tuple[str, ...]
+    problem: str | None = None
+
+
+def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, int]], int]:
+    """Where records begin and end that begin at a byte of a text or behind it, and where what is left begins, of which
+    more has to be read to tell. `is_last`: nothing comes behind the text."""
+    found: list[tuple[int, int]] = []
+    at = begin
+    while at < len(text):
+        most = at + LONGEST
+        line, record = _LINE.match(text, at), _RECORD.match(text, at, most)
+        assert line is not None
+        assert record is not None
+        is_plain = b'"' not in line[0]
+        is_open = line.end() == len(text) and line[1] != b"\n"
+        if not is_last and (is_open or (not is_plain and most >= len(text))):
+            break
+        if is_plain or (record.end() == most and most < len(text)):
+            record = line
+        found.append((at, record.start(1)))
+        at = record.end()
+    return found, at
+
+
+def header_of(record: bytes) -> Header:
+    """The names in a file's first record."""
+    try:
+        names = tuple((text or "").strip(" \t") for text in fields_of(record.decode()))
+    except ValueError:
+        return Header((), "its first line has an open quote, or is no UTF-8")
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    return Header(names, f"its first line names `{twice[0]}` twice" if twice else None)
+
+
+def bad_header(problem: str) -> tuple[str, str]:
+    """What is wrong with a file whose first line names no columns, and what mends it (RQ426)."""
+    return (
+        f"a CSV file cannot be read: {problem}",
+        "the names of its columns in the first line of each file, each once, parted by commas",
+    )
+
+
+def fields_of(record: str) -> list[str | None]:
+    """The texts of a record's fields; `None` where there is none. `ValueError` where a quote is open."""
+    texts: list[str | None] = []
+    for field in _FIELD.finditer(record):
+        text = field[1]
+        if not text.startswith('"'):
+            texts.append(text or None)
+        elif len(text) > 1 and text.endswith('"') and _is_quoted(text):
+            texts.append(text[1:-1].replace('""', '"'))
+        else:
+            raise ValueError(MALFORMED)
+        if not field[2]:
+            break
+    return texts
+
+
+def _is_quoted(text: str) -> bool:
+    return '"' not in text[1:-1].replace('""', "")
+
+
+def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
+    """The object that a record means. `ValueError` where it is malformed, with the reason."""
+    try:
+        text = record.decode()
+    except ValueError:
+        raise ValueError(MALFORMED) from None
+    fields = fields_of(text)
+    if len(fields) != len(names):
+        raise ValueError(f"the record has {len(fields)} fields, the first line of its file {len(names)}")
+    written = {name: field for name, field in zip(names, fields, strict=True) if field is not None}
+    item = JsonObject({name: value_of(field) for name, field in written.items()})
+    item.line, item.written = text, written
+    return item
+
+
+def value_of(text: str) -> Any:
+    """What a text means as JSON has it: a number, a truth value, a list, or the text itself."""
+    if (found := _NUMBER.fullmatch(text)) and len(text) <= _MOST_DIGITS:
+        is_whole = found[2] is None and found[3] is None and found[4] is None
+        return int(found[1]) if is_whole else Decimal(found[1])
+    plain = text.strip(" \t")
+    if plain in _WORDS:
+        return _WORDS[plain]
+    return parse_array(plain) if plain.startswith("[") else text
+
+
+def is_marker(record: str) -> bool:
+    """Whether a record was meant as a marker, which CSV has no place for."""
+    return _MARKER.match(record) is not None
+
+
+def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+    """The records of a file that are not blank, with their lines from 1; `blocks`: its bytes."""
+    text, line, is_last = b"", 1, False
+    at_begin = True
+    while not is_last:
+        chunk = next(blocks, b"")
+        is_last, text = not chunk, text + chunk
+        if at_begin and not is_last and len(text) < len(MARK):
+            continue
+        begin = len(MARK) if at_begin and text.startswith(MARK) else 0
+        at_begin = False
+        found, rest = bounds(text, begin, is_last=is_last)
+        counted = begin
+        for start, end in found:
+            line += line_ends(text[counted:start])
+            counted = start
+            if text[start:end].strip(BLANK):
+                yield text[start:end], line
+        line += line_ends(text[counted:rest])
+        text = text[rest:]
+
+
+def line_ends(text: bytes) -> int:
+    """How many lines end in a text."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
