@@ -48,7 +48,10 @@ class DistinctDataflow(Dataflow):
 
 
 def _looked_up(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
-    """The same as `_first` of few tuples, without moving what is old."""
+    """The same as `_first` of few tuples, without moving what is old.
+
+    Of 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch, by grouping both 2.9 (docs/performance.md).
+    """
     new = epoch.reused(_first(epoch, operator, frame, None))
     keys = operator.on or list(types_of(stacked(new, old)))
     met = where_among(old, "semi", new, keys)

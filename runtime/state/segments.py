@@ -115,7 +115,11 @@ class StateStore:
         return write.result().length if write is not None and done else segment.length
 
     def purge(self, key: str, region: Tree) -> None:
-        """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read."""
+        """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read.
+
+        With that, and with the rows of the epoch before in memory (`append`), a window query went from 0.76 of Spark's
+        speed to 0.92 (docs/performance.md).
+        """
         self._purged[key] = region
 
     def _forget(self, key: str) -> None:
