@@ -12,6 +12,7 @@ LEVELS = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 
 
 def type_text(type: syntax.TypeName) -> str:
+    """A type as the language writes it: `decimal(5,2)`, `array<int>`."""
     if type.element is not None:
         return f"{type.name}<{type_text(type.element)}>"
     parameters = ", ".join(str(parameter) for parameter in type.parameters)
@@ -19,6 +20,7 @@ def type_text(type: syntax.TypeName) -> str:
 
 
 def measure_text(measure: syntax.Measure) -> str:
+    """A length or delay, `5 minutes`, by the name of its constant where it has one."""
     value = measure.value
     number = measure.name or decimal_text(value)
     if measure.unit is None:
@@ -40,11 +42,13 @@ def decimal_text(number: Fraction) -> str:
 
 
 def item_text(item: syntax.ProjectItem) -> str:
+    """An item of a projection, with its alias."""
     alias = "" if item.alias is None else f" as {item.alias}"
     return format_expression(item.expression) + alias
 
 
 def call_text(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
+    """A result of an aggregate: a call of a function, or what is computed of several."""
     if isinstance(call, syntax.ProjectItem):
         return item_text(call)
     return f"{call.function}({_inside(call)}) as {call.alias}"
@@ -85,6 +89,7 @@ def format_expression(expression: Expression) -> str:
 
 
 def branch_text(branch: syntax.Branch) -> str:
+    """A branch of a `case`."""
     return f"when {format_expression(branch.condition)} then {format_expression(branch.value)}"
 
 
@@ -93,6 +98,7 @@ def _else(otherwise: Expression | None) -> str:
 
 
 def within(expression: Expression, level: int) -> str:
+    """An expression inside one that binds as `level` says; in parentheses where it binds less."""
     text = format_expression(expression)
     return text if _level(expression) >= level else f"({text})"
 
@@ -118,6 +124,7 @@ def _set(values: tuple[syntax.Literal, ...]) -> str:
 
 
 def pattern_text(pattern: syntax.SetPattern | syntax.RangePattern) -> str:
+    """A set `{1, 2}` or a range `[0, 60)`."""
     if isinstance(pattern, syntax.SetPattern):
         return _set(pattern.values)
     low = "" if pattern.low is None else pattern.low.text

@@ -304,4 +304,5 @@ def _outcome(
 
 
 def listed(names: Iterable[str]) -> str:
+    """Names in their order, with commas."""
     return ", ".join(sorted(names))

@@ -220,10 +220,12 @@ def _check_comparison(left: Expression, right: Expression, types: Types, span: S
 
 
 def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
+    """The error of types that do not go together (RQ103)."""
     return failure("RQ103", message, span, hint=hint)
 
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
+    """The error of a name that no attribute has (RQ102), with what was likely meant."""
     help = meant(name, types, "attributes")
     if name.lower() in ("null", "none", "nil", "undefined"):
         help = "`x is null` and `x is not null` tell whether a value is undefined"

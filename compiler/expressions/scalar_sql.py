@@ -21,14 +21,17 @@ MONTHS = {"month": "month({})", "quarter": "quarter({}) * 3 - 2", "year": "1"}
 
 
 def not_nan(name: str) -> str:
+    """The form of a call that is undefined where its result is NaN."""
     return f"nanvl({name}({{all}}), NULL)"
 
 
 def log(given: Sequence[str], types: Sequence[Type]) -> str:
+    """The natural logarithm, or that to a base; undefined where there is none."""
     return not_nan("ln" if len(given) == 1 else "log").format(all=", ".join(given))
 
 
 def power(given: Sequence[str], types: Sequence[Type]) -> str:
+    """A power; engines differ on 0 to a negative exponent, which is infinite."""
     x, y = given
     power = f"nanvl(pow({x}, {y}), NULL)"
     if re.fullmatch(r"[\d.]+(e\d+)?D?", y):
@@ -37,11 +40,14 @@ def power(given: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def log1p(given: Sequence[str], types: Sequence[Type]) -> str:
+    """ln(1 + x), to the last digits where x is near zero: by `ln` they are lost."""
     x = given[0] if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
     return f"IF(abs({x}) < 0.5D, 2D * atanh({x} / ({x} + 2D)), nanvl(ln({x} + 1D), NULL))"
 
 
 def remainder(form: str) -> Writer:
+    """A writer of a remainder in some form: undefined by zero, NaN of doubles that have none."""
+
     def sql(given: Sequence[str], types: Sequence[Type]) -> str:
         text = form.format(given[0], not_zero(given[1], types[1]))
         return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
@@ -93,10 +99,12 @@ def _digits(x: str, *, small: bool) -> str:
 
 
 def rint(given: Sequence[str], types: Sequence[Type]) -> str:
+    """The nearest whole number as a double, the even one of two."""
     return f"bround({given[0]}, 0)" if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
 
 
 def absolute(given: Sequence[str], types: Sequence[Type]) -> str:
+    """The absolute value; undefined for the least long, which has none."""
     (x,) = given
     return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
 
@@ -129,6 +137,7 @@ _WITH_EXPONENT = (
 
 
 def double(given: Sequence[str], types: Sequence[Type]) -> str:
+    """A number or a text as a double; undefined for NaN and for texts that are no numbers."""
     (x,) = given
     if types[0] != STRING:
         return f"nanvl(CAST({x} AS DOUBLE), NULL)"
@@ -137,6 +146,7 @@ def double(given: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def boolean(given: Sequence[str], types: Sequence[Type]) -> str:
+    """A boolean, or one of the words that Spark takes for it."""
     (x,) = given
     if types[0] != STRING:
         return f"CAST({x} AS BOOLEAN)"
@@ -148,6 +158,7 @@ def boolean(given: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def date(given: Sequence[str], types: Sequence[Type]) -> str:
+    """The day of a moment, or of a text that begins with one."""
     (x,) = given
     if types[0] != STRING:
         return f"CAST({x} AS DATE)"
@@ -181,6 +192,7 @@ def _unless_null(arguments: Sequence[str], text: str) -> str:
 
 
 def not_below_zero(name: str) -> Writer:
+    """A writer of a call whose second argument counts from 0: below it is read as 0."""
     return lambda given, types: f"{name}({given[0]}, {_at_least_zero(given[1])})"
 
 
@@ -199,6 +211,7 @@ def truncated_time(given: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def truncated_date(given: Sequence[str], types: Sequence[Type]) -> str:
+    """The first day of a day's week, which is a Monday, or of its month, quarter or year."""
     day, unit = given[0], given[1].strip("'")
     return f"date_sub({day}, (dayofweek({day}) + 5) % 7)" if unit == "week" else _first_day(day, unit)
 
@@ -214,11 +227,13 @@ def whole_units(micros: int) -> str:
 
 
 def hashed(given: Sequence[str], types: Sequence[Type]) -> str:
+    """A hash in which equal numbers of different types are equal."""
     parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(given, types, strict=True))
     return f"hash({', '.join(parts)})"
 
 
 def since_1970(units: int) -> str:
+    """The form of a moment from a count of so many `units` a second; undefined beyond the years 1 to 9999."""
     bounds = f"{-62_135_596_800 * units}D AND {253_402_300_799 * units}D"
     scaled = f"{{0}} * {1_000_000 // units}D"
     return f"timestamp_micros(CASE WHEN {{0}} BETWEEN {bounds} THEN CAST(round({scaled}) AS BIGINT) END)"

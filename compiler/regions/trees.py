@@ -275,6 +275,7 @@ DIFFERENCE = Operation(_settle_difference, lambda a, b: a and not b)
 
 
 def union(*regions: Tree) -> Tree:
+    """The tuples that lie in one of some regions."""
     result: Tree = False
     for region in regions:
         result = combine(result, region, UNION)
@@ -282,6 +283,7 @@ def union(*regions: Tree) -> Tree:
 
 
 def intersection(*regions: Tree) -> Tree:
+    """The tuples that lie in all of some regions."""
     result: Tree = True
     for region in regions:
         result = combine(result, region, INTERSECTION)
@@ -289,10 +291,12 @@ def intersection(*regions: Tree) -> Tree:
 
 
 def difference(a: Tree, b: Tree) -> Tree:
+    """The tuples of one region that do not lie in another."""
     return combine(a, b, DIFFERENCE)
 
 
 def complement(region: Tree) -> Tree:
+    """The tuples that do not lie in a region."""
     return combine(True, region, DIFFERENCE)
 
 

@@ -147,6 +147,7 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
 
 
 def dump_leaf(leaf: Any) -> Any:
+    """A leaf of a tree as JSON values."""
     if isinstance(leaf, Affine):
         return [str(leaf.slope), str(leaf.shift)]
     if isinstance(leaf, tuple):
@@ -155,10 +156,12 @@ def dump_leaf(leaf: Any) -> Any:
 
 
 def load_affine(data: list[str]) -> Affine:
+    """What `dump_leaf` made of a function."""
     return _affine(*data)
 
 
 def load_history(data: list[list[str]]) -> History:
+    """What `dump_leaf` made of a history."""
     return _history(*map(tuple, data))
 
 

@@ -95,4 +95,5 @@ def reported(console: Console, texts: Mapping[str, str]) -> Iterator[None]:
 
 
 def json_text(value: object) -> str:
+    """A value as JSON for people, over several lines."""
     return json.dumps(value, ensure_ascii=False, indent=2)

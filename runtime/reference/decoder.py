@@ -18,6 +18,7 @@ Item = dict[str, Any]
 
 
 def is_tuple(item: Item) -> bool:
+    """Whether an item is a tuple and no marker."""
     return "$accent" not in item and "$punctuation" not in item
 
 

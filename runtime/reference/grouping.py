@@ -12,6 +12,8 @@ from cedilla.runtime.reference.node import Groups, Rows, inside, only_defined
 
 
 class Aggregate(Groups):
+    """The results of groups that are closed or complete (theory 1.3)."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         results = o.results(inputs[0])

@@ -36,6 +36,8 @@ class _Pairing(Node):
 
 
 class Join(_Pairing):
+    """All pairs that agree on the join attributes."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         pairs = [(a, b) for a in new[0] for b in (*self.kept[1], *new[1])]
         pairs += [(a, b) for a in self.kept[0] for b in new[1]]
@@ -81,11 +83,15 @@ class _Matching(_Pairing):
 
 
 class SemiJoin(_Matching):
+    """Left tuples that have met a right one."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return self.match(new, inputs)[0]
 
 
 class AntiJoin(_Matching):
+    """Left tuples that can meet none any more."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return self.match(new, inputs)[1]
 

@@ -33,6 +33,8 @@ def by_keys(keys: Sequence[tuple[str, bool]]) -> Callable[[Row], Any]:
 
 
 class Sort(Node):
+    """Tuples in the order of some keys, once nothing can come before them (E4)."""
+
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.pending: Rows = []
@@ -68,6 +70,8 @@ class Sort(Node):
 
 
 class Top(Groups):
+    """The best tuples of each group, once it is closed."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         done = self.closed_groups(new[0], o.per, inputs[0])
@@ -76,6 +80,8 @@ class Top(Groups):
 
 
 class Limit(Node):
+    """The first tuples to arrive."""
+
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.left: int = operator.count

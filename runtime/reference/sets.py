@@ -11,6 +11,8 @@ from cedilla.runtime.reference.node import Node, Row, Rows, arrived, inside, key
 
 
 class Distinct(Node):
+    """The first tuple, or the first for each key."""
+
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.seen: dict[Any, Row] = {}
@@ -66,6 +68,8 @@ class _Counting(Node):
 
 
 class Intersect(_Counting):
+    """As often as both sides have a tuple; as sets, once."""
+
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         both = min(counts)
         return both if self.operator.all else min(both, 1)
@@ -77,6 +81,8 @@ class Intersect(_Counting):
 
 
 class Minus(_Counting):
+    """As often as the left side has a tuple more than the right, once that is certain."""
+
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         if not closed[1]:
             return 0

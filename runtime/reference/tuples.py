@@ -17,11 +17,15 @@ from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
 
 
 class Select(Node):
+    """The tuples on which the predicate is true; on ⊥ it is not."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return [row for row in new[0] if evaluate(self.operator.predicate, row) is True]
 
 
 class Sample(Node):
+    """The tuples whose hash lies in the share."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return [row for row in new[0] if self._is_chosen(row)]
 
@@ -35,6 +39,8 @@ class Sample(Node):
 
 
 class Project(Node):
+    """The attributes and the values that are computed of them, where their attributes exist."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         items = {
             n: e
@@ -48,12 +54,16 @@ class Project(Node):
 
 
 class Rename(Node):
+    """The same tuples under other names."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         names = self.operator.names
         return [{names.get(n, n): value for n, value in row.items()} for row in new[0]]
 
 
 class Union(Node):
+    """The tuples of both inputs; of different types of numbers both are doubles."""
+
     rounded: Collection[str] = ()
     """The attributes that the query itself makes doubles, whatever they lose."""
 

@@ -29,6 +29,8 @@ from cedilla.runtime.reference.scalars.order import rank
 
 
 class Window(Node):
+    """A tuple once for each window that it lies in, with the window's number or bounds."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         return [
@@ -76,6 +78,8 @@ def _bound(type_: str, bound: Affine, window: int | None) -> Any:
 
 
 class Session(Node):
+    """Sessions that a pause has ended and that nothing can reach any more (theory 1.3)."""
+
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.done: Tree = False
@@ -133,6 +137,8 @@ def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:
 
 
 class CountWindow(Node):
+    """Tuples with the number of their window, as they arrive at each key."""
+
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
         self.counts: dict[tuple[Any, ...], tuple[int, Row]] = {}

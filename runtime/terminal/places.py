@@ -35,6 +35,7 @@ def check_unread(plan: Plan) -> None:
 
 
 def default_checkpoint(plan: Plan) -> str:
+    """The checkpoint's folder where the command line names none."""
     return f".cedilla/{plan.name}"
 
 

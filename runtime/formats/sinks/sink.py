@@ -19,6 +19,7 @@ TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
 def epoch_name(number: int) -> str:
+    """The folder of an epoch in an output."""
     return f"epoch={number:012d}"
 
 

@@ -49,6 +49,7 @@ def affine(function: Affine, value: Any) -> Any:
 
 
 def arithmetic(sign: str, x: Any, y: Any) -> Any:
+    """`x sign y`: doubles where one is, else exact; undefined by zero."""
     if isinstance(x, float) or isinstance(y, float):
         x, y = double(x), double(y)
     match sign:

@@ -22,6 +22,7 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compare(sign: str, x: Any, y: Any) -> bool:
+    """Whether `x sign y`, in the order in which NaN is the greatest number."""
     x, y = _comparable(number(x), number(y))
     return COMPARED[sign](rank(x), rank(y))
 

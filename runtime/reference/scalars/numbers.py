@@ -11,6 +11,7 @@ from cedilla.runtime.reference.scalars.arithmetic import double, in_range, is_od
 
 
 def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
+    """A number to so many digits, by those that it is written with."""
     if isinstance(value, int) or is_odd(value):
         return value
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(repr(double(value)))

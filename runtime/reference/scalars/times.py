@@ -27,10 +27,12 @@ def moment_of(kind: str, text: str) -> Any:
 
 
 def midnight(day: date) -> datetime:
+    """The moment at which a day begins."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
     return (moment - START) // timedelta(microseconds=1)
 
 
