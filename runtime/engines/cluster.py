@@ -111,8 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folders", metavar="FOLDER", nargs="*", help="has to be the same one on each machine")
     parser.add_argument("--master", metavar="URL", help="the Spark master; that of spark-submit by default")
+    parser.add_argument(
+        "--conf", metavar="SPARK=VALUE", action="append", default=[], help="a setting of Spark"
+    )
     options = parser.parse_args(arguments)
-    session = local_session("cedilla cluster", options.master)
+    conf = {name: value for name, _, value in (setting.partition("=") for setting in options.conf)}
+    session = local_session("cedilla cluster", options.master, conf)
     try:
         print(*check_machines(session, Files(), (), options.folders), sep="\n")
     except DiagnosticError as error:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.analysis.findings import warnings
@@ -24,6 +25,7 @@ from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.java import JavaMissing
 from cedilla.runtime.engines.java_messages import silence
+from cedilla.runtime.engines.outages import lost_server
 from cedilla.runtime.engines.session import local_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -133,7 +135,7 @@ def start(
                 raise no_folder(plan, name, folder, what)
         checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
         if not is_local(session):
-            on_step("looking at the machines of the cluster")
+            on_step("looking at the machines of the cluster, once it has some for us")
             sinks = [emit.path for emit in plan.emits if emit.path != "-" and on_epoch is None]
             sources = [folder for _, folder, _ in folders(plan)]
             check_machines(session, files, sources, [checkpoint.path, *sinks])
@@ -155,6 +157,11 @@ def start(
         except DiagnosticError as error:
             checkpoint.note_failure(error.diagnostics, executor.last.epoch)
             raise
+        except PySparkException as problem:
+            if (lost := lost_server(problem)) is None:
+                raise
+            checkpoint.note_failure(lost.diagnostics, executor.last.epoch)
+            raise lost from None
         finally:
             executor.close()
 

@@ -3,12 +3,15 @@ made. (Sail speaks the same protocol: what it computes is tried beside Spark, te
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.engines.outages import limit_waiting, lost_server
 from tests.clusters import connect_server
 from tests.laws.test_sail import check_random_plan
 from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations
@@ -55,6 +58,24 @@ def test_every_scalar_function(connect: SparkSession) -> None:
 def test_every_operator_and_aggregate_function(connect: SparkSession, tmp_path: Path, name: str) -> None:
     query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
     compare(connect, tmp_path, query, {"r": edges()}, on_sail)
+
+
+def test_a_server_that_goes_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark waits for ten minutes at each call; what comes after the first has nothing to wait for."""
+    with connect_server(tmp_path) as (url, server):
+        session = SparkSession.builder.remote(url).create()
+        monkeypatch.setenv(MODE, "1")
+        limit_waiting(session)
+        assert session.range(3).count() == 3
+        server.kill()
+        started = time.monotonic()
+        for _ in range(5):
+            with pytest.raises(PySparkException) as raised:
+                session.range(3).count()
+            lost = lost_server(raised.value)
+            assert lost is not None
+            assert lost.diagnostics[0].code == "RQ427"
+        assert time.monotonic() - started < 90
 
 
 @pytest.mark.parametrize("seed", range(12))
