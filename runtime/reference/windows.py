@@ -36,13 +36,15 @@ class Window(Node):
         return [
             only_defined({**row, **_named(o, window)})
             for row in new[0]
-            for window in _window_numbers(row[o.on], o.length, o.step)
+            for window in _window_numbers(row.get(o.on), o.length, o.step)
         ]
 
 
 def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
-    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none. Of a double,
-    as computed in doubles."""
+    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none, or no value.
+    Of a double, as computed in doubles."""
+    if value is None:
+        return [None]
     if not isinstance(value, float):
         value = control(value)
         first, last = floor((value - length) / step) + 1, floor(value / step)
@@ -94,27 +96,32 @@ class Session(Node):
         for key, rows in list(self.rows.items()):
             open_rows: Rows = []
             for session in self._sessions(rows):
-                first, last = control(session[0][o.on]), control(session[-1][o.on])
-                reach = regions.interval(o.on, (first - o.gap, 1), (last + o.gap, 0))
+                start = session[0].get(o.on)
+                reach = exactly(o.on, None)  # a tuple without a time is in no session
+                if start is not None:
+                    first, last = control(start), control(session[-1][o.on])
+                    reach = regions.interval(o.on, (first - o.gap, 1), (last + o.gap, 0))
                 conditions = {
                     o.on: reach,
                     **{name: exactly(name, v) for name, v in zip(o.per, key, strict=True)},
                 }
                 rest = regions.difference(regions.box(conditions), closed)
                 if regions.is_empty(rest, inputs[0].universe):
-                    passed += [{**row, o.alias: session[0][o.on]} for row in session]
+                    passed += [only_defined({**row, o.alias: start}) for row in session]
                 else:
                     open_rows += session
             self.rows[key] = open_rows
         self.rows = {key: rows for key, rows in self.rows.items() if rows}
-        least = min((control(row[o.on]) for row in self.stored()), default=None)
+        times = (row[o.on] for row in self.stored() if o.on in row)
+        least = min(map(control, times), default=None)
         self.done = regions.union(self.done, o.done(inputs[0], least))
         return passed
 
     def _sessions(self, rows: Rows) -> Iterator[Rows]:
         o = self.operator
         session: Rows = []
-        for row in sorted(rows, key=lambda row: rank(row[o.on])):
+        yield from ([row] for row in rows if o.on not in row)
+        for row in sorted((row for row in rows if o.on in row), key=lambda row: rank(row[o.on])):
             if session and _is_pause(session[-1][o.on], row[o.on], o.gap):
                 yield session
                 session = []

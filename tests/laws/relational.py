@@ -111,7 +111,7 @@ def _anti(op: Any, left: Rows, right: Rows) -> Rows:
 def _window(op: Any, rows: Rows) -> Rows:
     out: Rows = []
     for row in rows:
-        if isinstance(row[op.on], float) and not isfinite(row[op.on]):
+        if op.on not in row or (isinstance(row[op.on], float) and not isfinite(row[op.on])):
             out.append(row)  # without a window
             continue
         value = Fraction(row[op.on])
@@ -139,7 +139,8 @@ def _session(op: Any, rows: Rows) -> Rows:
     out: Rows = []
     for group in _groups(rows, op.per).values():
         start = before = None
-        for row in sorted(group, key=lambda row: rank(row[op.on])):
+        out += [row for row in group if op.on not in row]
+        for row in sorted((row for row in group if op.on in row), key=lambda row: rank(row[op.on])):
             if before is None or rank(row[op.on]) >= rank(before + op.gap):
                 start = row[op.on]
             before = row[op.on]

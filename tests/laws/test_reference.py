@@ -498,3 +498,17 @@ def test_what_cannot_be_said_of_undefined_values_is_not_announced(change: str) -
         f"[[k >= 2, ts >= 10, {change}]]",
         f"[[k = 1, q in [,], ts >= 20, {change}]]",
     ]
+
+
+@pytest.mark.parametrize(
+    "operator", ["window[4 on m as w]", "session[4 on m as w]", "session[4 on m per k as w]"]
+)
+def test_a_tuple_whose_computed_time_is_undefined_goes_on_without_a_window(operator: str) -> None:
+    """A division by zero ends no query: the tuple is in no window and in no session (docs/language.md)."""
+    text = f"q1 := project[k, ts, v / (k - 1) as m](r); q0 := {operator}(q1);"
+    rows: list[Item] = [{"k": 1, "ts": 1, "v": 1.0}, {"k": 2, "ts": 2, "v": 5.0}, {"k": 1, "ts": 2, "v": 3.0}]
+    ran = steps_of(text, "r", [*rows, {"$punctuation": "[ts < 2]"}, {"$punctuation": "[]"}])
+    start = 1 if operator.startswith("window") else 5.0
+    assert bag(decoded(ran.output)) == bag(
+        [{"k": 1, "ts": 1}, {"k": 2, "ts": 2, "m": 5.0, "w": start}, {"k": 1, "ts": 2}]
+    )

@@ -165,7 +165,9 @@ class _Growing:
                 return f"select[{self.condition(values, types)}]({a})"
 
     def axis(self, numbers: list[str]) -> str:
-        """A number that a source has; a result may be undefined."""
+        """A number, of a source as a rule; a result may be undefined."""
+        if self.rng.random() < 0.2:
+            return self.rng.choice(numbers or ["ts"])
         known = [n for n in numbers if n == ODD or n.split("_")[0] in ("k", "ts", "v")]
         return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(known or ["ts"])
 

@@ -135,6 +135,26 @@ def test_whole_numbers_are_divided_as_whole_numbers(spark: SparkSession, tmp_pat
     assert {row["ts"]: row["a"] for row in outputs["rounded"]} == {ts: ts // MINUTE for ts in TIMES}
 
 
+def test_tuples_without_a_computed_time_are_in_no_window(spark: SparkSession, tmp_path: Path) -> None:
+    query = """
+    stream r(k: int, v: double) from json "in" punctuated on v;
+    timed := project[k, v, v / (k - 1) as m](r);
+    numbered := window[4 every 2 on m as w](timed);
+    bounded := window[4 on m as [x, y]](timed);
+    together := session[4 on m as w](timed);
+    apart := session[4 on m per k as w](timed);
+    emit numbered to json "a"; emit bounded to json "b"; emit together to json "c"; emit apart to json "d";
+    """
+    items: list[Item] = [
+        {"k": 1, "v": 1.0},
+        {"k": 2, "v": 5.0},
+        {"k": 1, "v": 3.0},
+        {"$punctuation": "[v < 4]"},
+    ]
+    outputs = compare(spark, tmp_path, query, {"r": [*items, END]})
+    assert all(sum("m" not in row for row in rows) == 2 for rows in outputs.values())
+
+
 def simulate_text(folder: Path, query: str, *lines: str) -> list[str]:
     """The lines of tuples that `simulate` writes for the lines of source `r`."""
     (folder / "in").mkdir()
