@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Value
+from cedilla.compiler.regions import Tree, Value
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.jumps.series import Jump
 
 MOST_SERIES = 5_000
@@ -30,6 +33,21 @@ def time_axis(source: Source) -> str | None:
     candidates = [*beat, *promised, *(times if len(times) == 1 else [])]
     ordered = {a.name for a in source.attributes if a.type.is_numeric or a.type.name in ("timestamp", "date")}
     return next((name for name in candidates if name in ordered), None)
+
+
+def region_of(by: Sequence[str], group: Group) -> Tree:
+    """The tuples of a group."""
+    members: dict[str, Value] = {n: v for n, v in zip(by, group, strict=True) if v is not None}
+    return regions.box({name: regions.values(name, [value]) for name, value in members.items()})
+
+
+def added(name: str, before: SourceState, after: SourceState) -> Tree:
+    """Where an attribute exists that did not: it may come in any unit there (G32)."""
+    was, now = before.present.get(name, ABSENT), after.present.get(name, ABSENT)
+    if was is now or name not in before.types:
+        return False
+    had = regions.map_leaves(was, lambda leaf: leaf is PRESENT)
+    return regions.within(regions.complement(had), now, lambda leaf: leaf is PRESENT)
 
 
 def of_group(attribute: str, members: Mapping[str, Value]) -> str:

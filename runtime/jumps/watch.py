@@ -12,14 +12,22 @@ from statistics import median
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT
+from cedilla.compiler.facts.facts import NO_FEEDER
 from cedilla.compiler.facts.markers import Alter, accent_text
 from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.jumps.groups import MOST_SERIES, Group, described_by, jumps_like, notes_on, of_group
+from cedilla.runtime.jumps.groups import (
+    MOST_SERIES,
+    Group,
+    added,
+    described_by,
+    jumps_like,
+    notes_on,
+    of_group,
+    region_of,
+)
 from cedilla.runtime.jumps.points import Point
 from cedilla.runtime.jumps.series import Jump, Series
 
@@ -137,14 +145,11 @@ class Watch:
 
     def _forget_added(self, before: SourceState, after: SourceState) -> None:
         """An attribute that is added anew may come in any unit (G32): there its sequences begin anew, too."""
-        for name, tree in after.present.items():
-            was = before.present.get(name, ABSENT)
-            if was is tree or name not in before.types:
+        for name in after.present:
+            if (new := added(name, before, after)) is False:
                 continue
-            had = regions.map_leaves(was, lambda leaf: leaf is PRESENT)
-            new = regions.within(regions.complement(had), tree, lambda leaf: leaf is PRESENT)
             for group, watched in self.groups.items():
-                if name in watched and regions.intersection(self._region(group), new) is not False:
+                if name in watched and regions.intersection(region_of(self.by, group), new) is not False:
                     del watched[name]
 
     def _watched(self, group: Group, name: str, width: float) -> Watched:
@@ -196,13 +201,9 @@ class Watch:
         """What the accents in force have made of an attribute of a group; `None` where that is not one function."""
         if name not in state.units:
             return IDENTITY
-        units = regions.choose(self._region(group), state.facts().live_units(name), NO_FEEDER)
+        units = regions.choose(region_of(self.by, group), state.facts().live_units(name), NO_FEEDER)
         functions = {history[-1] for history in regions.leaves(units) if history}
         return functions.pop() if len(functions) == 1 else None
-
-    def _region(self, group: Group) -> Tree:
-        members: dict[str, Value] = {n: v for n, v in zip(self.by, group, strict=True) if v is not None}
-        return regions.box({name: regions.values(name, [value]) for name, value in members.items()})
 
 
 def _help(accent: str | None) -> str:

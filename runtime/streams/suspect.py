@@ -8,12 +8,13 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Alter, accent_text
+from cedilla.compiler.facts.markers import Accent, Add, Alter, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.jumps.groups import MOST_SERIES, Group, jumps_like, notes_on
+from cedilla.runtime.jumps.groups import MOST_SERIES, Group, added, jumps_like, notes_on, region_of
 from cedilla.runtime.jumps.series import Jump, Series
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
@@ -68,7 +69,10 @@ class Suspects:
         attribute. Raises `DiagnosticError`: RQ228 where these are too many."""
         follower = StreamChecker(self.schema)
         for line in lines:
+            before = follower.state
             item, _ = follower.take(line)
+            if isinstance(item, Accent) and isinstance(item.primitive, Add):
+                yield from self._begin_anew(follower, item.primitive.attribute, before)
             if isinstance(item, Row):
                 self.tuples += 1
                 yield from self._row(follower, item, line)
@@ -78,6 +82,15 @@ class Suspects:
             for name, each in series.items():
                 while (jump := each.look()) is not None:
                     yield self._suspect(follower, group, name, jump)
+
+    def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
+        """An attribute that is added anew may come in any unit (G32): there its sequences begin anew, too."""
+        new = added(name, before, follower.state)
+        for group, series in self._series.items():
+            if name in series and regions.intersection(region_of(self.by, group), new) is not False:
+                while (jump := series[name].look()) is not None:
+                    yield self._suspect(follower, group, name, jump)
+                series[name] = Series()
 
     def text(self, name: str, found: int) -> str:
         """What was looked at, in one line."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.items.json_objects import json_text, parse_line
@@ -123,9 +124,12 @@ def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
     facts = plan.start[emit.relation]
     if not facts.types or any(t.element is not None for t in facts.types.values()):
         return  # no stream can declare an array (RQ208)
+    computed = any(
+        isinstance(operator, Aggregate) for operator in plan.operators
+    )  # a result may be undefined
+    required = [n for n in ("k", "ts", "v") if not (computed or facts.may_be_undefined(n))]
     attributes = ", ".join(
-        f"{n}{'' if n in ('k', 'ts', 'v') and not facts.may_be_undefined(n) else '?'}: {t}{listed(facts, n)}"
-        for n, t in facts.types.items()
+        f"{n}{'' if n in required else '?'}: {t}{listed(facts, n)}" for n, t in facts.types.items()
     )
     text = [json_text(item) for item in output]
     found: list[Diagnostic] = []

@@ -116,6 +116,22 @@ def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> No
     )
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept: bool) -> None:
+    """It may come in another unit then (G32); a jump before that is told, and one of a group that kept it."""
+    first, function = readings(), dict(CONVERSIONS)["°F to °C"]
+    stream = list(changed(first, 2, 333, function))
+    at = next(n for n, item in enumerate(stream) if item["ts"] == 333)
+    sensor = 1 if kept else 2
+    markers: list[Item] = [{"$accent": f"[[s = {sensor}, {what}]]"} for what in ("-(t)", "+(t: double)")]
+    write(tmp_path / "1.jsonl", [*stream[:at], *markers, *stream[at:]])
+    assert call("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == int(kept)
+    late = next(n for n, item in enumerate(stream) if item["ts"] == 360)
+    write(tmp_path / "1.jsonl", [*stream[:late], *markers, *stream[late:]])
+    found = json.loads(call("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
+    assert [each["group"] for each in found["suspects"]] == [{"s": 2}]
+
+
 def test_memory_does_not_grow_with_the_stream() -> None:
     series: Series[int] = Series()
     rng = random.Random(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from math import sin
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from cedilla.runtime.jumps.series import CONVERSIONS
 from cedilla.runtime.jumps.watch import Watch
 from cedilla.runtime.jumps.watch_record import KEPT, dump_watch, load_watch
 from cedilla.runtime.pipeline import watching
-from tests.pipeline import Run
+from tests.pipeline import Run, save_parquet
 from tests.stream import Item
 from tests.tiers import tiered
 
@@ -339,6 +340,59 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
     place = told.notes[0].removesuffix(": the first value behind it")
     assert "jumps that no accent announces" in shown
     assert f"source readings: {place}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
+
+
+def write_elements(run: Run, number: int, stream: Sequence[Item]) -> None:
+    """Items as a file of XML elements."""
+    path = run.write("readings", [element(item) for item in stream])
+    path.rename(path.with_suffix(".xml"))
+
+
+def element(item: Item) -> str:
+    if "$accent" in item:
+        return f"<accent:r>{escape(item['$accent'])}</accent:r>"
+    if "$punctuation" in item:
+        bound = item["$punctuation"].removeprefix("[ts < ").removesuffix("]")
+        return f"<punct:r><ts>(,{bound})</ts></punct:r>"
+    return f"<r>{''.join(f'<{n}>{v}</{n}>' for n, v in item.items())}</r>"
+
+
+def write_rows(run: Run, number: int, stream: Sequence[Item]) -> None:
+    """Items as a file of Parquet."""
+    fields = "`$accent` string, `$punctuation` string, ts long, s int, t double"
+    names = [field.split()[0].strip("`") for field in fields.split(", ")]
+    rows = [tuple(item.get(name) for name in names) for item in stream]
+    frame = run.spark.createDataFrame(rows, fields)
+    save_parquet(frame, run.root / "in" / "readings" / f"{number + 1}.parquet")
+
+
+WRITERS = {"xml": write_elements, "parquet": write_rows}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("announced", tiered([False, True]))
+def test_other_formats_are_watched_too(
+    spark: SparkSession, tmp_path: Path, form: str, announced: bool
+) -> None:
+    run = Run(spark, tmp_path, QUERY.replace("from json", f"from {form}"))
+    executor = run.executor()
+    for number in range(4):
+        stream = items(range(3 * number, 3 * number + 3), since=7)
+        if announced and number == 2:
+            stream.insert(stream.index(next(i for i in stream if i.get("ts") == 420)), {"$accent": ANNOUNCED})
+        WRITERS[form](run, number, stream)
+        run.go_on(executor, number)
+        executor = run.executor()
+    assert [report.quarantined for report in run.reports] == [{}] * 4
+    assert [report.tuples for report in run.reports] == [180] * 4
+    if announced:
+        assert warnings_of(run) == {}
+        return
+    ((number, (told,)),) = warnings_of(run).items()
+    assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
+    assert told.notes[0].startswith("epoch 2, ")
+    assert told.notes[0].endswith(f".{form}: the first value behind it")
+    assert ANNOUNCED in str(told.help)
 
 
 def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) -> None:
