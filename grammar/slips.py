@@ -103,25 +103,25 @@ UNENDED = "missing `;` at the end of the statement"
 Rule = Callable[[Slip], Diagnostic | None]
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest(word: str, words: Iterable[str]) -> str | None:
     """The known word that `word` is likely a misspelling of."""
-    by_lower = {each.lower(): each for each in known}
+    by_lower = {each.lower(): each for each in words}
     return next((by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=1)), None)
 
 
-def misspelt(word: str, known: Iterable[str]) -> str | None:
+def misspelt(word: str, words: Iterable[str]) -> str | None:
     """The known name that a word is all but surely: names that differ in digits only are different ones."""
-    for near in difflib.get_close_matches(word, list(known), n=3, cutoff=0.81):
+    for near in difflib.get_close_matches(word, list(words), n=3, cutoff=0.81):
         if re.sub(r"\d+", "", near) != re.sub(r"\d+", "", word):
             return near
     return None
 
 
-def meant(word: str, known: Iterable[str], what: str) -> str:
+def meant(word: str, words: Iterable[str], what: str) -> str:
     """A hint to an unknown word: the one that was likely meant, and all that are known."""
-    known = list(known)
-    guess = closest(word, known)
-    listed = f"known {what}: {', '.join(known)}"
+    words = list(words)
+    guess = closest(word, words)
+    listed = f"known {what}: {', '.join(words)}"
     return listed if guess is None else f"did you mean `{guess}`? {listed}"
 
 

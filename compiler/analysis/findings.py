@@ -109,17 +109,19 @@ def _finding(
     return Diagnostic(code, severity, message, bound.operator.span, notes, help)
 
 
-def _notes(plan: Plan, found: Safety, bound: Bound) -> tuple[str, ...]:
+def _notes(plan: Plan, state_safety: Safety, bound: Bound) -> tuple[str, ...]:
     """What is promised instead, by the input and by the sources that it is computed from."""
     closer = bound.operator.inputs[bound.memory.side]
     sources = [node for node in plan.ancestors(closer) if isinstance(node, Source)]
     said = [f"`{source.name}` promises {schemes_text(promised(source))}" for source in sources]
     derived = (
-        [] if closer in plan.source_of else [f"`{closer}` promises {schemes_text(found.schemes[closer])}"]
+        []
+        if closer in plan.source_of
+        else [f"`{closer}` promises {schemes_text(state_safety.schemes[closer])}"]
     )
     optional = sorted(
         name
-        for scheme in within(found.schemes[closer], bound.memory.within)
+        for scheme in within(state_safety.schemes[closer], bound.memory.within)
         for name in scheme
         if bound.memory.undefined and plan.start[closer].may_be_undefined(name)
     )

@@ -99,14 +99,14 @@ def alter_described_by(plan: Plan, operator: Operator, side: int, mentioned: str
     return None
 
 
-def _said(given: Reaction | None) -> str | None:
-    return given and f"{given.kind} ({given.rule})"
+def _said(outcome: Reaction | None) -> str | None:
+    return outcome and f"{outcome.kind} ({outcome.rule})"
 
 
-def _grouped(found: Iterable[tuple[str, str | None]], usual: str | None) -> str:
+def _grouped(reactions: Iterable[tuple[str, str | None]], usual: str | None) -> str:
     """Names with equal reactions together, those with the usual one as `else`."""
     groups: dict[str, dict[str, None]] = {}
-    for name, said in found:
+    for name, said in reactions:
         if said not in (usual, None):
             groups.setdefault(said, {})[name] = None
     parts = [f"{', '.join(names)} {said}" for said, names in groups.items()]

@@ -122,8 +122,8 @@ def _tuple(items: Iterable[str]) -> str:
     return f"({''.join(f'{item}, ' for item in items)})"
 
 
-def _call(function: str, given: dict[str, str]) -> str:
-    return f"{function}({', '.join(f'{name}={value}' for name, value in given.items())})"
+def _call(function: str, arguments: dict[str, str]) -> str:
+    return f"{function}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
 
 
 def _source(source: Source) -> str:

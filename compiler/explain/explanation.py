@@ -63,7 +63,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
     }
 
 
-def _operator_json(plan: Plan, operator: Operator, found: Safety) -> dict[str, Any]:
+def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict[str, Any]:
     inputs = inputs_of(plan, operator)
     signature, invariants = operator.signature(inputs), operator.invariants(inputs)
     return {
@@ -84,7 +84,7 @@ def _operator_json(plan: Plan, operator: Operator, found: Safety) -> dict[str, A
         },
         "stateful": operator.stateful,
         "state": {
-            "bound": found.verdict(operator.name),
+            "bound": state_safety.verdict(operator.name),
             "keeps": [
                 {
                     "what": bound.memory.what,
@@ -92,10 +92,10 @@ def _operator_json(plan: Plan, operator: Operator, found: Safety) -> dict[str, A
                     "bound": bound.verdict,
                     "because": bound.because,
                 }
-                for bound in found.of(operator.name)
+                for bound in state_safety.of(operator.name)
             ],
         },
-        "promises": _schemes_json(found.schemes[operator.name]),
+        "promises": _schemes_json(state_safety.schemes[operator.name]),
         "reactions": [
             {"input": name, "attribute": attribute, **_reactions_json(plan, operator, attribute, side)}
             for side, name in enumerate(operator.inputs)
@@ -254,10 +254,10 @@ def _accents(plan: Plan, width: int) -> Iterator[str]:
             yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
 
 
-def _state(found: Safety, width: int) -> Iterator[str]:
+def _state(state_safety: Safety, width: int) -> Iterator[str]:
     """What each operator keeps, whether it stays bounded, and why (theory 3.4)."""
     last = None
-    for bound in found.bounds:
+    for bound in state_safety.bounds:
         operator = bound.operator
         if operator is not last:
             yield f"  {operator.title} {operator.name}"

@@ -120,13 +120,13 @@ def walk(
     kind: Kind,
     attribute: str,
     mentions: frozenset[str] = frozenset(),
-    found: Safety | None = None,
+    state_safety: Safety | None = None,
 ) -> tuple[list[Step], dict[str, list[Arrival]]]:
     """The steps of an accent, in topological order, and where it arrives, by relation.
 
-    It is the accent of a stream without accents so far. `found`: the plan's safety, where it is known.
+    It is the accent of a stream without accents so far. `state_safety`: the plan's safety, where it is known.
     """
-    found = found or safety(plan)
+    state_safety = state_safety or safety(plan)
     arriving: dict[str, list[Arrival]] = {source: [Arrival(attribute, mentions)]}
     steps: list[Step] = []
     for operator in plan.operators:
@@ -137,9 +137,11 @@ def walk(
                 if outcome is None:
                     continue
                 waits = (
-                    None if kind == "add" else _waits(plan, operator, kind, carried, described, side, found)
+                    None
+                    if kind == "add"
+                    else _waits(plan, operator, kind, carried, described, side, state_safety)
                 )
-                held = _held(plan, operator, outcome, found) if kind == "drop" else None
+                held = _held(plan, operator, outcome, state_safety) if kind == "drop" else None
                 step = Step(operator, name, carried, described, outcome, waits, held)
                 steps.append(step)
                 if outcome.kind != "aborts":
@@ -157,7 +159,7 @@ def _waits(
     attribute: str,
     mentions: frozenset[str],
     side: int,
-    found: Safety,
+    state_safety: Safety,
 ) -> str | None:
     """What a Drop or an Alter waits for at an operator; an Add never waits (D1)."""
 
@@ -172,25 +174,30 @@ def _waits(
             return None
         return f"until `{other}` {'lacks' if kind == 'drop' else 'alters'} it alike, or is closed there"
     folded = [name for name in sorted(mentions) if by(frozenset({name})) == "accumulates"]
-    return ", and ".join(_covered(plan, operator, name, side, found) for name in folded) or None
+    return ", and ".join(_covered(plan, operator, name, side, state_safety) for name in folded) or None
 
 
-def _held(plan: Plan, operator: Operator, given: Reaction, found: Safety) -> str | None:
+def _held(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safety) -> str | None:
     """How long state holds back a Drop (G13); what only counts keeps no values."""
-    keeps = any(not bound.memory.accents for bound in found.of(operator.name))
-    if not keeps or not given.passes or given.kind == "aborts" or isinstance(operator, Limit | CountWindow):
+    keeps = any(not bound.memory.accents for bound in state_safety.of(operator.name))
+    if (
+        not keeps
+        or not outcome.passes
+        or outcome.kind == "aborts"
+        or isinstance(operator, Limit | CountWindow)
+    ):
         return None
     if plan.settings["drop"] == "eager":
         return None
-    for_ever = ", maybe for ever" if found.verdict(operator.name) == "unbounded" else ""
+    for_ever = ", maybe for ever" if state_safety.verdict(operator.name) == "unbounded" else ""
     return f"until no state has it{for_ever}"
 
 
-def _covered(plan: Plan, operator: Operator, name: str, side: int, found: Safety) -> str:
+def _covered(plan: Plan, operator: Operator, name: str, side: int, state_safety: Safety) -> str:
     facts = inputs_of(plan, operator)[side]
     if is_finite(name, facts):
         return f"until accents or punctuation cover {domain_text(name, facts)}"
-    if all(b.verdict == "bounded" for b in found.of(operator.name) if b.memory.accents):
+    if all(b.verdict == "bounded" for b in state_safety.of(operator.name) if b.memory.accents):
         return "until punctuation has closed all other values"
     return "for ever, without a domain and without promised punctuation"
 
@@ -229,13 +236,13 @@ def _attributes(plan: Plan, source: Source) -> list[str]:
     return [*dict.fromkeys(names), OTHER]
 
 
-def _described(plan: Plan, source: Source, plain: Fate, found: Safety) -> Iterator[Fate]:
+def _described(plan: Plan, source: Source, plain: Fate, state_safety: Safety) -> Iterator[Fate]:
     """The accent described by one attribute, where that differs; equal ones together."""
     groups: dict[str, tuple[Fate, list[str]]] = {}
     for mentioned in source.attributes:
         if mentioned.name == plain.attribute:
             continue
-        fate = _fate(plan, source, plain.kind, plain.attribute, (mentioned.name,), found)
+        fate = _fate(plan, source, plain.kind, plain.attribute, (mentioned.name,), state_safety)
         if fate.same != plain.same:
             groups.setdefault(repr(fate.same), (fate, []))[1].append(mentioned.name)
     for fate, mentions in groups.values():
@@ -244,12 +251,12 @@ def _described(plan: Plan, source: Source, plain: Fate, found: Safety) -> Iterat
         )
 
 
-def _clashes(plan: Plan, source: Source, found: Safety) -> Iterator[Fate]:
+def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[Fate]:
     """New attributes that would abort for their name: those of other relations (J2)."""
     own = plan.start[source.name].types
-    usual = _fate(plan, source, "add", OTHER, (), found)
+    usual = _fate(plan, source, "add", OTHER, (), state_safety)
     for name in dict.fromkeys(n for facts in plan.start.values() for n in facts.types if n not in own):
-        fate = _fate(plan, source, "add", name, (), found)
+        fate = _fate(plan, source, "add", name, (), state_safety)
         if fate.code is not None and usual.code is None:
             yield fate
 

@@ -44,12 +44,12 @@ def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[
             yield from lines
 
 
-def _block(found: list[Fate], others: list[str]) -> Iterator[_Row]:
+def _block(fates: list[Fate], others: list[str]) -> Iterator[_Row]:
     """The rows of one attribute, without its name."""
-    for fate in found:
+    for fate in fates:
         label = SIGNS[fate.kind]
         if fate.mentions:
-            same = [f for f in found if f.kind is fate.kind and f.mentions]
+            same = [f for f in fates if f.kind is fate.kind and f.mentions]
             rest = len([name for name in others if name != fate.attribute])
             most = max(same, key=lambda f: len(f.mentions))
             is_rest = fate is most and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest

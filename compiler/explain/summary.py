@@ -43,7 +43,7 @@ def summary_text(
     return "\n\n".join([*parts, _MORE])
 
 
-def _node(plan: Plan, node: Node, found: Safety, width: int, paint: Paint) -> Iterator[str]:
+def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint) -> Iterator[str]:
     item = node.item
     if isinstance(item, Emit):
         return node.lines(emit_head(item), [], width, paint)
@@ -51,7 +51,7 @@ def _node(plan: Plan, node: Node, found: Safety, width: int, paint: Paint) -> It
         return node.lines(f"{item.name} (above)", [], width, paint)
     if isinstance(item, Source):
         return node.lines(_source_head(item), [_promises(item)], width, paint)
-    said = [_keeps(item, found.of(item.name)), _accents(plan, item, found)]
+    said = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
     return node.lines(_head(item), said, width, paint)
 
 
@@ -116,11 +116,11 @@ def _kept(operator: Operator, bound: Bound) -> str:
 # --- what it does with accents ---------------------------------------------------------------------------
 
 
-def _accents(plan: Plan, operator: Operator, found: Safety) -> str:
+def _accents(plan: Plan, operator: Operator, state_safety: Safety) -> str:
     fates = _fates(plan, operator)
     said = [
         *_coordinated(plan, operator, fates),
-        *_partial(plan, operator, found),
+        *_partial(plan, operator, state_safety),
         *_each(fates, "absorbed", "is absorbed"),
         *_each(fates, "aborts", "ends the query"),
         *_ignored(operator, fates),
@@ -175,7 +175,7 @@ def _qualified(fates: _Fates, key: tuple[str, str, Kind], what: str) -> str:
     return name if alike else f"{source}.{name}"
 
 
-def _partial(plan: Plan, operator: Operator, found: Safety) -> Iterator[str]:
+def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[str]:
     """An Alter for some values of an attribute that is folded away (A4, P3)."""
     finite: dict[str, str] = {}
     others: list[str] = []
@@ -198,7 +198,7 @@ def _partial(plan: Plan, operator: Operator, found: Safety) -> Iterator[str]:
         whole = domains if len(domains) <= _SHORT else f"all values of {_names(finite, ' or ')}"
         yield f"an Alter for some {_names(finite, ' or ')} waits until {whole} have it"
     elif others:
-        closed = all(b.verdict == "bounded" for b in found.of(operator.name) if b.memory.accents)
+        closed = all(b.verdict == "bounded" for b in state_safety.of(operator.name) if b.memory.accents)
         until = (
             "until punctuation has closed the other values"
             if closed

@@ -185,9 +185,9 @@ _MOMENTS = {
 }
 
 
-def _check_difference(left: Expression, right: Expression, given: Sequence[Type]) -> None:
+def _check_difference(left: Expression, right: Expression, sides: Sequence[Type]) -> None:
     """Raise RQ103 unless both sides of a difference are timestamps, one perhaps as a string in ISO form."""
-    for side, found in zip((left, right), given, strict=True):
+    for side, found in zip((left, right), sides, strict=True):
         if isinstance(side, Literal) and isinstance(side.value, str):
             patterns.value_of(TIMESTAMP, side)
         elif found != TIMESTAMP:

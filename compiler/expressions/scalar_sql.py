@@ -25,31 +25,31 @@ def not_nan(name: str) -> str:
     return f"nanvl({name}({{all}}), NULL)"
 
 
-def log(given: Sequence[str], types: Sequence[Type]) -> str:
+def log(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The natural logarithm, or that to a base; undefined where there is none."""
-    return not_nan("ln" if len(given) == 1 else "log").format(all=", ".join(given))
+    return not_nan("ln" if len(arguments) == 1 else "log").format(all=", ".join(arguments))
 
 
-def power(given: Sequence[str], types: Sequence[Type]) -> str:
+def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A power; engines differ on 0 to a negative exponent, which is infinite."""
-    x, y = given
+    x, y = arguments
     power = f"nanvl(pow({x}, {y}), NULL)"
     if re.fullmatch(r"[\d.]+(e\d+)?D?", y):
         return power
     return f"CASE WHEN {x} = 0 AND {y} < 0 THEN double('Infinity') ELSE {power} END"
 
 
-def log1p(given: Sequence[str], types: Sequence[Type]) -> str:
+def log1p(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """ln(1 + x), to the last digits where x is near zero: by `ln` they are lost."""
-    x = given[0] if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
+    x = arguments[0] if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
     return f"IF(abs({x}) < 0.5D, 2D * atanh({x} / ({x} + 2D)), nanvl(ln({x} + 1D), NULL))"
 
 
 def remainder(form: str) -> Writer:
     """A writer of a remainder in some form: undefined by zero, NaN of doubles that have none."""
 
-    def sql(given: Sequence[str], types: Sequence[Type]) -> str:
-        text = form.format(given[0], not_zero(given[1], types[1]))
+    def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
+        text = form.format(arguments[0], not_zero(arguments[1], types[1]))
         return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
 
     return sql
@@ -63,8 +63,8 @@ def not_zero(number: str, type_: Type) -> str:
 def rounded(name: str) -> Writer:
     """By the digits that a double is written with, as 1.005 is a little less than it seems."""
 
-    def sql(given: Sequence[str], types: Sequence[Type]) -> str:
-        x, digits = given[0], given[1] if len(given) > 1 else "0"
+    def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
+        x, digits = arguments[0], arguments[1] if len(arguments) > 1 else "0"
         if types[0] != DOUBLE:
             return x
         if digits == "0":
@@ -98,20 +98,20 @@ def _digits(x: str, *, small: bool) -> str:
     )
 
 
-def rint(given: Sequence[str], types: Sequence[Type]) -> str:
+def rint(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The nearest whole number as a double, the even one of two."""
-    return f"bround({given[0]}, 0)" if types[0] == DOUBLE else f"CAST({given[0]} AS DOUBLE)"
+    return f"bround({arguments[0]}, 0)" if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
 
 
-def absolute(given: Sequence[str], types: Sequence[Type]) -> str:
+def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The absolute value; undefined for the least long, which has none."""
-    (x,) = given
+    (x,) = arguments
     return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
 
 
-def string(given: Sequence[str], types: Sequence[Type]) -> str:
+def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """Doubles as Java writes them, whatever writes them; whole ones as before an Alter made them doubles."""
-    (x,) = given
+    (x,) = arguments
     text = f"CAST({x} AS STRING)"
     if types[0] != DOUBLE:
         return text
@@ -136,18 +136,18 @@ _WITH_EXPONENT = (
 """`1e30`, `123456789.125` and `0.00001` as `1.0E30`, `1.23456789125E8` and `1.0E-5`."""
 
 
-def double(given: Sequence[str], types: Sequence[Type]) -> str:
+def double(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A number or a text as a double; undefined for NaN and for texts that are no numbers."""
-    (x,) = given
+    (x,) = arguments
     if types[0] != STRING:
         return f"nanvl(CAST({x} AS DOUBLE), NULL)"
     shorter = f"regexp_replace({x}, '([0-9.])[dDfF]([ \\t\\n\\r]*)$', '$1$2')"  # Java's `1d`
     return f"nanvl(coalesce(try_cast({x} AS DOUBLE), try_cast({shorter} AS DOUBLE)), NULL)"
 
 
-def boolean(given: Sequence[str], types: Sequence[Type]) -> str:
+def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A boolean, or one of the words that Spark takes for it."""
-    (x,) = given
+    (x,) = arguments
     if types[0] != STRING:
         return f"CAST({x} AS BOOLEAN)"
     word = f"lower(btrim({x}, {_SPACE}))"
@@ -157,9 +157,9 @@ def boolean(given: Sequence[str], types: Sequence[Type]) -> str:
     )
 
 
-def date(given: Sequence[str], types: Sequence[Type]) -> str:
+def date(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The day of a moment, or of a text that begins with one."""
-    (x,) = given
+    (x,) = arguments
     if types[0] != STRING:
         return f"CAST({x} AS DATE)"
     text = f"btrim({x}, {_SPACE})"
@@ -170,9 +170,9 @@ def date(given: Sequence[str], types: Sequence[Type]) -> str:
 _SPACE = "' \\t\\n\\r'"
 
 
-def substring(given: Sequence[str], types: Sequence[Type]) -> str:
+def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """Places before the first sign count, so a negative place may take something off the length."""
-    text, place, *rest = given
+    text, place, *rest = arguments
     if not rest:
         return _unless_null([place], f"substring({text}, {place})")
     length = _at_least_zero(rest[0])
@@ -200,9 +200,9 @@ def _at_least_zero(number: str) -> str:
     return number if number.isdecimal() else f"IF({number} < 0, 0, {number})"
 
 
-def truncated_time(given: Sequence[str], types: Sequence[Type]) -> str:
+def truncated_time(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A unit of equal lengths begins at a multiple of it, a week on Monday; the others with a date."""
-    unit, moment = given[0].strip("'"), given[1]
+    unit, moment = arguments[0].strip("'"), arguments[1]
     if unit in MONTHS:
         return f"CAST({_first_day(moment, unit)} AS TIMESTAMP)"
     micros = f"unix_micros({moment})"
@@ -210,9 +210,9 @@ def truncated_time(given: Sequence[str], types: Sequence[Type]) -> str:
     return f"timestamp_micros({micros} - pmod({since}, {LENGTHS[unit]}))" if LENGTHS[unit] > 1 else moment
 
 
-def truncated_date(given: Sequence[str], types: Sequence[Type]) -> str:
+def truncated_date(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The first day of a day's week, which is a Monday, or of its month, quarter or year."""
-    day, unit = given[0], given[1].strip("'")
+    day, unit = arguments[0], arguments[1].strip("'")
     return f"date_sub({day}, (dayofweek({day}) + 5) % 7)" if unit == "week" else _first_day(day, unit)
 
 
@@ -226,9 +226,9 @@ def whole_units(micros: int) -> str:
     return f"(unix_micros({{0}}) div {micros} - int(unix_micros({{0}}) % {micros} < 0))"
 
 
-def hashed(given: Sequence[str], types: Sequence[Type]) -> str:
+def hashed(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A hash in which equal numbers of different types are equal."""
-    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(given, types, strict=True))
+    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(arguments, types, strict=True))
     return f"hash({', '.join(parts)})"
 
 

@@ -58,11 +58,11 @@ class _Order:
         self._type = type_
         self._kind: type | None = None
 
-    def meet(self, given: list[Pattern]) -> list[Pattern] | None:
+    def meet(self, patterns: list[Pattern]) -> list[Pattern] | None:
         """The patterns that together match what all match; at most one of them is no `!=`."""
         met: SetPattern | RangePattern | None = None
         excluded: dict[Value, Comparison] = {}
-        for pattern in given:
+        for pattern in patterns:
             if isinstance(pattern, Comparison) and pattern.operator == "!=":
                 excluded.setdefault(self._value(pattern.value), pattern)
             elif (form := _form(pattern)) is not None:

@@ -66,9 +66,9 @@ class Project(Operator):
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(self.items.values())
 
-    def chosen(self, known: Iterable[str]) -> dict[str, Expression]:
+    def chosen(self, names: Iterable[str]) -> dict[str, Expression]:
         """The items over an input with some attributes, those that stay by themselves too."""
-        rest = known if self.rest else ()
+        rest = names if self.rest else ()
         return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:

@@ -256,13 +256,13 @@ class User(Operator):
         return {name: repr(value) for name, value in arguments.items()}
 
 
-def _holds(declared: Type, found: Type) -> bool:
+def _holds(declared: Type, type_: Type) -> bool:
     """Whether values of an input's type are values of the declared one."""
-    if declared == found:
+    if declared == type_:
         return True
-    return found.is_numeric and (declared == DOUBLE or (declared == LONG and found.is_integral))
+    return type_.is_numeric and (declared == DOUBLE or (declared == LONG and type_.is_integral))
 
 
-def _widest(declared: Type, found: Type | None) -> Type:
+def _widest(declared: Type, type_: Type | None) -> Type:
     """The declared type, but that an attribute which was altered is a double."""
-    return DOUBLE if found == DOUBLE else declared
+    return DOUBLE if type_ == DOUBLE else declared

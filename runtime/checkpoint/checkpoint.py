@@ -283,8 +283,8 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
     )
 
 
-def _dump_trees(given: Mapping[str, Tree], trees: Trees, slot: str) -> dict[str, Any]:
-    return {name: trees.dump(f"{slot} {name}", tree) for name, tree in given.items()}
+def _dump_trees(trees_by_name: Mapping[str, Tree], trees: Trees, slot: str) -> dict[str, Any]:
+    return {name: trees.dump(f"{slot} {name}", tree) for name, tree in trees_by_name.items()}
 
 
 def _load_trees(

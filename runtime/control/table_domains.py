@@ -67,17 +67,17 @@ def with_values(plan: Plan, values: Values) -> Plan:
     return evolve(plan, sources=tuple(sources))
 
 
-def _checked(plan: Plan, column: TableColumn, found: frozenset[Value]) -> frozenset[Value]:
+def _checked(plan: Plan, column: TableColumn, members: frozenset[Value]) -> frozenset[Value]:
     table = plan.source_of[column.table]
-    if not found:
+    if not members:
         message = f"`{'.'.join(column)}` is a domain, and {table.path} has no value of it"
         hint = f"a file of `{table.name}` with a row; what a domain has comes before the first tuple"
         raise failure("RQ416", message, table.span, hint=hint)
-    if len(found) > MOST:
+    if len(members) > MOST:
         message = f"`{'.'.join(column)}` is a domain, and {table.path} has more than {MOST:,} values of it"
         hint = "without a domain, and punctuated on the attribute; or on a coarser one"
         raise failure("RQ417", message, table.span, hint=hint)
-    return found
+    return members
 
 
 def of_states(plan: Plan, states: Mapping[str, SourceState]) -> Plan:

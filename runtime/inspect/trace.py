@@ -184,7 +184,7 @@ def _at(
     here: At,
     operator: Operator,
     steps: list[tuple[Kind, Step]],
-    found: Safety,
+    state_safety: Safety,
     before: Mapping[str, Facts],
     after: Mapping[str, Facts],
 ) -> At:
@@ -199,7 +199,7 @@ def _at(
             waits.append(f"held {step.held}")
     releases = [
         f"{bound.memory.what} in {text}"
-        for bound in found.of(operator.name)
+        for bound in state_safety.of(operator.name)
         if not bound.memory.accents
         for text in together(_released(operator, bound.memory, before, after))
     ]

@@ -149,13 +149,13 @@ def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
     return rows
 
 
-def _verdict(emit: str, found: list[Row], expected: list[Row], types: Mapping[str, Type]) -> Verdict:
+def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[str, Type]) -> Verdict:
     def plain(row: Row) -> Any:
         return frozenset(
             (name, _plain(types.get(name), value)) for name, value in row.items() if value is not None
         )
 
-    here, there = Counter(map(plain, found)), Counter(map(plain, expected))
+    here, there = Counter(map(plain, output)), Counter(map(plain, expected))
     only_here, only_there = here - there, there - here
     _cancel_close(only_here, only_there)
     return Verdict(

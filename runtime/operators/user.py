@@ -132,14 +132,14 @@ _WIDER = {
 """Spark's types -> those whose values they hold."""
 
 
-def _cast(operator: User, name: str, found: str, type_: Type) -> Column:
+def _cast(operator: User, name: str, type_name: str, type_: Type) -> Column:
     target = type_.spark.lower()
-    if found == target:
+    if type_name == target:
         return F.col(column(name))
-    if found.partition("(")[0] in _WIDER.get(target, ()):
+    if type_name.partition("(")[0] in _WIDER.get(target, ()):
         return F.col(column(name)).cast(target)
     hint = f"`.cast({target!r})`, or another type in `returns (...)`"
-    raise _wrong(operator, f"with `{name}` as {found}, not {target}", hint)
+    raise _wrong(operator, f"with `{name}` as {type_name}, not {target}", hint)
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -50,10 +50,10 @@ class Waiting:
 
 
 def rows_that_wait(
-    found: Sequence[Release], segments: Segments, facts: Mapping[str, Facts], epoch: int
+    releases: Sequence[Release], segments: Segments, facts: Mapping[str, Facts], epoch: int
 ) -> tuple[Waiting, ...]:
     """What waits after an epoch; `facts`: of every relation at its end. No row is read."""
-    return tuple(waiting for release in found for waiting in _waiting(release, segments, facts, epoch))
+    return tuple(waiting for release in releases for waiting in _waiting(release, segments, facts, epoch))
 
 
 def _waiting(

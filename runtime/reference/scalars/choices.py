@@ -9,9 +9,9 @@ from cedilla.runtime.reference.scalars.comparisons import compare
 
 
 def _best(better: str) -> Callable[..., Any]:
-    def best(*given: Any) -> Any:
+    def best(*arguments: Any) -> Any:
         choice: Any = None
-        for value in given:
+        for value in arguments:
             if value is not None and (choice is None or compare(better, value, choice)):
                 choice = value
         return choice
@@ -19,8 +19,8 @@ def _best(better: str) -> Callable[..., Any]:
     return best
 
 
-def _coalesce(*given: Any) -> Any:
-    return next((value for value in given if value is not None), None)
+def _coalesce(*arguments: Any) -> Any:
+    return next((value for value in arguments if value is not None), None)
 
 
 def _null_if(x: Any, y: Any) -> Any:

@@ -14,10 +14,10 @@ from cedilla.runtime.reference.scalars.order import comparable
 from cedilla.runtime.reference.scalars.times import START, micros
 
 
-def _hash(*given: Any) -> int:
+def _hash(*arguments: Any) -> int:
     """Murmur3 as Spark has it: the hash of an argument is the seed of the next; undefined ones are skipped."""
     seed = 42
-    for value in given:
+    for value in arguments:
         match value:
             case None:
                 pass

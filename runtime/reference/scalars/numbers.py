@@ -30,8 +30,8 @@ def _positive_remainder(x: Any, y: Any) -> Any:
 def _real(function: Callable[..., float]) -> Callable[..., Any]:
     """A function of doubles: undefined outside its domain, infinite where the result is too large."""
 
-    def computed(*given: Any) -> Any:
-        numbers = [double(value) for value in given]
+    def computed(*arguments: Any) -> Any:
+        numbers = [double(value) for value in arguments]
         try:
             result = function(*numbers)
         except OverflowError:

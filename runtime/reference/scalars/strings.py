@@ -20,8 +20,8 @@ def _padded(text: str, length: int, pad: str, *, left: bool) -> str:
     return filling + text if left else text + filling
 
 
-def _joined(separator: str | None, *given: str | None) -> str | None:
-    return None if separator is None else separator.join(text for text in given if text is not None)
+def _joined(separator: str | None, *texts: str | None) -> str | None:
+    return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
 def _translate(text: str, letters: str, others: str) -> str:
