@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
@@ -16,6 +15,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
+from cedilla.runtime.items.lines import local_path
 
 
 @frozen
@@ -66,11 +66,3 @@ def _is_fresh(emit: Emit) -> bool:
     """Whether an output's folder has no epochs, as far as this machine can tell."""
     folder = local_path(emit.path)
     return folder is None or not any(folder.glob("epoch=*"))
-
-
-def local_path(path: str) -> Path | None:
-    """A path of this machine's file system, also where Spark wrote it as a URI."""
-    parts = urlsplit(path)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    return None if len(parts.scheme) > 1 else Path(path)

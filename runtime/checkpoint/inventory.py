@@ -12,9 +12,8 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import Diagnostic, from_json
 from cedilla.runtime.checkpoint.arrivals import last_batch, seen_before
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.checkpoint.checkpoint_folder import local_path
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.items.lines import files_of, local_path
 
 
 @frozen

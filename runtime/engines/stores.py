@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.items.lines import local_path
 
 
 @frozen
@@ -134,7 +135,7 @@ class LocalStore(Store):
 
     def rename(self, old: str, new: str) -> None:
         if _local(new).exists():
-            raise FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
+            raise _taken(old)
         _local(old).rename(_local(new))
 
     def publish(self, old: str, new: str) -> None:
@@ -157,9 +158,14 @@ class LocalStore(Store):
         return _local(path).open("rb")
 
 
+def _taken(old: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
+
+
 def _local(path: str) -> Path:
     """The file of this machine that a path means to Spark."""
-    place = "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+    place = local_path(path)
+    assert place is not None
     return Path(os.path.normpath(Path.cwd() / place))
 
 
@@ -227,9 +233,7 @@ class RemoteStore(Store):
             return
         if self._renames:
             if self.exists(new):
-                raise FileExistsError(
-                    errno.EEXIST, f"{old} cannot be moved there, where something is already"
-                )
+                raise _taken(old)
             self._system.mv(old, new)
             return
         for each in sorted(self.entries(old), key=lambda entry: entry.path):

@@ -41,7 +41,7 @@ def _csv_lines(file: Path) -> Generator[Line]:
     if str(file) == "-":
         yield from _records(sys.stdin.buffer, "<stdin>")
         return
-    with opened(str(file)) as stream:
+    with opened(file) as stream:
         yield from _records(stream, str(file))
 
 

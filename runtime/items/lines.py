@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from attrs import evolve, frozen
 
@@ -138,32 +138,32 @@ def is_compressed(file: Path) -> bool:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Any]:
-    """The bytes of a file, unpacked where its name says that it is compressed. `path`: here, or as fsspec has it.
+def opened(file: Path) -> Iterator[Any]:
+    """The bytes of a file of this machine, unpacked as by `unpacked`, which says what is raised."""
+    with file.open("rb") as stream, unpacked(stream, str(file)) as text:
+        yield text
+
+
+@contextmanager
+def unpacked(stream: BinaryIO, path: str) -> Iterator[Any]:
+    """The bytes of a file that is open, unpacked where its name says that it is compressed.
 
     Raises `DiagnosticError`: RQ308 where a compressed file is damaged, RQ309 where the name says that it is compressed
     in a way that nothing here reads.
     """
-    file = local_path(path)
-    suffix = Path(path).suffix.lower()
+    name = str(local_path(path) or path)
+    suffix = Path(name).suffix.lower()
     if suffix in _REFUSED:
-        raise _not_unpacked(path if file is None else str(file))
+        raise _not_unpacked(name)
     unpack = _UNPACKED.get(suffix)
-    with _remote(path) if file is None else file.open("rb") as stream:
-        if unpack is None:
-            yield stream
-            return
-        try:
-            with closing(unpack(stream)) as text:
-                yield text
-        except (EOFError, OSError, zlib.error):
-            raise damaged(path if file is None else str(file)) from None
-
-
-def _remote(path: str) -> Any:
-    import fsspec
-
-    return fsspec.open(path, "rb")
+    if unpack is None:
+        yield stream
+        return
+    try:
+        with closing(unpack(stream)) as text:
+            yield text
+    except (EOFError, OSError, zlib.error):
+        raise damaged(name) from None
 
 
 _TESTS = {".gz": "gzip -t", ".bz2": "bzip2 -t", ".zst": "zstd -t", ".zstd": "zstd -t"}
@@ -195,7 +195,7 @@ def lines_of(file: Path) -> Generator[Line]:
         yield from _lines(text, "<stdin>")
         text.detach()
         return
-    with opened(str(file)) as stream:
+    with opened(file) as stream:
         text = _as_text(stream)
         yield from _lines(text, str(file))
         text.detach()

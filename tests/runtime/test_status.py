@@ -16,6 +16,7 @@ from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.markers import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
+from cedilla.runtime.checkpoint import inventory
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
@@ -86,7 +87,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         compile_query(QUERY).plan,
         {"sensors": markers},
         segments={
-            "average": (Segment(state.as_uri(), "", rows=4), Segment(str(tmp_path / "gone"), "", rows=1))
+            "average": (Segment(f"file:{state}", "", rows=4), Segment(str(tmp_path / "gone"), "", rows=1))
         },
         read={"sensors": 1200},
         written={"average": 1},
@@ -161,14 +162,14 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     folder.mkdir()
     for name in ("1", "2", "3", "4", "5", "_6"):
         (folder / name).write_text("{}")
-    uris = [(folder / name).as_uri() for name in ("1", "2")]
+    uris = [f"file:{folder / name}" for name in ("1", "2")]
     path = write(
         tmp_path / "ck", compile_query(QUERY).plan, {}, batch=2, progress={"sensors": Progress(1, 3)}
     )
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "1").write_text("{}")
-    streams = {"sensors": folder.as_uri(), "far": "s3a://x/y"}
-    markers = {"sensors": (tmp_path / "ops").as_uri()}
+    streams = {"sensors": f"file:{folder}", "far": "s3a://x/y"}
+    markers = {"sensors": f"file:{tmp_path / 'ops'}"}
     (path / "paths.json").write_text(json.dumps({"streams": streams, "markers": markers}))
     batch = {"batch": 2, "files": {"sensors": [[uri, uri, 2] for uri in uris]}}
     (path / "batch.json").write_text(json.dumps(batch))
@@ -264,3 +265,9 @@ def test_the_plan_is_understood_from_its_description(text: str) -> None:
     again = plan_of(plan.describe())
     assert again.describe() == plan.describe()
     assert [emit.name for emit in again.emits] == [emit.name for emit in plan.emits]
+
+
+def test_a_file_that_was_read_is_known_whatever_signs_its_name_has(tmp_path: Path) -> None:
+    """Paths are kept as they are, with nothing escaped."""
+    file = tmp_path / "a%20b?c#.jsonl"
+    assert inventory._resolved([f"file:{file}"]) == {file.resolve()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 from attrs import frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.items.lines import is_compressed, opened
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.items.lines import is_compressed, unpacked
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 BLANK = b" \t\r"
@@ -38,14 +39,17 @@ class Part:
     end: int | None = None
 
     def blocks(self) -> Iterator[Block]:
-        """Its lines, some megabytes at a time. Raises `DiagnosticError` as `items.lines.opened` does."""
+        """Its lines, some megabytes at a time. Raises `DiagnosticError` as `opened_part` does."""
         with opened_part(self) as stream:
             yield from _blocks(stream, self.begin, self.end)
 
 
-def opened_part(part: Part) -> AbstractContextManager[Any]:
-    """The bytes of a part's file. Raises `DiagnosticError` as `items.lines.opened` does."""
-    return opened(part.path)
+@contextmanager
+def opened_part(part: Part) -> Iterator[Any]:
+    """The bytes of a part's file, wherever it lies. Raises `DiagnosticError` as `items.lines.unpacked` and
+    `Files.open` do."""
+    with Files().open(part.path) as stream, unpacked(stream, part.path) as text:
+        yield text
 
 
 @frozen(eq=False)
