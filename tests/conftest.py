@@ -19,9 +19,21 @@ settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", choices=["spark", "sail"], default="spark", help="what runs queries in tests"
+    )
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
-    """One local Spark session for the whole run."""
+def spark(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
+    """One session of Spark on this machine for the whole run; of Sail, if `--engine` says so."""
+    if request.config.getoption("--engine") == "sail":
+        from cedilla.runtime.engines.sail import sail_session
+
+        with sail_session() as session:
+            yield session
+        return
     from cedilla.runtime.engines.session import local_session
 
     with pytest.MonkeyPatch.context() as patch:
@@ -49,8 +61,11 @@ def _forget_defaults_of_hadoop(session: "SparkSession") -> None:
 
 
 @pytest.fixture(scope="session")
-def _embedded() -> Iterator["SparkSession"]:
+def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
     """One session of the embedded engine for the whole run."""
+    if request.config.getoption("--engine") == "sail":
+        yield request.getfixturevalue("spark")
+        return
     pytest.importorskip("pysail")
     from cedilla.runtime.engines.sail import sail_session
 

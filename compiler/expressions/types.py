@@ -29,7 +29,11 @@ _SPARK = {
     "date": "DATE",
 }
 # The only words that Spark 4 takes for something else where a column of that name is there.
-_VALUES = {"null", "true", "false", "not", "current_path"}
+_VALUES = {
+    *("null", "true", "false", "not", "current_path"),
+    # Of Sail; the others of this kind are no values there, as they are none of Spark.
+    *("all", "distinct", "table", "current_date", "current_timestamp", "current_user"),
+}
 _LARGEST = Fraction(sys.float_info.max)
 FARTHEST = 2 * Fraction(sys.float_info.max)
 """What infinities and NaN are in the control plane: no constant lies beyond."""

@@ -53,6 +53,12 @@ def of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(table, *([] if table.num_rows else [from_arrow_schema(table.schema)]))
 
 
+def without_rows(frame: DataFrame) -> DataFrame:
+    """The columns of a frame, and no row."""
+    # Sail 0.7 cannot plan unions of which it knows that one part has no rows.
+    return frame.where("rand() < 0D") if is_connect(frame) else frame.limit(0)
+
+
 def sortable(name: str, types: Mapping[str, Type]) -> Column:
     """A column to sort by, or to partition a window by: there, -0.0 is no 0.0 to all engines."""
     return F.expr(f"{column(name)} + 0D") if types.get(name) == DOUBLE else F.col(column(name))

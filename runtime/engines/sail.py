@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.connect import connect_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,18 +19,11 @@ INSTALL = "pip install 'cedilla[sail]'"
 _ENVIRONMENT = {
     # A plan of some hundred operators one after the other overflows a thread's usual stack, and ends the process.
     "SAIL_RUNTIME__STACK_SIZE": str(128 << 20),
+    # A folder that is written over would be read as it was.
+    "SAIL_EXECUTION__FILE_LISTING_CACHE__TYPE": "none",
     # Sail reports each session and each query that it gives up.
     "RUST_LOG": "error",
 }
-_SETTINGS = {
-    # Timestamps in files, markers and state are in UTC.
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    # Attributes `t` and `T` are two.
-    "spark.sql.caseSensitive": "true",
-}
-_CONNECT = "SPARK_CONNECT_MODE_ENABLED"
-"""What tells PySpark's functions whose expressions they are to make; a session of Spark Connect sets it."""
 
 
 def is_installed() -> bool:
@@ -49,23 +43,13 @@ def sail_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession
     for name, value in _ENVIRONMENT.items():  # read once, when the engine starts in a process
         os.environ.setdefault(name, value)
     from pysail.spark import SparkConnectServer
-    from pyspark.sql import SparkSession
 
-    mode = os.environ.get(_CONNECT)
     server = SparkConnectServer("127.0.0.1", 0)
     server.start(background=True)
     try:
         address = server.listening_address
         assert address is not None
-        # `getOrCreate` refuses where the process has a session of Spark itself, too.
-        session = SparkSession.builder.remote(f"sc://{address[0]}:{address[1]}").create()
-        try:
-            for name, value in {**_SETTINGS, **(conf or {})}.items():
-                session.conf.set(name, value)
+        with connect_session(f"sc://{address[0]}:{address[1]}", conf) as session:
             yield session
-        finally:
-            session.stop()
     finally:
         server.stop()
-        if mode is None:
-            os.environ.pop(_CONNECT, None)

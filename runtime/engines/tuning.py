@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.frames import is_connect
 
 _CODEGEN, _FACTORY = "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"
 _ADAPTIVE, _PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
@@ -18,7 +19,8 @@ class Tuning:
 
     def __init__(self, spark: SparkSession, fixed: Mapping[str, str]) -> None:
         self._spark = spark
-        names = (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
+        # Servers of Spark Connect are not ours to set up, and may be other engines.
+        names = () if is_connect(spark) else (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
         self._own = {name: str(spark.conf.get(name)) for name in names if name not in fixed}
         self._now = dict(self._own)
 

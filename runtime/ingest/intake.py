@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from attrs import define, frozen
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
@@ -19,8 +18,10 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
+from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
+from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
@@ -74,17 +75,15 @@ class Read:
         return self._counted
 
 
-def _observed(seen: Observation, scan: Scan) -> ReadCounts | None:
-    """What an observation has found, if it is of all tuples and none was rejected.
+def _observed(seen: Mapping[str, int] | None, scan: Scan) -> ReadCounts | None:
+    """What jobs have counted on their way, if it is of all tuples and none was rejected.
 
-    `None` too where no job has read all of them, so that `get` would wait for ever. Of rows that several jobs read
-    from memory, an observation has what was counted when the first of them was done, which may be too little.
+    Of rows that several jobs read from memory, that is what was counted when the first of them was done, which may be
+    too little.
     """
-    java: Any = seen._jo  # type: ignore[attr-defined]
-    if not java.future().isCompleted() or not java.getRow().length():
+    if seen is None or seen["rows"] != scan.tuples or seen["rejected"]:
         return None
-    rows, rejected = seen.get["counts"]
-    return ReadCounts(rows, {}) if rows == scan.tuples and not rejected else None
+    return ReadCounts(seen["rows"], {})
 
 
 def read(
@@ -118,13 +117,11 @@ def read(
         name = source.heartbeat.attribute
         read_counts = counted(frame, (name, state.types[name]))
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
-    if part.scan.tuples is None:
+    if part.scan.tuples is None or is_connect(frame):
         return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
-    seen = Observation()
-    counts = f"struct(count(1) AS rows, count({column(REJECT)}) AS rejected) AS counts"
-    watched = frame.observe(seen, F.expr(counts))
+    watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, lambda: _observed(seen, part.scan) or counted(frame), None, frame)
+    return Read(watched, part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame)
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:

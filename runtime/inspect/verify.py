@@ -10,6 +10,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import ExitStack
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
-from cedilla.runtime.pipeline.program import open_session, start
+from cedilla.runtime.pipeline.program import start
 from cedilla.runtime.pipeline.running_epoch import Flow
+from cedilla.runtime.pipeline.sessions import engine_of, engine_session
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output
@@ -74,18 +76,22 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
         for name, output in outputs.items():
             expected[name] += output.canonical
 
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as opened:
+        folder = opened.enter_context(tempfile.TemporaryDirectory())
         sinks = {emit.name: f"{folder}/out/{emit.name}" for emit in plan.emits}
         aside = Options(
             once=True,
             checkpoint=f"{folder}/checkpoint",
             sinks=sinks,
             files_per_epoch=options.files_per_epoch,
+            engine=options.engine,
             master=options.master,
+            remote=options.remote,
             conf=options.conf,
         )
         binary = any(node.format == _BINARY for node in (*plan.sources, *plan.emits))
-        spark = open_session(plan, aside) if binary else None
+        session = engine_session(plan, aside, engine_of(aside), lambda step: None)
+        spark = opened.enter_context(session) if binary else None
         final = replay(_as_json(spark, plan, f"{folder}/in"), Options(), lambda line, code: None, gather)
         for emit in plan.emits:
             types[emit.name] = final[emit.relation].types

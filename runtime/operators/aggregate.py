@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     if old is not None:
         rows = stacked(old, rows)
     if not epoch.is_busy(operator.inputs[0]) and epoch.newly_closed(name) is False:
-        return _finished(operator, results, rows.limit(0))
+        return _finished(operator, results, without_rows(rows))
     merged = epoch.reused(_merged(rows, operator.by, results))
     closed = epoch.after[name].closed
     passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.after[name].types)}"

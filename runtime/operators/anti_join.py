@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import AntiJoin, Operator
+from cedilla.runtime.engines.frames import without_rows
 from cedilla.runtime.operators.join import FilteringDataflow, given_up, newly_purged
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class AntiJoinDataflow(FilteringDataflow):
     def run(self, epoch: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.apart(epoch, operator, left, right)
         passed = given_up(epoch, operator, tuples)
-        return left.limit(0) if passed is None else passed
+        return without_rows(left) if passed is None else passed
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, AntiJoin)

@@ -18,7 +18,7 @@ from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import stacked, types_of, where_among
+from cedilla.runtime.engines.frames import stacked, types_of, where_among, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> 
 
 def no_pairs(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
     """No rows, with the columns of pairs."""
-    return joined(left, right, on).limit(0)
+    return without_rows(joined(left, right, on))
 
 
 def _theirs(name: str) -> str:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.operators import Limit, Operator
+from cedilla.runtime.engines.frames import without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class LimitDataflow(Dataflow):
         if epoch.before[name].closed is True:
             epoch.learn(name, True)
         if not self.busy(epoch, operator):
-            return frame.limit(0)
+            return without_rows(frame)
         old = epoch.state.read(name)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])

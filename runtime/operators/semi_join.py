@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import Operator, SemiJoin
+from cedilla.runtime.engines.frames import without_rows
 from cedilla.runtime.operators.join import FilteringDataflow, together
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class SemiJoinDataflow(FilteringDataflow):
     def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.apart(epoch, operator, left, right)
         passed = together(tuples.matched, tuples.late)
-        return left.limit(0) if passed is None else passed
+        return without_rows(left) if passed is None else passed
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         return any(epoch.is_busy(name) for name in operator.inputs)

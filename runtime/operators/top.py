@@ -13,7 +13,7 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import partition_keys, row_number, types_of
+from cedilla.runtime.engines.frames import partition_keys, row_number, types_of, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
@@ -45,7 +45,7 @@ class TopDataflow(Dataflow):
         )
         rows = together(old, new)
         if rows is None:
-            return frame.limit(0)
+            return without_rows(frame)
         passed = rows.where(sql.predicate(epoch.newly_closed(name), types_of(rows)))
         return _best(operator, epoch, passed)
 

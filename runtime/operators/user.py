@@ -22,7 +22,7 @@ from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.frames import ORDER, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
     function = function_of(operator)
     try:
         result = function(*frames)
+        if isinstance(result, DataFrame) and is_connect(result):
+            _ = result.schema  # a server looks at what is wrong with a plan when it is asked for something
     except Exception as problem:
         message = f"{operator.function} of `{operator.label}` failed: {_said(problem)}"
         raise _failed("RQ408", operator, message, _GIVEN) from problem

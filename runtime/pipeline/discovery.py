@@ -65,7 +65,9 @@ def drive(
         _look(executor, folders, interval, take, wait)
     else:
         record = f"{executor.checkpoint.path}/spark"
-        stream_files(executor.spark, folders, record, interval, take, wait)
+        # Spark's current directory may be another.
+        places = [(name, executor.files.for_engine(path)) for name, path in folders]
+        stream_files(executor.spark, places, record, interval, take, wait)
 
 
 def _look(

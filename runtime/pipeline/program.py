@@ -7,14 +7,15 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.analysis.findings import warnings
+from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, check_paths, folders
@@ -23,19 +24,18 @@ from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.java import JavaMissing
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.outages import lost_server
-from cedilla.runtime.engines.session import local_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.pipeline.discovery import drive
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
+from cedilla.runtime.pipeline.sessions import engine_in, engine_of, engine_session, interruptible
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
-from cedilla.runtime.terminal.places import check_places, default_checkpoint, no_folder
+from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
 
 
@@ -124,17 +124,21 @@ def start(
     check_paths(plan)
     if on_epoch is None:
         check_places(plan, options.checkpoint)
-    if spark is None:
-        on_step("starting Spark")
-    session = spark or open_session(plan, options)
-    with _interruptible() as interrupted:
+    engine = engine_of(options) if spark is None else engine_in(spark)
+    if found := refusals(plan, engine):
+        raise DiagnosticError(found)
+    if engine == "sail":
+        check_sail(plan, options.checkpoint)
+    with ExitStack() as opened:
+        session = spark or opened.enter_context(engine_session(plan, options, engine, on_step))
+        interrupted = opened.enter_context(interruptible())
         check_functions(plan)
         files = Files()
         for name, folder, what in folders(plan):
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
         checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
-        if not is_local(session):
+        if engine == "spark" and not is_local(session):
             on_step("looking at the machines of the cluster, once it has some for us")
             sinks = [emit.path for emit in plan.emits if emit.path != "-" and on_epoch is None]
             sources = [folder for _, folder, _ in folders(plan)]
@@ -173,43 +177,5 @@ def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return consent(changes)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def open_session(plan: Plan, options: Options) -> SparkSession:
-    """The Spark session for a plan. Raises `DiagnosticError` RQ403 where there is no Java."""
-    name = f"cedilla {plan.name}"
-    # A Java that is left alone while it starts would write a trace and stay for ever: it is waited for.
-    with _interruptible() as interrupted:
-        try:
-            session = local_session(name, options.master, options.conf, verbose=options.verbose)
-        except JavaMissing as missing:
-            if not interrupted():
-                raise failure("RQ403", str(missing), hint="`make` installs one; or set JAVA_HOME") from None
-            raise KeyboardInterrupt from None
-    if interrupted():
-        raise KeyboardInterrupt
-    return session
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
-    would call into Java while Java is being listened to.
-    """
-    pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-
-    def press(number: int, frame: object) -> None:
-        pressed.append(number)
-        if len(pressed) > 1:
-            raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, press)
-    try:
-        yield lambda: bool(pressed)
     finally:
         signal.signal(signal.SIGINT, before)

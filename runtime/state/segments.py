@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.frames import stacked
+from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.parquet import Metadata, leaf_of, read_metadata, values_of
 from cedilla.runtime.engines.written import written
@@ -136,7 +136,7 @@ class StateStore:
         """
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
-        if in_memory:
+        if in_memory and not is_connect(self._spark):  # not all engines keep anything
             self._in_memory[segment.path] = epoch, rows
         self.segments[key] = (*before, segment)
 

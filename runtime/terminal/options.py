@@ -10,6 +10,7 @@ from typing import Any
 import click
 from attrs import evolve, field, fields, frozen
 
+from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.syntax import SETTINGS
 
@@ -21,7 +22,8 @@ class Options:
     """How to run a query; what is not given is as the query says.
 
     `sources`, `sinks`: name -> path; `settings`: those of the query; `conf`: those of Spark; `yes`: an edited query
-    goes on from its checkpoint, where that has to be confirmed.
+    goes on from its checkpoint, where that has to be confirmed. `engine`: the one that runs it, by default Spark, or
+    where there is no Java the embedded one; `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
     """
 
     once: bool = False
@@ -30,14 +32,22 @@ class Options:
     sinks: Texts = field(factory=dict[str, str])
     files_per_epoch: int | None = None
     interval: float = 1.0
+    engine: Engine | None = None
     master: str | None = None
+    remote: str | None = None
     settings: Texts = field(factory=dict[str, str])
     conf: Texts = field(factory=dict[str, str])
     yes: bool = False
     verbose: bool = False
 
     def check(self, plan: Plan) -> None:
-        """Raise `click.UsageError` where a source or sink is named that the plan does not have."""
+        """Raise `click.UsageError` where a source or sink is not of the plan, or options are of two engines."""
+        if self.remote is not None and self.engine not in (None, "connect"):
+            raise click.UsageError("--remote is for the engine connect")
+        if self.remote is None and self.engine == "connect":
+            raise click.UsageError("the engine connect requires --remote sc://HOST:PORT")
+        if self.master is not None and (self.remote is not None or self.engine not in (None, "spark")):
+            raise click.UsageError("--master is for the engine spark")
         _check_names("--source", self.sources, [name for name, *_ in folders(plan)])
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
 
@@ -188,7 +198,13 @@ _OPTIONS = (
         callback=_seconds,
         help="How often to look for new files.",
     ),
+    click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        help="What runs it: Spark, a Spark Connect server (--remote), or Sail inside this process, without Java.",
+    ),
     click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
+    click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
     _SET,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
     click.option("--yes", is_flag=True, help="Go on with an edited query without asking (`cedilla plan`)."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
@@ -66,6 +67,15 @@ def no_folder(plan: Plan, name: str, folder: str, what: str) -> DiagnosticError:
 def _source(plan: Plan, name: str) -> Source:
     """The source by what `--source NAME=PATH` calls one of its folders."""
     return plan.source_of[name.partition(".")[0]]
+
+
+def check_sail(plan: Plan, checkpoint: str | None) -> None:
+    """Raise RQ434 where Sail would take the path of an output or of the checkpoint for a pattern of many."""
+    home = checkpoint or default_checkpoint(plan)
+    for path in (home, *(emit.path for emit in plan.emits)):
+        if found := re.search(r"[*?\[\]{}]", str(Path(path).absolute())):
+            message = f"Sail takes the path {path} for a pattern, as it has `{found[0]}` in it"
+            raise failure("RQ434", message, hint="a folder with a plain name, or `--engine spark`")
 
 
 def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:

@@ -189,7 +189,7 @@ def test_places_that_will_not_do_are_found_before_spark_starts(
     def no_session(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("cedilla.runtime.pipeline.program.open_session", no_session)
+    monkeypatch.setattr("cedilla.runtime.pipeline.program.engine_session", no_session)
     (folder / "old" / "epoch=000000000000").mkdir(parents=True)
     if not command:
         compiled = compile_query(QUERY)

@@ -297,19 +297,41 @@ _TOGETHER = 1000
 """Rows of a batch."""
 
 
+def _place(row: Mapping[str, Any]) -> int:
+    return int(row[POSITION])
+
+
+@define
+class _Run:
+    """Tells rows of one file apart from those of another, and from those that stand before them: runs by number and
+    file."""
+
+    number: int = 0
+    last: int = -1
+
+    def __call__(self, row: Mapping[str, Any]) -> tuple[int, int]:
+        self.number += _place(row) < self.last
+        self.last = _place(row)
+        return self.number, file_of(self.last)
+
+
 @frozen
 class _Located:
-    """Bad tuples, those of a file together and in order, with the lines that they are; files and their URIs."""
+    """Bad tuples with the lines that they are; a file is read once where its rows are together and in order.
+
+    `files`: by their numbers, with their URIs.
+    """
 
     files: Mapping[int, tuple[Part, str]]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        located = self.rows(row for batch in batches for row in batch.to_pylist())
+        # Not all engines keep the order of rows on the way to a task: it is that of batches at best.
+        located = self.rows(row for batch in batches for row in sorted(batch.to_pylist(), key=_place))
         while some := list(islice(located, _TOGETHER)):
             yield pa.RecordBatch.from_pylist(some, _LOCATED)
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        for number, of_file in groupby(rows, key=lambda row: file_of(row[POSITION])):
+        for (_, number), of_file in groupby(rows, key=_Run()):
             bad, same = tee(of_file)
             part, uri = self.files[number]
             lines = lines_at(part, (row[POSITION] - number * NEXT_FILE for row in same))

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, TimestampType
 
+from cedilla.compiler.expressions.types import column, quote
+from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.formats.sinks.sink import TIMESTAMP, TextSink
 
 
@@ -16,10 +21,69 @@ class JsonLinesSink(TextSink):
     extension: ClassVar[str] = "jsonl"
 
     def write(self, tuples: DataFrame, folder: str) -> None:
-        tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
+        if not is_connect(tuples):
+            tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
+            return
+        # Not all engines write NaN and infinities as JSON: most epochs have none, so others are written twice.
+        try:
+            _plain(tuples).write.option("timestampFormat", TIMESTAMP).json(folder)
+        except PySparkException as problem:
+            if _NO_NUMBER not in str(problem):
+                raise
+            tuples.select(F.expr(_object(tuples)).alias("value")).write.mode("overwrite").text(folder)
 
     def accent(self, text: str) -> str:
         return json.dumps({"$accent": text}, ensure_ascii=False)
 
     def punctuation(self, text: str) -> str:
         return json.dumps({"$punctuation": text}, ensure_ascii=False)
+
+
+_NO_NUMBER = "RQ-NaN: no number of JSON"
+
+
+def _plain(tuples: DataFrame) -> DataFrame:
+    """The same rows, moments as texts; the job fails where a number has no form in JSON."""
+    checked = {f.name: F.expr(text) for f in tuples.schema.fields if (text := _checked(f.name, f.dataType))}
+    return tuples.withColumns(checked) if checked else tuples
+
+
+def _checked(name: str, kind: DataType) -> str | None:
+    value, refused = column(name), f"raise_error({quote(_NO_NUMBER)})"
+    if isinstance(kind, DoubleType):
+        return f"CASE WHEN {_has_no_form(value)} THEN {refused} ELSE {value} END"
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, DoubleType):
+        return f"CASE WHEN exists({value}, e -> {_has_no_form('e')}) THEN {refused} ELSE {value} END"
+    if isinstance(kind, TimestampType):
+        return f"date_format({value}, {quote(TIMESTAMP)})"
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, TimestampType):
+        return f"transform({value}, e -> date_format(e, {quote(TIMESTAMP)}))"
+    return None
+
+
+def _has_no_form(value: str) -> str:
+    return f"isnan({value}) OR abs({value}) = double('Infinity')"
+
+
+def _object(tuples: DataFrame) -> str:
+    """SQL: a tuple as a JSON object, without what is undefined. Engines agree on what `to_json` makes of all types but
+    decimals, of which it may lose digits."""
+    exact = {f.name: f.dataType for f in tuples.schema.fields if _is_decimal(f.dataType)}
+    rest = [column(f.name) for f in tuples.schema.fields if f.name not in exact]
+    texts = f"to_json(struct({', '.join(rest)}))"
+    parts = [f"nullif(substr({texts}, 2, length({texts}) - 2), '')"] if rest else []
+    for name, kind in exact.items():
+        key = quote(f"{json.dumps(name, ensure_ascii=False)}:")
+        parts.append(f"concat({key}, {_digits(column(name), kind)})")
+    return f"concat('{{', concat_ws(',', {', '.join(parts)}), '}}')"
+
+
+def _is_decimal(kind: DataType) -> bool:
+    return isinstance(kind.elementType if isinstance(kind, ArrayType) else kind, DecimalType)
+
+
+def _digits(value: str, kind: DataType) -> str:
+    if not isinstance(kind, ArrayType):
+        return f"CAST({value} AS STRING)"
+    texts = f"transform({value}, e -> coalesce(CAST(e AS STRING), 'null'))"
+    return f"concat('[', concat_ws(',', {texts}), ']')"

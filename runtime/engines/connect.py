@@ -1,0 +1,95 @@
+"""Sessions of Spark Connect: of a server somewhere, or of an engine inside this process that speaks as one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.outages import limit_waiting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    # Timestamps in files, markers and state are in UTC.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    # Attributes `t` and `T` are two.
+    "spark.sql.caseSensitive": "true",
+    # A sum of decimals keeps its last digit.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    # What Spark writes by itself has no statistics, and others have given it up.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+_STATEMENTS = (
+    # Sail deals rows out to several files, which have no order; Spark knows nothing of this setting.
+    "SET datafusion.execution.minimum_parallel_output_files = 1",
+    "SET datafusion.execution.soft_max_rows_per_output_file = 1000000000000",
+)
+_PORT, _SECONDS = 15002, 10
+_MODE = "SPARK_CONNECT_MODE_ENABLED"
+"""What tells PySpark's functions whose expressions they are to make; a session of Spark Connect sets it."""
+
+
+@contextmanager
+def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session of the server at `sc://HOST:PORT`; it ends with the context.
+
+    `conf`: settings of the session, which come last. Meanwhile PySpark's functions are those of Spark Connect, in the
+    whole process. Raises `DiagnosticError` RQ428 where no such server answers.
+    """
+    from pyspark.sql import SparkSession
+
+    mode = os.environ.get(_MODE)
+    try:
+        # `getOrCreate` refuses where the process has a session of Spark itself, too.
+        session = _opened(SparkSession.builder.remote(url), url, {**_SETTINGS, **(conf or {})})
+        try:
+            yield session
+        finally:
+            session.stop()
+    finally:
+        if mode is None:
+            os.environ.pop(_MODE, None)
+
+
+def _answers(url: str) -> None:
+    """Raise what keeps a server from being reached; PySpark would go on asking for minutes."""
+    place = urlsplit(url)
+    socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS).close()
+
+
+def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+
+    try:
+        _answers(url)
+        session = builder.create()
+        limit_waiting(session)
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        for statement in _STATEMENTS:
+            session.sql(statement).collect()
+    except (PySparkException, OSError, ValueError) as problem:
+        said = str(problem).strip().partition("\n")[0]
+        hint = "the address of a server that speaks Spark Connect, `sc://HOST:15002`"
+        raise failure("RQ428", f"{url} gives no session: {said}", hint=hint) from None
+    return session
+
+
+def is_sail(session: SparkSession) -> bool:
+    """Whether a session of Spark Connect is one of Sail, which keeps nothing in memory, and has no metadata columns."""
+    if session not in _SAIL:
+        row = session.sql("SELECT version()").first()
+        assert row is not None
+        _SAIL[session] = not str(row[0]).startswith(session.version)  # it says that of a Spark, too
+    return _SAIL[session]
+
+
+_SAIL: WeakKeyDictionary[SparkSession, bool] = WeakKeyDictionary()

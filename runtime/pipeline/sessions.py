@@ -1,0 +1,97 @@
+"""The session that a query runs in: of the engine that is asked for, else of the one that is there."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import Engine, Plan
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines import java, sail
+from cedilla.runtime.engines.connect import connect_session, is_sail
+from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.session import local_session
+from cedilla.runtime.terminal.options import Options
+
+_WORDS: dict[Engine, str] = {"spark": "Spark", "connect": "a session of Spark Connect", "sail": "Sail"}
+
+
+def engine_of(options: Options) -> Engine:
+    """The engine that options ask for; else Spark, or where there is no Java the embedded engine, if it is there."""
+    if options.remote is not None:
+        return "connect"
+    if options.engine is not None:
+        return options.engine
+    is_sail_only = options.master is None and sail.is_installed() and java.find_java() is None
+    return "sail" if is_sail_only else "spark"
+
+
+def engine_in(session: SparkSession) -> Engine:
+    """The engine of a session that others have opened."""
+    if not is_connect(session):
+        return "spark"
+    return "sail" if is_sail(session) else "connect"
+
+
+@contextmanager
+def engine_session(
+    plan: Plan, options: Options, engine: Engine, on_step: Callable[[str], None]
+) -> Iterator[SparkSession]:
+    """A session for a plan. Raises `DiagnosticError`: RQ403 where there is no Java, RQ424 where there is no Sail, RQ428
+    where no server answers; `KeyboardInterrupt` where the start is interrupted."""
+    if engine == "sail" and options.engine is None:
+        on_step("starting Sail, as there is no Java")
+    else:
+        on_step(f"starting {_WORDS[engine]}")
+    if engine == "spark":
+        yield _of_spark(plan, options)
+    elif engine == "sail":
+        with sail.sail_session(options.conf) as session:
+            yield session
+    else:
+        assert options.remote is not None
+        with connect_session(options.remote, options.conf) as session:
+            yield session
+
+
+def _of_spark(plan: Plan, options: Options) -> SparkSession:
+    # A Java that is left alone while it starts would write a trace and stay for ever: it is waited for.
+    with interruptible() as interrupted:
+        try:
+            session = local_session(
+                f"cedilla {plan.name}", options.master, options.conf, verbose=options.verbose
+            )
+        except java.JavaMissing as missing:
+            if not interrupted():
+                hint = f"`make` installs one; or set JAVA_HOME; or, without Java, {sail.INSTALL}"
+                raise failure("RQ403", str(missing), hint=hint) from None
+            raise KeyboardInterrupt from None
+    if interrupted():
+        raise KeyboardInterrupt
+    return session
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
+    would call into Java while Java is being listened to.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def press(number: int, frame: object) -> None:
+        pressed.append(number)
+        if len(pressed) > 1:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

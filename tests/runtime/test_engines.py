@@ -1,0 +1,174 @@
+"""Queries on other engines than Spark in this process: the same output, from the same checkpoint."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import run, simulate
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.engines import java
+from cedilla.runtime.pipeline.sessions import engine_of
+from cedilla.runtime.terminal.options import Options
+from tests.stream import Item, decode
+
+pytest.importorskip("pysail")
+
+QUERY = """
+stream pumps(ts: long, pump: int, t: double) from json "pumps" punctuated on ts;
+wide := window[10 on ts as w](pumps);
+average := aggregate[avg(t) as t by pump, w](wide);
+late := sort[t desc](select[t > 30](pumps));
+emit average to json "average";
+emit late to json "late";
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The query and its stream, with an Alter in the middle, a bad line and values that are no numbers of JSON."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+    (tmp_path / "q.rq").write_text(QUERY)
+    for number in range(6):
+        write(tmp_path, number, lines(number))
+    return tmp_path
+
+
+def lines(number: int) -> Sequence[Item | str]:
+    rows: list[Item | str] = [{"ts": number * 10 + k // 3, "pump": k % 3, "t": 20.5 + k} for k in range(30)]
+    if number == 2:
+        rows += ["no json", {"$accent": "[[pump = 1, alter(t, y -> (y - 32) * 5/9)]]"}]
+    if number == 4:
+        rows += [{"ts": 49, "pump": 2, "t": "NaN"}, {"ts": 49, "pump": 0, "t": "Infinity"}]
+    return [*rows, {"$punctuation": f"[ts < {number * 10 + 10}]"}]
+
+
+def write(folder: Path, number: int, items: Sequence[Item | str]) -> None:
+    (folder / "pumps").mkdir(exist_ok=True)
+    path = folder / "pumps" / f"{number}.jsonl"
+    path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
+    os.utime(path, (number, number))
+
+
+def output(folder: Path, name: str) -> list[Item]:
+    files = sorted((folder / name).glob("epoch=*/*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def expected(folder: Path, name: str) -> list[Item]:
+    if not (folder / "plain").exists():
+        simulate("q.rq", Options(sinks={n: f"plain/{n}" for n in ("average", "late")}))
+    files = sorted((folder / "plain" / name).rglob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def rounded(rows: Sequence[Item]) -> list[str]:
+    """Tuples as texts, but for the last digits of numbers."""
+    return [str({n: round(float(v), 9) for n, v in sorted(row.items())}) for row in rows]
+
+
+def check(folder: Path) -> None:
+    assert sorted(rounded(decode(output(folder, "average")))) == sorted(
+        rounded(decode(expected(folder, "average")))
+    )
+    assert rounded(decode(output(folder, "late"))) == rounded(decode(expected(folder, "late")))
+    (bad,) = (folder / ".cedilla" / "q" / "quarantine" / "pumps").iterdir()
+    assert [
+        (line["code"], line["position"]["line"]) for line in map(json.loads, bad.read_text().splitlines())
+    ] == [("RQ301", 31)]
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_a_query_runs_on_sail(folder: Path, files_per_epoch: int | None) -> None:
+    run("q.rq", Options(once=True, engine="sail", files_per_epoch=files_per_epoch))
+    check(folder)
+
+
+def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSession) -> None:
+    """In the middle of accents; nothing is read twice, nothing is left out, whatever Spark's own record knows."""
+    for number in range(1, 6):
+        (folder / "pumps" / f"{number}.jsonl").unlink()
+    for number in range(6):
+        write(folder, number, lines(number))
+        run("q.rq", Options(once=True, engine="sail"), spark=None if number in (1, 2, 4) else spark)
+    check(folder)
+
+
+def test_the_command_says_what_it_does(folder: Path) -> None:
+    told = call("run", "q.rq", "--once", "--engine", "sail")
+    assert told.exit_code == 0
+    assert "starting Sail" in told.stderr.splitlines()
+    assert "182 tuples in" in told.stderr
+
+
+def test_without_java_sail_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "find_java", lambda: None)
+    assert engine_of(Options()) == "sail"
+    assert engine_of(Options(engine="spark")) == engine_of(Options(master="local[2]")) == "spark"
+    assert engine_of(Options(remote="sc://a:1")) == "connect"
+
+
+WRONG = {
+    "--remote sc://h --engine sail": "--remote is for the engine connect",
+    "--engine connect": "the engine connect requires --remote",
+    "--engine sail --master local": "--master is for the engine spark",
+    "--remote sc://h --master local": "--master is for the engine spark",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_options_of_two_engines_are_refused(folder: Path, options: str) -> None:
+    told = call("run", "q.rq", *options.split())
+    assert (told.exit_code, WRONG[options] in told.stderr) == (2, True)
+
+
+def code_of(function: Callable[[], None]) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        function()
+    return caught.value.diagnostics[0].code
+
+
+NAMES = """
+stream r(s: string) from json "pumps";
+a := project[initcap(s) as s](r);
+emit a to json "a";
+"""
+
+
+def test_what_cannot_be_is_refused_before_anything_runs(folder: Path) -> None:
+    def options(**given: object) -> Options:
+        return Options(once=True, **given)  # type: ignore[arg-type]
+
+    xml = compile_query(QUERY.replace('from json "pumps"', 'from xml "pumps"'))
+    assert code_of(lambda: run(xml, options(engine="sail"))) == "RQ429"
+    assert code_of(lambda: run("q.rq", options(engine="sail", checkpoint="a[1]"))) == "RQ434"
+    assert code_of(lambda: run("q.rq", options(engine="sail", sinks={"late": "a*"}))) == "RQ434"
+    assert code_of(lambda: run("q.rq", options(remote="sc://127.0.0.1:1"))) == "RQ428"
+    initcap = compile_query(NAMES)
+    assert code_of(lambda: run(initcap, options(engine="sail"))) == "RQ425"
+
+
+def test_names_that_are_words_of_an_engine_are_attributes(folder: Path) -> None:
+    """On Sail `current_date` would be today."""
+    names = ("all", "distinct", "table", "current_date", "current_user", "date", "left")
+    text = f"""
+stream r({", ".join(f"{n}: long" for n in names)}) from json "words";
+a := select[{" and ".join(f"{n} >= {k}" for k, n in enumerate(names))}](r);
+emit a to json "words_out";
+"""
+    (folder / "words").mkdir()
+    row = {name: number for number, name in enumerate(names)}
+    (folder / "words" / "1.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "all": -1}) + "\n")
+    run(compile_query(text), Options(once=True, engine="sail", checkpoint="words_checkpoint"))
+    assert decode(output(folder, "words_out")) == [row]
