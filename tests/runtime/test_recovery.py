@@ -56,15 +56,15 @@ def prepared(spark: SparkSession, root: Path, seed: int) -> Run:
     return run
 
 
-def deaths_of(run: Run) -> int:
-    """Run until it comes to its end; how often it had to be started again."""
-    deaths = 0
+def finish(run: Run, on_death: Callable[[], None] = lambda: None) -> None:
+    """Run until it comes to its end, again after each death. One that comes while an epoch is started on top of another
+    goes with it: that epoch is done anew."""
     while True:
         try:
             run.process(files_per_epoch=1)
-            return deaths
+            return
         except Killed:
-            deaths += 1
+            on_death()
 
 
 PLACES_TO_DIE: dict[str, tuple[Any, str, bool]] = {
@@ -107,7 +107,7 @@ def test_death_at_one_place_after_the_other_changes_nothing(
     for owner, name in {(owner, name) for owner, name, _ in PLACES_TO_DIE.values()}:
         monkeypatch.setattr(owner, name, mortal(owner, name, getattr(owner, name)))
     run = prepared(spark, tmp_path, 7)
-    assert deaths_of(run) == len(PLACES_TO_DIE)
+    finish(run)
     assert left == []
     assert_undisturbed(run, undisturbed)
 
@@ -125,23 +125,24 @@ def test_death_in_any_epoch_changes_nothing(
     """Also if it comes again and again, `most` times at most."""
     owner, name, late = PLACES_TO_DIE[place]
     original: Callable[..., Any] = getattr(owner, name)
-    calls, last, gap, deaths = 0, 3, 3, 0
+    calls, last, gap = 0, 3, 3
+    deaths: list[int] = []
 
     def dying(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls, last, gap, deaths
+        nonlocal calls, last, gap
         calls += 1
-        if calls == last and deaths < most:  # each process lives a little longer than the one before
+        if calls == last and len(deaths) < most:  # each process lives a little longer than the one before
             gap += 2
             last += gap
             if late:
                 original(*args, **kwargs)
-            deaths += 1
             raise Killed
         return original(*args, **kwargs)
 
     monkeypatch.setattr(owner, name, dying)
     run = prepared(spark, tmp_path, 7)
-    assert 0 < deaths_of(run) <= most
+    finish(run, lambda: deaths.append(calls))
+    assert 0 < len(deaths) <= most
     assert_undisturbed(run, undisturbed)
 
 
