@@ -239,7 +239,7 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
 
 
 def _of(code: str, attribute: str) -> str:
-    return quote(f"{code} {attribute}".rstrip())
+    return quote(f"{code} {attribute}" if attribute else code)
 
 
 def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:

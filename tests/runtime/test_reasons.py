@@ -62,6 +62,7 @@ SAID = {
     line(k="7"): "`k` is outside its declared domain",
     line(k="7", x=""): "`k` is outside its declared domain",
     line(zoo="1", ape='"x"'): "`ape` was never declared or added",
+    line(**{"n ": "1"}): "`n ` was never declared or added",
 }
 
 
