@@ -138,7 +138,8 @@ def start(
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
         checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
-        if engine == "spark" and not is_local(session):
+        # A server may run elsewhere, whatever it calls local.
+        if engine == "connect" or (engine == "spark" and not is_local(session)):
             on_step("looking at the machines of the cluster, once it has some for us")
             sinks = [emit.path for emit in plan.emits if emit.path != "-" and on_epoch is None]
             sources = [folder for _, folder, _ in folders(plan)]
