@@ -15,12 +15,22 @@ WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && exp
 .PHONY: demo test test-rest bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
-demo: .venv/demo.stamp
-	@$(ENSURE_JAVA)
+# ENGINE=sail runs it without Java, ENGINE=spark on Spark; by default on Sail where that is installed and Java is not.
+ENGINE ?=
+ifeq ($(ENGINE),sail)
+DEMO_ENGINE = true
+else ifeq ($(ENGINE),)
+DEMO_ENGINE = $(BIN)/python -c 'import pysail' 2> /dev/null || { $(ENSURE_JAVA); }
+else
+DEMO_ENGINE = $(ENSURE_JAVA)
+endif
+
+demo: .venv/demo.stamp $(if $(filter sail,$(ENGINE)),.venv/sail.stamp)
+	@$(DEMO_ENGINE)
 	rm -rf build/weather
 	mkdir -p build/weather
 	$(BIN)/python queries/weather/prepare.py queries/weather/data
-	$(WITH_JAVA) $(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 \
+	$(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 $(if $(ENGINE),--engine $(ENGINE)) \
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
 
@@ -64,7 +74,7 @@ build/classes.jsa: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/python -m cedilla.runtime.pipeline.class_archive $@
 
-.venv/demo.stamp .venv/dev.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
+.venv/demo.stamp .venv/dev.stamp .venv/sail.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 

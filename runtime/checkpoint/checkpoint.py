@@ -178,6 +178,7 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "written": dict(record.written),
         **({"suspects": dict(record.suspects)} if record.suspects else {}),
         "time": record.time,
+        "engine": record.engine,
     }
 
 
@@ -198,6 +199,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         data.get("written", {}),
         data.get("suspects", {}),
         data.get("time"),
+        data.get("engine"),
     )
 
 

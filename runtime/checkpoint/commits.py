@@ -32,7 +32,7 @@ class Commit:
 
     `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
     `suspects`: source -> what its watch goes on from, as JSON values (`jumps.watch_record`). `time`: when it was
-    committed.
+    committed; `engine`: what ran the epoch.
     """
 
     epoch: int = -1
@@ -47,3 +47,4 @@ class Commit:
     written: Mapping[str, int] = field(factory=dict[str, int])
     suspects: Mapping[str, Any] = field(factory=dict[str, Any])
     time: str | None = None
+    engine: str | None = None

@@ -66,6 +66,7 @@ class Status:
     counters: Mapping[str, int] = {}
     quarantine: Mapping[str, Mapping[str, int]] = {}
     committed: str | None = None
+    engine: str | None = None
     read: Mapping[str, int] = {}
     written: Mapping[str, int] = {}
     backlog: Mapping[str, int] = {}
@@ -112,6 +113,7 @@ def read_status(path: str) -> Status:
         ),
         counters=dict(commit.counters),
         committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
+        engine=commit.engine,
         read=dict(commit.read),
         written=dict(commit.written),
     )
@@ -127,7 +129,8 @@ def status_text(status: Status) -> str:
     if status.epoch is None:
         head = [f"{status.path}: nothing is committed yet"]
         return "\n".join([*head, *_block("to be read", _left(status)), *_error(status)])
-    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, committed at {status.committed}"]
+    made = f"committed at {status.committed}{f' by {status.engine}' if status.engine else ''}"
+    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, {made}"]
     lines += _error(status)
     lines += _block("to be read", _left(status))
     for stream in status.sources:

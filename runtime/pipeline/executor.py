@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import Engine
 from cedilla.compiler.analysis.releases import Release, releases
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -46,6 +47,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
+from cedilla.runtime.pipeline.sessions import engine_in
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.reference.writers import labels_of
@@ -82,6 +84,7 @@ class Executor:
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
     _watches: Watches = field(init=False)
+    _engine: Engine = field(init=False)
     _starter: EpochStarter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
@@ -96,6 +99,7 @@ class Executor:
         self.sinks = {
             e.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(e) for e in self.plan.emits
         }
+        self._engine = engine_in(self.spark)
         self.marker_search = self._marker_search()
         self.tables = TableDomains(self.spark, self.files, self.marker_search)
         self.plan = self.tables.of(self.plan)
@@ -318,6 +322,7 @@ class Executor:
             running.record,
             segments=segments,
             suspects=self._watches.dump(),
+            engine=self._engine,
             counters=dict(Counter(self.last.counters) + quarantined),
             read=_summed(self.last.read, read),
             written=_summed(self.last.written, written),
@@ -338,6 +343,7 @@ class Executor:
             seconds=now - running.started,
             apart=now - max(running.started, before),
             quarantined=dict(quarantined),
+            engine=self._engine,
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),

@@ -103,7 +103,8 @@ def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dic
 
 def epoch_line(report: EpochReport) -> str:
     """`epoch 7 · 12,000 tuples in, 40 out · 0.3 s, 48,000/s · 2 accents in force`, then what there is else to tell."""
-    parts = [f"epoch {report.number}", _flow(report), _pace(report)]
+    on = "" if report.engine == "spark" else f" on {report.engine}"
+    parts = [f"epoch {report.number}{on}", _flow(report), _pace(report)]
     if report.files_left:
         parts.append(f"{_count(report.files_left, 'file')} left")
     if report.accents:

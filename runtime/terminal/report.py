@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from cedilla.compiler import Engine
 from cedilla.grammar.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class EpochReport:
     them; `quarantined`: code -> rejected items; `held`: what waits, and why; `notes`: what else a user should know.
     `written`: output -> its tuples, where they were counted; `files`, `files_left`: those of the batch that were
     read, and that are to be; `waiting`: rows that wait for punctuation;
-    `warnings`: what is doubtful about the epoch's accents and values.
+    `warnings`: what is doubtful about the epoch's accents and values; `engine`: what ran it.
     """
 
     number: int
@@ -44,3 +45,4 @@ class EpochReport:
     files_left: int = 0
     waiting: tuple[Waiting, ...] = field(default=(), converter=tuple)
     warnings: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
+    engine: Engine = "spark"

@@ -109,7 +109,8 @@ def test_the_command_says_what_it_does(folder: Path) -> None:
     told = call("run", "q.rq", "--once", "--engine", "sail")
     assert told.exit_code == 0
     assert "starting Sail" in told.stderr.splitlines()
-    assert "182 tuples in" in told.stderr
+    assert "epoch 0 on sail · 182 tuples in" in told.stderr
+    assert call("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
 
 
 def test_without_java_sail_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
