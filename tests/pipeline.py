@@ -112,7 +112,7 @@ def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:
     aside = path.with_name(f"_{path.name}")
     frame.coalesce(1).write.options(**options).parquet(str(aside))
     path.parent.mkdir(parents=True, exist_ok=True)
-    (part,) = aside.glob("part-*")
+    (part,) = aside.glob("*.parquet")
     part.rename(path)
     aside.rmdir()
     os.utime(path, (int(path.stem), int(path.stem)))

@@ -15,7 +15,7 @@ def refusals(plan: Plan, engine: Engine) -> tuple[Diagnostic, ...]:
     return tuple(_refusals(plan, engine))
 
 
-_READ: Mapping[Engine, tuple[str, ...]] = {"connect": ("json", "csv", "parquet"), "sail": ("json", "csv")}
+_READ: Mapping[Engine, tuple[str, ...]] = dict.fromkeys(("connect", "sail"), ("json", "csv", "parquet"))
 """The formats of sources that engines read, if not all."""
 
 

@@ -112,12 +112,17 @@ def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
 def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """Doubles as Java writes them, whatever writes them; whole ones as before an Alter made them doubles."""
     (x,) = arguments
-    text = f"CAST({x} AS STRING)"
     if types[0] != DOUBLE:
-        return text
+        return f"CAST({x} AS STRING)"
+    is_whole = f"{x} = rint({x}) AND abs({x}) < 1E15D"
+    return f"CASE WHEN {is_whole} THEN CAST(CAST({x} AS BIGINT) AS STRING) ELSE {java_text(x)} END"
+
+
+def java_text(x: str) -> str:
+    """A double or float as Java writes it, whatever writes it."""
+    text = f"CAST({x} AS STRING)"
     return (
-        f"CASE WHEN {x} = rint({x}) AND abs({x}) < 1E15D THEN CAST(CAST({x} AS BIGINT) AS STRING) "
-        f"WHEN isnan({x}) OR abs({x}) >= 1E-3D AND abs({x}) < 1E7D THEN {text} "
+        f"CASE WHEN isnan({x}) OR {x} = 0 OR abs({x}) >= 1E-3D AND abs({x}) < 1E7D THEN {text} "
         f"WHEN abs({x}) = double('Infinity') THEN IF({x} > 0, 'Infinity', '-Infinity') "
         f"ELSE {let(text, 't', _WITH_EXPONENT)} END"
     )

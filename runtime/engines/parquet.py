@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 from attrs import frozen
 from pyarrow import parquet
 
@@ -12,6 +13,13 @@ from cedilla.runtime.engines.files import Files
 
 Metadata = Any
 """A `pyarrow.parquet.FileMetaData`."""
+UNREADABLE = (pa.ArrowException, OSError)
+"""What pyarrow raises where a file is no Parquet, or damaged."""
+
+
+def reason(error: Exception) -> str:
+    """What is wrong with a file, in a line."""
+    return str(error).strip().partition("\n")[0]
 
 
 @frozen
@@ -24,8 +32,22 @@ class Values:
     greatest: int | None = None
 
 
+@frozen
+class RowGroup:
+    """Rows of a file that are read by themselves: how many, and how many bytes they unpack to."""
+
+    rows: int
+    length: int
+
+
+def row_groups_of(metadata: Metadata) -> tuple[RowGroup, ...]:
+    """The row groups of a file, in the order of its rows."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    return tuple(RowGroup(group.num_rows, group.total_byte_size) for group in groups)
+
+
 def read_metadata(files: Files, path: str) -> Metadata:
-    """The footer of a file. Raises `DiagnosticError` RQ431 where the file cannot be opened, and what pyarrow raises
+    """The footer of a file. Raises `DiagnosticError` RQ431 where the file cannot be opened, and `UNREADABLE`
     where it is no Parquet."""
     with files.open(path) as file:
         return parquet.read_metadata(file)

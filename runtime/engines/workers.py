@@ -11,13 +11,14 @@ import pyarrow as pa
 from attrs import field, frozen
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def in_workers(frame: DataFrame, function: Batches, schema: str) -> DataFrame:
+def in_workers(frame: DataFrame, function: Batches, schema: StructType | str) -> DataFrame:
     """What a function makes of the rows of a DataFrame, in Python workers. These need Cedilla, as installed here."""
     return frame.mapInArrow(_Sent(installed(), cloudpickle.dumps(function)), schema)
 

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import NullType, StructField, StructType
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -23,10 +24,13 @@ from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.announce import Markers
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.formats.parquet import source
+from cedilla.runtime.formats.parquet.footers import read_footers
+from cedilla.runtime.formats.parquet.row_groups import frame_of_parts, markers_in, parts_of
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
-from cedilla.runtime.formats.source import Scan
+from cedilla.runtime.formats.source import InputFile, Scan
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
@@ -90,12 +94,9 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
             f"IF(id = {closed}, '[ts <= {closed}]', NULL) AS `$punctuation`",
         ),
         tmp_path / "in" / "r" / "1.parquet",
-        **{"parquet.block.size": "20000", "parquet.block.size.row.check.min": "100"},
     )
-    groups = spark.read.parquet(str(file)).selectExpr("count(*)", "max(_metadata.row_index)").first()
-    assert groups is not None
-    assert tuple(groups) == (count, count - 1)
-    assert _row_groups(spark, file) > 3
+    parquet.write_table(parquet.read_table(file).sort_by("ts"), file, row_group_size=6000)
+    os.utime(file, (1, 1))
     run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     put(
         run, 2, [{"ts": 9, "s": 0, "t": 33.8}, {"ts": count, "s": 0, "t": 33.8}], "ts BIGINT, s INT, t DOUBLE"
@@ -126,19 +127,6 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     assert sorted(found) == [("RQ304", "3.parquet", 5), ("RQ305", "2.parquet", 0)]
     (late,) = (r["raw"] for r in run.quarantine("r") if r["code"] == "RQ305")
     assert json.loads(late) == {"ts": 9, "s": 0, "t": 33.8}
-
-
-def _row_groups(spark: SparkSession, file: Path) -> int:
-    jvm: Any = spark._jvm
-    conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-    hadoop = jvm.org.apache.parquet.hadoop
-    opened = hadoop.ParquetFileReader.open(
-        hadoop.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(str(file)), conf)
-    )
-    try:
-        return int(opened.getRowGroups().size())
-    finally:
-        opened.close()
 
 
 def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
@@ -214,6 +202,10 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
         3: ({"d": "CAST(0.5 AS FLOAT)", "m": "1.5000"}, {"d": 0.5, "m": 1.5}),
         4: ({"l": "CAST(7 AS DECIMAL(20, 0))", "d": "0.25"}, {"l": 7, "d": 0.25}),
         5: ({"s": "8"}, {"s": "8"}),
+        20: ({"s": "1e30D"}, {"s": "1.0E30"}),
+        21: ({"s": "CAST(1e-7 AS FLOAT)"}, {"s": "1.0E-7"}),
+        22: ({"s": "20000000D"}, {"s": "2.0E7"}),
+        23: ({"s": "-0D"}, {"s": "-0.0"}),
         6: ({"s": "array(1, 2)"}, {"s": "[1,2]"}),
         7: ({"s": "CAST('é' AS BINARY)"}, {"s": "é"}),
         8: ({"at": "TIMESTAMP_NTZ'2013-01-31 01:02:03'"}, {"at": "2013-01-31T01:02:03.000000Z"}),
@@ -443,28 +435,79 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}])  # has the columns, and no markers
     put(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
     put(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
-    form = Parquet()
+    put(run, 4, [{}, {"$punctuation": "[ts < 3]"}], "ts BIGINT, `$punctuation` STRING")
     files = listed_files(Files(), str(tmp_path / "in" / "r"))
-    jobs = _jobs(spark)
-    assert form.markers(spark, dict(enumerate(files[:2]))) == []
-    assert _jobs(spark) == jobs
-    read: list[DataFrame] = []
-    frames = type(spark.range(1))
-    collect = frames.collect
-    monkeypatch.setattr(frames, "collect", lambda frame: read.append(frame) or collect(frame))
-    found = form.markers(spark, dict(enumerate(files)))
+    read: list[tuple[str, Sequence[str]]] = []
+
+    def watched(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
+        read.append((Path(path).name, names))
+        return markers_in(path, names)
+
+    monkeypatch.setattr(source, "markers_in", watched)
+    found = Parquet().markers(spark, dict(enumerate(files)))
     assert [(m.kind, m.text, m.position) for m in found] == [
         ("punctuation", "[ts < 2]", 2 << 47),
         ("accent", "[[-(note)]]", (2 << 47) + 1),
+        ("punctuation", "[ts < 3]", (3 << 47) + 1),
     ]
-    (frame,) = read
-    plan = physical(frame)
-    assert read_columns(plan) == ["$accent:string,$punctuation:string"]
-    assert [Path(file).name for file in frame.inputFiles()] == ["3.parquet"]
+    assert sorted(read) == [("3.parquet", ["$accent", "$punctuation"]), ("4.parquet", ["$punctuation"])]
 
 
-def _jobs(spark: SparkSession) -> int:
-    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+def test_a_damaged_page_of_markers_ends_the_query_there(spark: SparkSession, tmp_path: Path) -> None:
+    """The footer is whole."""
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    path = put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}, {"$punctuation": "[ts < 2]"}])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :])
+    with pytest.raises(DiagnosticError) as caught:
+        run.process()
+    assert caught.value.diagnostics[0].code == "RQ414"
+
+
+LIKE_SPARK = pa.table(
+    {
+        "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
+        "large": pa.array(["a", None, "é"], pa.large_string()),
+        "u8": pa.array([255, None, 0], pa.uint8()),
+        "u32": pa.array([2**32 - 1, None, 0], pa.uint32()),
+        "u64": pa.array([2**64 - 1, None, 0], pa.uint64()),
+        "i8": pa.array([-128, None, 0], pa.int8()),
+        "date64": pa.array([date(1960, 1, 2), None, date(9999, 12, 31)], pa.date64()),
+        "ms": pa.array(
+            [datetime(1960, 1, 2, 3, 4, 5, 6000), None, None], pa.timestamp("ms", "Europe/Zurich")
+        ),
+        "local": pa.array([datetime(2100, 1, 2, 3, 4, 5), None, None], pa.timestamp("us")),
+        "length": pa.array([5, None, -5], pa.duration("us")),
+        "decimal": pa.array([Decimal("1.25"), None, Decimal("-9.99")], pa.decimal128(3, 2)),
+        "fixed": pa.array([b"abc", None, b"\x00\x01\x02"], pa.binary(3)),
+        "float": pa.array([0.1, None, 1e30], pa.float32()),
+        "list": pa.array([[1, None], None, []], pa.list_(pa.uint16())),
+        "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int32())),
+        "struct": pa.array([{"x": 1, "y": ["z"]}, None, {"x": None, "y": None}]),
+        "a.b": pa.array([1, None, 2]),
+        "void": pa.nulls(3),
+    }
+)
+
+
+@pytest.mark.parametrize("int96", [False, True])
+def test_tasks_read_what_spark_reads(spark: SparkSession, tmp_path: Path, int96: bool) -> None:
+    """Whatever another writer has stored of its types; in parts, with the places of rows."""
+    path = str(tmp_path / "1.parquet")
+    parquet.write_table(LIKE_SPARK, path, row_group_size=1, use_deprecated_int96_timestamps=int96)
+    (footer,) = read_footers(spark, [path])
+    kinds = {name: kind for name, kind in footer.columns.items() if not isinstance(kind, NullType)}
+    assert [name for name in LIKE_SPARK.column_names if name not in kinds] == ["void"]
+    schema = StructType([StructField(name, kind) for name, kind in kinds.items() if kind is not None])
+    assert len(schema) == len(kinds)
+    parts = [*parts_of(InputFile(path), 3, footer.groups, 1)]
+    assert [(part.begin, part.end, part.index) for part in parts] == [(0, 1, 0), (1, 2, 1), (2, 3, 2)]
+    assert [(p.begin, p.end) for p in parts_of(InputFile(path), 3, footer.groups, 1 << 20)] == [(0, 3)]
+    rows = frame_of_parts(spark, parts, schema).orderBy("`$position`").collect()
+    assert [(row["$file"], row["$position"]) for row in rows] == [(path, (3 << 47) + n) for n in range(3)]
+    assert [row[:-2] for row in rows] == [
+        tuple(row) for row in spark.read.schema(schema).parquet(path).collect()
+    ]
 
 
 # --- the command line ---

@@ -9,19 +9,27 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 
-import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.parquet import Metadata, read_metadata, values_of
+from cedilla.runtime.engines.parquet import (
+    UNREADABLE,
+    Metadata,
+    RowGroup,
+    read_metadata,
+    reason,
+    row_groups_of,
+    values_of,
+)
 from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
 from cedilla.runtime.formats.source import Range
 
 MARKERS = ("$accent", "$punctuation")
-_THREADS = 8
+THREADS = 8
+"""So many files are looked at at a time."""
 _MOST_STATISTICS = 20_000
 """Of so many column chunks of a file the statistics are read: some 0.1 s."""
 
@@ -32,7 +40,7 @@ class Footer:
 
     `columns`: name -> type, `None` where Spark has none for it. `ranges`: name -> values, where statistics tell.
     `marked`: whether a marker may be in the file. `problem`: why the file cannot be read at all; then the rest says
-    nothing.
+    nothing. `groups`: of its rows.
     """
 
     rows: int = 0
@@ -40,6 +48,7 @@ class Footer:
     ranges: Mapping[str, Range] = {}
     marked: bool = False
     problem: str | None = None
+    groups: tuple[RowGroup, ...] = field(default=(), repr=False)
 
 
 def row_count(files: Files, path: str) -> int:
@@ -52,7 +61,7 @@ def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
     read = partial(_read, Files(), _settings(spark))
     if len(paths) <= 1:
         return [read(path) for path in paths]
-    with ThreadPoolExecutor(_THREADS) as threads:
+    with ThreadPoolExecutor(THREADS) as threads:
         return list(threads.map(read, paths))
 
 
@@ -73,9 +82,8 @@ def _is_set(spark: SparkSession, name: str, default: str) -> bool:
 def _read(files: Files, settings: Settings, path: str) -> Footer:
     try:
         metadata = read_metadata(files, path)
-    except (pa.ArrowException, OSError) as error:
-        said = str(error).strip().partition("\n")[0]
-        return Footer(problem=f"it is not a Parquet file, or cut off ({said})")
+    except UNREADABLE as error:
+        return Footer(problem=f"it is not a Parquet file, or cut off ({reason(error)})")
     except DiagnosticError as error:
         return Footer(problem=error.diagnostics[0].message.replace(path, "it"))
     return _footer(metadata, columns_of(metadata.schema, settings))
@@ -99,7 +107,7 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
                 continue
             if metadata.num_row_groups and (values := values_of(metadata, column.leaf)) is not None:
                 ranges[name] = Range(values.nulls, values.least, values.greatest)
-    return Footer(metadata.num_rows, kinds, ranges, marked)
+    return Footer(metadata.num_rows, kinds, ranges, marked, groups=row_groups_of(metadata))
 
 
 def _has_values(metadata: Metadata, leaf: int | None) -> bool:

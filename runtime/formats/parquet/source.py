@@ -2,13 +2,14 @@
 
 A row's place in its file is its index. Files may differ in their columns and in the types of these: those that
 agree are read by one scan, with the types they have, so Spark prunes columns and row groups; what a declared type
-takes is converted above the scan.
+takes is converted above the scan. By Spark Connect, tasks read them: not all such engines tell the place of a row.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import ClassVar
 
@@ -34,11 +35,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from cedilla.compiler.expressions.scalar_sql import java_text
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.parquet import UNREADABLE, reason
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
-from cedilla.runtime.formats.parquet.footers import MARKERS, Footer, read_footers
-from cedilla.runtime.formats.read_by_spark import FILE_URI, ReadBySpark, placed
+from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
+from cedilla.runtime.formats.parquet.row_groups import UNREADABLE_HINT, frame_of_parts, markers_in, parts_of
+from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.sinks.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -52,18 +58,22 @@ from cedilla.runtime.formats.source import (
     Types,
     quoted,
 )
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
 
 _REMEMBERED = 2 * MAX_FILES
-_HINT = "the whole file in its place, written elsewhere and renamed; or a file without rows: the run goes on there"
 
 
 @frozen
 class _Group:
-    """Files that one scan reads: their numbers in the slice, and the columns that are read with their types."""
+    """Files that one scan reads: their footers by their numbers in the slice, and the columns that are read with their
+    types."""
 
     columns: tuple[tuple[str, DataType | None], ...]
-    numbers: tuple[int, ...]
+    footers: Mapping[int, Footer]
+
+    @property
+    def schema(self) -> StructType:
+        return StructType([StructField(name, kind) for name, kind in self.columns if kind is not None])
 
 
 class Parquet(ReadBySpark):
@@ -144,24 +154,11 @@ class Parquet(ReadBySpark):
         return found
 
     def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
-        """The markers of the files in stream order. A Spark job only for files that may have some."""
+        """The markers of the files in stream order. Only files that may have some are read, by the driver."""
         looked = self._look(spark, list(files.values()))
-        footers = {number: looked[file.path] for number, file in files.items()}
-        result: list[MarkerLine] = []
-        for number, footer in footers.items():
-            if footer.problem:
-                problem = (f"{files[number].path} cannot be read as Parquet: {footer.problem}", _HINT)
-                result.append(
-                    MarkerLine("spoilt", footer.problem, number << 47, problem=problem, code="RQ414")
-                )
-        for group in _groups(footers, lambda footer: MARKERS if footer.marked else None):
-            there = [name for name, _ in group.columns]
-            either = " OR ".join(f"`{name}` IS NOT NULL" for name in there)
-            found = _placed(spark, files, group, [f"`{name}`" for name in there]).where(either).drop(FILE)
-            for row in found.collect():
-                name = next(name for name in there if row[name] is not None)
-                result.append(MarkerLine(name[1:], row[name], row[POSITION]))
-        return sorted(result, key=lambda marker: marker.position)
+        with ThreadPoolExecutor(THREADS) as threads:
+            found = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
+            return sorted((marker for markers in found for marker in markers), key=lambda m: m.position)
 
     def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
         return with_row_faults(lines, types)
@@ -177,8 +174,8 @@ class Parquet(ReadBySpark):
                 if kind is not None
             )
             raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
-            place = (f"{FILE_URI} AS `{FILE}`", f"{_INDEX} AS line")
-            parts.append(_scan(spark, files, group).selectExpr(f"{raw} AS raw", *place))
+            rows = _placed(spark, files, group, [f"{raw} AS raw"])
+            parts.append(rows.selectExpr("raw", f"`{FILE}`", f"`{POSITION}` % {NEXT_FILE}L AS line"))
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:
             parts.append(_few(spark, unreadable, **{"raw": "STRING", FILE: "STRING", "line": "BIGINT"}))
@@ -224,25 +221,42 @@ def _groups(
     footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
 ) -> Iterator[_Group]:
     """The files that have rows, those with the same types in the wanted columns together; `None`: not this file."""
-    found: dict[tuple[tuple[str, DataType | None], ...], list[int]] = {}
+    found: dict[tuple[tuple[str, DataType | None], ...], dict[int, Footer]] = {}
     for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
         if names is not None:
             kinds = ((name, footer.columns.get(name, NullType())) for name in names)
             columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
-            found.setdefault(columns, []).append(number)
-    return (_Group(columns, tuple(numbers)) for columns, numbers in found.items())
-
-
-def _scan(spark: SparkSession, files: Numbered, group: _Group) -> DataFrame:
-    """The rows of a group."""
-    schema = StructType([StructField(name, kind) for name, kind in group.columns if kind is not None])
-    return spark.read.schema(schema).parquet(*(files[number].path for number in group.numbers))
+            found.setdefault(columns, {})[number] = footer
+    return (_Group(columns, of) for columns, of in found.items())
 
 
 def _placed(spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]) -> DataFrame:
-    chosen = {number: files[number] for number in group.numbers}
-    return placed(_scan(spark, files, group), chosen, expressions, _INDEX)
+    """SQL over the rows of a group, with `$file` and `$position`."""
+    chosen = {number: files[number] for number in group.footers}
+    if not is_connect(spark):
+        scan = spark.read.schema(group.schema).parquet(*(file.path for file in chosen.values()))
+        return placed(scan, chosen, expressions, _INDEX)
+    parts = [
+        part
+        for number, file in chosen.items()
+        for part in parts_of(file, number, group.footers[number].groups, costs.PART)
+    ]
+    return frame_of_parts(spark, parts, group.schema).selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`")
+
+
+def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
+    """The markers of a file; of one that cannot be read, that it is so."""
+    place, problem = number * NEXT_FILE, footer.problem
+    try:
+        names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
+        found = markers_in(file.path, names) if footer.marked else []
+    except UNREADABLE as error:
+        problem, found = reason(error), []
+    if problem:
+        told = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
+        return [MarkerLine("spoilt", problem, place, problem=told, code="RQ414")]
+    return [MarkerLine(name[1:], text, place + index) for name, text, index in found]
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:
@@ -318,6 +332,8 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
         return text, f"{value} IS NOT NULL AND {text} IS NULL"
     if isinstance(kind, TimestampType | TimestampNTZType):
         return f"date_format({value}, {quote(TIMESTAMP)})", None
+    if isinstance(kind, FloatType | DoubleType):
+        return java_text(value), None
     if isinstance(kind, ArrayType | MapType | StructType):
         return f"to_json({value}, {_OPTIONS})", None
     return f"CAST({value} AS STRING)", None

@@ -104,6 +104,37 @@ def _stored(arrow: pa.DataType) -> pa.DataType:
     return arrow.storage_type if isinstance(arrow, pa.BaseExtensionType) else arrow
 
 
+def arrow_of(kind: DataType) -> pa.DataType:
+    """The type of Arrow that has the values of one of `columns_of`."""
+    match kind:
+        case DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case ArrayType():
+            return pa.list_(arrow_of(kind.elementType))
+        case MapType():
+            return pa.map_(arrow_of(kind.keyType), arrow_of(kind.valueType))
+        case StructType():
+            return pa.struct([(each.name, arrow_of(each.dataType)) for each in kind.fields])
+        case _:
+            return _ARROW[type(kind)]
+
+
+_ARROW: Mapping[type[DataType], pa.DataType] = {
+    BooleanType: pa.bool_(),
+    ByteType: pa.int8(),
+    ShortType: pa.int16(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    StringType: pa.string(),
+    BinaryType: pa.binary(),
+    DateType: pa.date32(),
+    TimestampType: pa.timestamp("us", "UTC"),
+    TimestampNTZType: pa.timestamp("us"),
+}
+
+
 def _leaf(column: Any, settings: Settings) -> DataType | None:
     logical: Logical = json.loads(column.logical_type.to_json())
     name = "None" if logical["Type"] == "Null" else logical["Type"]

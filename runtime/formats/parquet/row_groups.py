@@ -1,0 +1,140 @@
+"""Rows of Parquet files by `pyarrow`, row group by row group: markers for the driver, and rows in tasks of engines that
+do not tell in which file, and where in it, a row stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+from attrs import frozen
+from pyarrow import parquet
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from cedilla.compiler.regions import POSITION
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.parquet import UNREADABLE, RowGroup, reason
+from cedilla.runtime.engines.workers import in_workers
+from cedilla.runtime.formats.parquet.types import arrow_of
+from cedilla.runtime.formats.source import FILE, InputFile
+from cedilla.runtime.items.marker import NEXT_FILE
+
+pc: Any = pyarrow.compute
+UNREADABLE_HINT = (
+    "a whole file in its place, written elsewhere and renamed; or one without rows: the run goes on there"
+)
+
+
+@frozen
+class Part:
+    """Row groups of a file that one task reads: from `begin` on, those before `end`.
+
+    `number`: that of the file in its slice; `index`: how many rows of the file stand before them.
+    """
+
+    file: InputFile
+    number: int
+    begin: int
+    end: int
+    index: int
+
+
+def parts_of(file: InputFile, number: int, groups: Sequence[RowGroup], size: int) -> Iterator[Part]:
+    """A file in parts of at least `size` bytes, but for the last one."""
+    begin = index = rows = length = 0
+    for at, group in enumerate(groups, start=1):
+        rows, length = rows + group.rows, length + group.length
+        if length >= size or at == len(groups):
+            yield Part(file, number, begin, at, index)
+            begin, index, rows, length = at, index + rows, 0, 0
+
+
+def frame_of_parts(spark: SparkSession, parts: Sequence[Part], schema: StructType) -> DataFrame:
+    """Columns of files, with `$file` and `$position`, by a task for each part; in no order."""
+    placed = StructType([*schema, StructField(FILE, StringType()), StructField(POSITION, LongType())])
+    count = len(parts)
+    read = _Rows(tuple(parts), pa.schema([(field.name, arrow_of(field.dataType)) for field in placed]))
+    return in_workers(spark.range(0, count, 1, count), read, placed)
+
+
+@frozen
+class _Rows:
+    """Sent to tasks: the rows of those parts whose numbers come in."""
+
+    parts: tuple[Part, ...]
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+            part = self.parts[number]
+            try:
+                yield from self._of_part(part)
+            except UNREADABLE as error:
+                message = f"{part.file.path} cannot be read as Parquet: {reason(error)}"
+                raise failure("RQ414", message, hint=UNREADABLE_HINT) from None
+
+    def _of_part(self, part: Part) -> Iterator[pa.RecordBatch]:
+        """In batches none of which is empty: Spark takes an empty one for the last."""
+        fields = list(self.schema)[:-2]
+        names = [field.name for field in fields]
+        place = part.number * NEXT_FILE + part.index
+        for batch in _batches(part.file.path, names, range(part.begin, part.end)):
+            if count := batch.num_rows:
+                values = [_as_spark_has_it(batch.column(field.name), field.type) for field in fields]
+                places = pa.array(range(place, place + count), pa.int64())
+                columns = [*values, pa.repeat(part.file.uri, count), places]
+                yield pa.record_batch(columns, schema=self.schema)
+                place += count
+
+
+def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
+    """The rows of a file that have a value in one of some columns, of markers: the name of the first such column, the
+    value, and the index of the row. Raises `UNREADABLE` of `engines.parquet`."""
+    found: list[tuple[str, str, int]] = []
+    index = 0
+    for batch in _batches(path, names):
+        columns = [(name, _as_spark_has_it(batch.column(name), pa.string())) for name in names]
+        for row in _rows_with_values([values for _, values in columns]):
+            name, value = next((name, values[row]) for name, values in columns if values[row].is_valid)
+            found.append((name, value.as_py(), index + row))
+        index += batch.num_rows
+    return found
+
+
+def _rows_with_values(columns: Sequence[pa.Array]) -> list[int]:
+    found = (pc.indices_nonzero(values.is_valid()).to_pylist() for values in columns)
+    return sorted({row for rows in found for row in rows})
+
+
+def _batches(
+    path: str, names: Sequence[str], groups: Sequence[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Columns of a file, and perhaps others, in the order of its rows."""
+    with Files().open(path) as stream, parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as file:
+        yield from file.iter_batches(row_groups=groups, columns=list(names))
+
+
+def _as_spark_has_it(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values of a column as those of the type that Spark has for it, which may not be what Arrow has stored of it."""
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_decode()
+    if kind == pa.string():
+        return _text(values.cast(pa.binary()))
+    values = values if values.type == kind else values.cast(kind)
+    if pa.types.is_floating(kind):  # NaN has several forms, and only one equals NaN to Sail
+        return pc.if_else(pc.is_nan(values), pa.scalar(float("nan"), kind), values)
+    return values
+
+
+def _text(values: pa.Array) -> pa.Array:
+    """Bytes as text; what is none gets signs that say so, as Java does it."""
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = (None if each is None else each.decode("utf-8", "replace") for each in values.to_pylist())
+        return pa.array(texts, pa.string())
