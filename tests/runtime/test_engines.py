@@ -5,15 +5,17 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.engines import java
+from cedilla.runtime.engines import costs, java
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
 from tests.stream import Item, decode
@@ -83,6 +85,55 @@ def check(folder: Path) -> None:
     assert [
         (line["code"], line["position"]["line"]) for line in map(json.loads, bad.read_text().splitlines())
     ] == [("RQ301", 31)]
+
+
+def table_of(items: Sequence[Item]) -> pa.Table:
+    kinds = {"ts": pa.int64(), "pump": pa.int64(), "t": pa.float64()}
+    markers = dict.fromkeys(("$accent", "$punctuation"), pa.string())
+    return pa.Table.from_pylist(list(items), pa.schema([*kinds.items(), *markers.items()]))
+
+
+def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a task for each row group: an Alter in the middle of a file, a row that is no tuple, a NaN."""
+    monkeypatch.setattr(costs, "PART", 1)
+    bad = {"ts": 29, "pump": 1 << 40, "t": 1.5}
+    numbers = {"NaN": float("nan"), "Infinity": float("inf")}
+    (folder / "table").mkdir()
+    for number in range(6):
+        items = [bad if isinstance(item, str) else item for item in lines(number)]
+        if number == 1:
+            items.insert(0, {"ts": 10, "pump": 2, "t": "NaN"})
+        write(folder, number, items)
+        rows = [{n: numbers.get(str(v), v) for n, v in item.items()} for item in items]
+        path = folder / "table" / f"{number}.parquet"
+        parquet.write_table(table_of(rows), path, row_group_size=7)
+        os.utime(path, (number, number))
+    query = QUERY.replace('json "pumps"', 'parquet "table"').replace("to json", "to parquet")
+    run(
+        compile_query(query),
+        Options(once=True, engine="sail", files_per_epoch=2, checkpoint="of_tables"),
+    )
+    for name in ("average", "late"):
+        files = sorted((folder / name).glob("epoch=*/*.parquet"))
+        rows = [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
+        found = rounded(decode([{n: v for n, v in row.items() if v is not None} for row in rows]))
+        wanted = rounded(decode(expected(folder, name)))
+        assert (found if name == "late" else sorted(found)) == (wanted if name == "late" else sorted(wanted))
+    (rejected,) = (folder / "of_tables" / "quarantine" / "pumps").iterdir()
+    (line,) = map(json.loads, rejected.read_text().splitlines())
+    assert (line["code"], line["position"]["line"], json.loads(line["raw"])) == ("RQ301", 30, bad)
+    assert line["reason"] == "`pump` is no int: 1099511627776"
+
+
+def test_a_damaged_page_of_a_table_is_told(folder: Path) -> None:
+    """Its footer is whole, so a task finds it."""
+    (folder / "table").mkdir()
+    path = folder / "table" / "1.parquet"
+    parquet.write_table(table_of([{"ts": 1, "pump": 1, "t": 1.0}] * 100), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 60 + whole[64:])
+    query = compile_query(QUERY.replace('json "pumps"', 'parquet "table"'))
+    assert code_of(lambda: run(query, Options(once=True, engine="sail", checkpoint="of_tables"))) == "RQ414"
 
 
 def call(*arguments: str) -> Result:

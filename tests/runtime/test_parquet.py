@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import NullType, StructField, StructType
+from pyspark.sql.types import DoubleType, NullType, StringType, StructField, StructType
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -508,6 +509,25 @@ def test_tasks_read_what_spark_reads(spark: SparkSession, tmp_path: Path, int96:
     assert [row[:-2] for row in rows] == [
         tuple(row) for row in spark.read.schema(schema).parquet(path).collect()
     ]
+
+
+def test_nan_of_any_form_is_one_and_bytes_that_are_no_text_are_seen(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    """Sail takes the other ones for numbers below all."""
+    other = struct.unpack("<d", (0xFFF8 << 48 | 1).to_bytes(8, "little"))[0]
+    texts = pa.array([b"a", b"\xff", None])
+    columns = {
+        "x": pa.array([other, float("nan"), 1.0]),
+        "s": pa.StringArray.from_buffers(3, *texts.buffers()[1:], texts.buffers()[0]),
+    }
+    path = str(tmp_path / "1.parquet")
+    parquet.write_table(pa.table(columns), path)
+    (footer,) = read_footers(sail, [path])
+    schema = StructType([StructField("x", DoubleType()), StructField("s", StringType())])
+    rows = frame_of_parts(sail, [*parts_of(InputFile(path), 0, footer.groups, 1)], schema)
+    assert rows.where("x > 2D AND x = double('NaN')").count() == 2
+    assert [row["s"] for row in rows.orderBy("`$position`").collect()] == ["a", "\ufffd", None]
 
 
 # --- the command line ---
