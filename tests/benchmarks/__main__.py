@@ -90,7 +90,12 @@ def main(
     harness = Harness(
         judge=lambda: local_session("judge", f"local[{cores}]", {"spark.driver.memory": "2g"}),
         scratch=folder / "scratch",
-        starters={"spark": Worker.of_spark, "plain": Worker.plain, "flink": start_worker},
+        starters={
+            "spark": Worker.of_spark,
+            "sail": Worker.of_sail,
+            "plain": Worker.plain,
+            "flink": start_worker,
+        },
         cores=cores,
         memory=memory,
         limit=limit,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +16,7 @@ from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime import run
+from cedilla.runtime.engines.sail import sail_session
 from cedilla.runtime.engines.session import local_session
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
@@ -36,6 +39,17 @@ def spark_session(cores: int, conf: Mapping[str, str]) -> SparkSession:
     memory = {"spark.driver.memory": conf["memory"], "spark.sql.shuffle.partitions": str(cores)}
     rest = {name: value for name, value in conf.items() if name != "memory"}
     return local_session("benchmark", f"local[{cores}]", {**memory, **rest})
+
+
+_OPENED = ExitStack()
+"""Sessions that end with the process."""
+
+
+def embedded_session(cores: int, conf: Mapping[str, str]) -> SparkSession:
+    """A session of Sail inside this process, with so many partitions."""
+    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(cores)
+    rest = {name: value for name, value in conf.items() if name != "memory"}
+    return _OPENED.enter_context(sail_session(rest))
 
 
 @frozen

@@ -57,6 +57,11 @@ class Worker:
         return Worker._python(log, "tests.benchmarks.engines:spark_session")
 
     @staticmethod
+    def of_sail(log: Path) -> Worker:
+        """This Python with a session of Sail."""
+        return Worker._python(log, "tests.benchmarks.engines:embedded_session")
+
+    @staticmethod
     def plain(log: Path) -> Worker:
         """This Python with no session."""
         return Worker._python(log, "tests.benchmarks.worker:no_session")

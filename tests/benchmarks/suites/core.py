@@ -38,6 +38,9 @@ def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
     # A standing query runs for days: everyone warms up with a whole run.
     arguments = {"query": query.name, "rows": size.rows, "epochs": size.epochs, "format": format}
     competitors = [Competitor("cedilla", "tests.benchmarks.core.runs:run_cedilla", arguments, arguments)]
+    if format == "json":
+        call = "tests.benchmarks.core.runs:run_cedilla"
+        competitors.append(Competitor("cedilla-sail", call, arguments, arguments, worker="sail"))
     for store, conf in STATE_STORES.items():
         if query.stateful or store == "spark":
             call = "tests.benchmarks.core.runs:run_native"
