@@ -7,7 +7,7 @@ listed (`listing.in_order`), and remembered with the batch, so a run that is don
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -24,7 +24,7 @@ class Marked(Format):
     def __init__(self, base: Format) -> None:
         self._base = base
         # What is asked of the class, of others; here each has its own.
-        for name in ("malformed", "columnar"):
+        for name in ("malformed", "columnar", "by_bytes"):
             setattr(self, name, getattr(base, name))
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
@@ -49,6 +49,11 @@ class Marked(Format):
         self, spark: SparkSession, files: Numbered, types: Types
     ) -> tuple[DataFrame, dict[int, Content] | None]:
         return self._base.tuples_with_contents(spark, _data(files), types)
+
+    def tuples_with_notes(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
+        return self._base.tuples_with_notes(spark, _data(files), types)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)

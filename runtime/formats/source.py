@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import evolve, frozen
@@ -103,6 +103,12 @@ class Format(ABC):
 
         Columns: the attributes of `types`; `$corrupt`, not null where the row cannot be read; `$position`, its place.
         """
+
+    def tuples_with_notes(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
+        """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows."""
+        return self.tuples(spark, files, types), lambda: None
 
     @abstractmethod
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:

@@ -18,6 +18,7 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
+from cedilla.runtime.engines.connect import is_sail
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
@@ -104,6 +105,10 @@ def read(
         lines, contents = part.format.tuples(spark, *asked), None
     else:
         lines, contents = part.format.tuples_with_contents(spark, *asked)
+    noted: Callable[[], dict[int, Content] | None] | None = None
+    if contents is None and not (undeclared or part.is_cut) and is_connect(spark) and is_sail(spark):
+        # It keeps nothing in memory, so that a job that counts would parse all anew.
+        lines, noted = part.format.tuples_with_notes(spark, *asked)
     if contents is not None and not are_all_valid(source, state, contents, part.scan.empty):
         contents = None
     frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=contents is not None)
@@ -117,6 +122,16 @@ def read(
         name = source.heartbeat.attribute
         read_counts = counted(frame, (name, state.types[name]))
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
+    if noted is not None:
+        told = noted
+
+        def count() -> ReadCounts:
+            of_files = told()
+            if of_files is None or not are_all_valid(source, state, of_files, part.scan.empty):
+                return counted(frame)
+            return _known_counts(source, part, of_files) or counted(frame)
+
+        return Read(frame, part, True, count)
     if part.scan.tuples is None or is_connect(frame):
         return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
     watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.engines import costs, java
+from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
 from tests.stream import Item, decode
@@ -224,3 +226,29 @@ emit a to json "words_out";
     (folder / "words" / "1.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "all": -1}) + "\n")
     run(compile_query(text), Options(once=True, engine="sail", checkpoint="words_checkpoint"))
     assert decode(output(folder, "words_out")) == [row]
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_tasks_of_this_process_note_what_they_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, bad: bool
+) -> None:
+    """On Sail, where nothing is kept in memory, tuples are counted by what tasks have noted: a job that counts would
+    parse them again, and is needed only where some are rejected."""
+    for cost in ("PARSED_BY_DRIVER", "PART"):
+        monkeypatch.setattr(costs, cost, 300)
+    counted: list[int] = []
+
+    def count(*arguments: Any) -> Any:
+        counted.append(1)
+        return of_intake(*arguments)
+
+    of_intake = intake.counted
+    monkeypatch.setattr(intake, "counted", count)
+    if not bad:
+        for number in (2, 4):
+            write(folder, number, [each for each in lines(number) if each != "no json"])
+    run("q.rq", Options(once=True, engine="sail"))
+    assert sorted(rounded(decode(output(folder, "average")))) == sorted(
+        rounded(decode(expected(folder, "average")))
+    )
+    assert len(counted) == bad

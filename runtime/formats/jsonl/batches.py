@@ -129,6 +129,8 @@ def _has_odd_words(text: bytes) -> bool:
     """Whether there may be words that only the parser takes for numbers."""
     if b"-NaN" in text:
         return True
+    if b"Inf" not in text:
+        return False
     return text.count(b"Inf") != text.count(b"Infinity") and _INFINITY.search(text) is not None
 
 

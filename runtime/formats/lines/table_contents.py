@@ -36,6 +36,29 @@ def contents_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict[i
     return found
 
 
+def together(first: Content, second: Content) -> Content:
+    """The content of both, tuples of one file."""
+    if not (first.rows and second.rows):
+        return first if first.rows else second
+    places = [each.places for each in (first, second) if each.places is not None]
+    return Content(
+        first.rows + second.rows,
+        {name: _both(first, second, name) for name in first.ranges},
+        (min(place[0] for place in places), max(place[1] for place in places)),
+    )
+
+
+def _both(first: Content, second: Content, name: str) -> Range:
+    ranges = (first.ranges[name], second.ranges[name])
+    nulls = sum(each.nulls for each in ranges)
+    # Where all values are undefined there are no ends.
+    some = [r for r, of in zip(ranges, (first, second), strict=True) if r.nulls < of.rows]
+    least, greatest = [r.least for r in some], [r.greatest for r in some]
+    if None in least or None in greatest or not some:
+        return Range(nulls)
+    return Range(nulls, min(n for n in least if n is not None), max(n for n in greatest if n is not None))
+
+
 def _range(values: pa.ChunkedArray, type_: str) -> Range:
     axis = _AXES.get(type_)
     if axis is None or values.null_count == len(values):

@@ -10,12 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, islice, tee
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,7 +27,7 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
-from cedilla.runtime.formats.lines.table_contents import contents_of
+from cedilla.runtime.formats.lines.table_contents import contents_of, together
 from cedilla.runtime.formats.source import (
     CORRUPT,
     Content,
@@ -112,9 +115,18 @@ class TextFormat(Format):
         table = self._tuples(files, types).table()
         return _frame(spark, table), contents_of(table, files, types)
 
+    def tuples_with_notes(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
+        """Tasks note what they find, if they are run by this process."""
+        notes = _Notes()
+        _NOTES[notes.name] = notes
+        tuples = evolve(self._tuples(files, types), notes=notes.name)
+        return tuples.frame(spark), partial(_noted, tuples, notes)
+
     def _tuples(self, files: Numbered, types: Types) -> _Tuples:
         batches = self.batches(types)
-        return _Tuples(tuple(self.parts(files)), batches.schema, batches)
+        return _Tuples(tuple(self.parts(files)), batches.schema, batches, dict(types))
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """By tasks where there is very much to search: a pass by the driver costs less than a job."""
@@ -183,6 +195,29 @@ _SQL = {
 }
 
 
+@define(eq=False)
+class _Notes:
+    """What tasks have found in parts, by their numbers; `None`: a line that is no tuple."""
+
+    name: str = field(factory=lambda: uuid4().hex)
+    parts: dict[int, Content | None] = field(factory=dict[int, Content | None])
+
+
+_NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
+"""By their names, as tasks have a copy of all else."""
+
+
+def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, Content] | None:
+    """The contents of files, where tasks have noted all of their parts and found nothing bad."""
+    found: dict[int, Content] = {}
+    for number, part in enumerate(tuples.parts):
+        content = notes.parts.get(number)
+        if content is None:
+            return None
+        found[part.number] = together(found.get(part.number, Content(0, {})), content)
+    return found
+
+
 # What follows is sent to tasks: each is called with batches of the numbers of parts.
 
 
@@ -213,11 +248,21 @@ class _Tuples(_OfParts):
     """The tuples of parts of files."""
 
     of: Batches
+    types: Types
+    notes: str = ""
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+        notes = _NOTES.get(self.notes)
+        found: Content | None = Content(0, {})
         for block in part.blocks():
-            if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
-                yield batch
+            if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
+                continue
+            if notes is not None and found is not None:
+                of_batch = contents_of(pa.Table.from_batches([batch]), [part.number], self.types)
+                found = None if of_batch is None else together(found, of_batch[part.number])
+            yield batch
+        if notes is not None:  # not where a task was stopped before
+            notes.parts[number] = found
 
     def table(self) -> pa.Table:
         """All of them."""
