@@ -64,7 +64,7 @@ def drive(
     if is_connected:
         _look(executor, folders, interval, take, wait)
     else:
-        record = f"{executor.checkpoint.path}/spark"
+        record = executor.files.for_engine(f"{executor.checkpoint.path}/spark")
         # Spark's current directory may be another.
         places = [(name, executor.files.for_engine(path)) for name, path in folders]
         stream_files(executor.spark, places, record, interval, take, wait)
