@@ -31,6 +31,8 @@ _STATEMENTS = (
     # Sail deals rows out to several files, which have no order; Spark knows nothing of this setting.
     "SET datafusion.execution.minimum_parallel_output_files = 1",
     "SET datafusion.execution.soft_max_rows_per_output_file = 1000000000000",
+    # Sorted rows would be dealt out to the cores for what is computed of them, and come back in any order.
+    "SET datafusion.optimizer.enable_round_robin_repartition = false",
 )
 _PORT, _SECONDS = 15002, 10
 _MODE = "SPARK_CONNECT_MODE_ENABLED"

@@ -44,11 +44,11 @@ class SortDataflow(Dataflow):
         ready = reduce(stacked, parts) if parts else frame
         by = [*ordering(operator.keys, epoch.after[name].types), *epoch.arrived(operator, ready)]
         if name not in epoch.plan.placed:
-            return ready.orderBy(*by).drop(ORDER)
+            return _in_order(ready, by).drop(ORDER)
         # Behind a sort tuples arrive as they are sorted.
         if is_connect(ready):  # not all engines number rows behind a sort as it has them
             number = row_number([F.lit(0)], by).cast("long")
-            placed = ready.withColumn(_PLACE, number).orderBy(_PLACE)
+            placed = _in_order(ready.withColumn(_PLACE, number), [F.col(_PLACE)])
         else:
             placed = ready.orderBy(*by).withColumn(_PLACE, F.monotonically_increasing_id())
         return placed.withColumn(ORDER, F.expr(order(epoch.number, place=column(_PLACE)))).drop(_PLACE)
@@ -83,6 +83,12 @@ def ordering(keys: Sequence[Key], types: Mapping[str, Type]) -> list[Column]:
     """Canonical keys of these types as columns to sort by; ⊥ comes last."""
     columns = [(sortable(name, types), descending) for name, descending in keys]
     return [c.desc_nulls_last() if descending else c.asc_nulls_last() for c, descending in columns]
+
+
+def _in_order(rows: DataFrame, by: Sequence[Column]) -> DataFrame:
+    """The rows sorted. Sail forgets the order of what is written, unless something, be it nothing, is left out."""
+    ordered = rows.orderBy(*by)
+    return ordered.offset(0) if is_connect(rows) else ordered
 
 
 def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:

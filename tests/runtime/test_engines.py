@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
@@ -51,7 +52,7 @@ def lines(number: int) -> Sequence[Item | str]:
         rows += ["no json", {"$accent": "[[pump = 1, alter(t, y -> (y - 32) * 5/9)]]"}]
     if number == 4:
         rows += [{"ts": 49, "pump": 2, "t": "NaN"}, {"ts": 49, "pump": 0, "t": "Infinity"}]
-    return [*rows, {"$punctuation": f"[ts < {number * 10 + 10}]"}]
+    return [*rows, {"$punctuation": f"[ts < {number * 10 + 10}]" if number < 5 else "[]"}]
 
 
 def write(folder: Path, number: int, items: Sequence[Item | str]) -> None:
@@ -125,6 +126,32 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
     (line,) = map(json.loads, rejected.read_text().splitlines())
     assert (line["code"], line["position"]["line"], json.loads(line["raw"])) == ("RQ301", 30, bad)
     assert line["reason"] == "`pump` is no int: 1099511627776"
+
+
+SORTED = """
+stream r(ts: long, pump: int, t: double) from parquet "table";
+numbers := sort[t desc](select[t < 2](project[ts, t](r)));
+every := sort[t desc](project[ts, t](r));
+emit numbers to json "numbers";
+emit every to json "texts";
+emit every to parquet "tables";
+"""
+
+
+def test_what_is_sorted_is_written_so(folder: Path) -> None:
+    """So many rows that Sail could compute parts of them on several cores."""
+    count = 200_000
+    values = np.arange(count) * 7919 % 1_000_003 / 1_000_003
+    table = pa.table({"ts": range(count), "pump": [1] * count, "t": [*values[1:], float("nan")]})
+    (folder / "table").mkdir()
+    parquet.write_table(table, folder / "table" / "1.parquet")
+    parquet.write_table(table_of([{"$punctuation": "[]"}]), folder / "table" / "2.parquet")
+    run(compile_query(SORTED), Options(once=True, engine="sail", checkpoint="of_sorted"))
+    wanted = np.sort(values[1:])[::-1].tolist()
+    assert [row["t"] for row in output(folder, "numbers") if "t" in row] == wanted
+    assert [row["t"] for row in output(folder, "texts") if "t" in row] == ["NaN", *wanted]
+    files = sorted((folder / "tables").glob("epoch=*/1-tuples*.parquet"))
+    assert [t for file in files for t in parquet.ParquetFile(file).read()["t"].to_pylist()][1:] == wanted
 
 
 def test_a_damaged_page_of_a_table_is_told(folder: Path) -> None:
