@@ -127,7 +127,7 @@ def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed:
     tuples, rejected = by_reference(query, tmp_path)
     assert rejected == quarantine(tmp_path)
     assert ordered(tmp_path / "out") == tuples
-    assert len(rejected) > 5
+    assert rejected
     assert len(tuples) > 50
 
 
