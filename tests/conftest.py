@@ -36,8 +36,6 @@ def spark(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
         return
     from cedilla.runtime.engines.session import local_session
 
-    # A test before this one may have had a server of Spark Connect.
-    os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}")
         session = local_session("cedilla-tests")

@@ -3,6 +3,7 @@ made. (Sail speaks the same protocol: what it computes is tried beside Spark, te
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.engines.outages import limit_waiting, lost_server
+from cedilla.runtime.engines.connect import connect_session
+from cedilla.runtime.engines.outages import lost_server
 from tests.clusters import connect_server
 from tests.laws.test_sail import check_random_plan
 from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations
@@ -19,13 +21,6 @@ from tests.runtime.test_lookups import KEYS, check_tables
 from tests.runtime.test_scalars import EXPRESSIONS, check_types_and_values
 
 MODE = "SPARK_CONNECT_MODE_ENABLED"
-SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.caseSensitive": "true",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
-    "spark.sql.shuffle.partitions": "2",
-}
 pytestmark = [pytest.mark.rest, pytest.mark.spark]
 
 
@@ -33,14 +28,10 @@ pytestmark = [pytest.mark.rest, pytest.mark.spark]
 def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with (
         connect_server(tmp_path_factory.mktemp("connect")) as (url, _),
-        pytest.MonkeyPatch.context() as patch,
+        connect_session(url, {"spark.sql.shuffle.partitions": "2"}) as session,
     ):
-        session = SparkSession.builder.remote(url).create()
-        for name, value in SETTINGS.items():
-            session.conf.set(name, value)
-        patch.delenv(MODE, raising=False)
+        del os.environ[MODE]
         yield session
-        session.stop()
 
 
 @pytest.fixture
@@ -60,12 +51,9 @@ def test_every_operator_and_aggregate_function(connect: SparkSession, tmp_path: 
     compare(connect, tmp_path, query, {"r": edges()}, on_sail)
 
 
-def test_a_server_that_goes_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_goes_away_is_told(tmp_path: Path) -> None:
     """PySpark waits for ten minutes at each call; what comes after the first has nothing to wait for."""
-    with connect_server(tmp_path) as (url, server):
-        session = SparkSession.builder.remote(url).create()
-        monkeypatch.setenv(MODE, "1")
-        limit_waiting(session)
+    with connect_server(tmp_path) as (url, server), connect_session(url) as session:
         assert session.range(3).count() == 3
         server.kill()
         started = time.monotonic()
