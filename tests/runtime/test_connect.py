@@ -3,6 +3,7 @@ made. (Sail speaks the same protocol: what it computes is tried beside Spark, te
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines.connect import connect_session
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.outages import lost_server
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from tests.clusters import connect_server
 from tests.laws.test_sail import check_random_plan
 from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations
@@ -64,6 +67,22 @@ def test_a_server_that_goes_away_is_told(tmp_path: Path) -> None:
             assert lost is not None
             assert lost.diagnostics[0].code == "RQ427"
         assert time.monotonic() - started < 90
+
+
+def test_moments_are_written_in_full_beside_a_nan(connect: SparkSession, tmp_path: Path) -> None:
+    """An epoch that has a NaN is written another way, which is to write the same moments."""
+    rows = connect.sql(
+        "SELECT TIMESTAMP '2020-01-02 03:04:05.123456' AS at, array(TIMESTAMP '1969-12-31 23:59:59.000001') AS more, "
+        "double('NaN') AS x, DATE '2020-01-02' AS day, CAST(NULL AS TIMESTAMP) AS none"
+    )
+    JsonLinesSink(Files(), str(tmp_path), "out").write(rows, str(tmp_path / "tuples"))
+    texts = [path.read_text() for path in (tmp_path / "tuples").glob("part-*")]
+    assert json.loads("".join(texts)) == {
+        "at": "2020-01-02T03:04:05.123456Z",
+        "more": ["1969-12-31T23:59:59.000001Z"],
+        "x": "NaN",
+        "day": "2020-01-02",
+    }
 
 
 @pytest.mark.parametrize("seed", range(12))

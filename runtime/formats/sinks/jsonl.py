@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import ClassVar
 
 from pyspark.errors import PySparkException
@@ -25,8 +26,9 @@ class JsonLinesSink(TextSink):
             tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
             return
         # Not all engines write NaN and infinities as JSON: most epochs have none, so others are written twice.
+        tuples = _changed(tuples, _moment)
         try:
-            _plain(tuples).write.option("timestampFormat", TIMESTAMP).json(folder)
+            _changed(tuples, _finite).write.json(folder)
         except PySparkException as problem:
             if _NO_NUMBER not in str(problem):
                 raise
@@ -42,22 +44,29 @@ class JsonLinesSink(TextSink):
 _NO_NUMBER = "RQ-NaN: no number of JSON"
 
 
-def _plain(tuples: DataFrame) -> DataFrame:
-    """The same rows, moments as texts; the job fails where a number has no form in JSON."""
-    checked = {f.name: F.expr(text) for f in tuples.schema.fields if (text := _checked(f.name, f.dataType))}
-    return tuples.withColumns(checked) if checked else tuples
+def _changed(tuples: DataFrame, change: Callable[[str, DataType], str | None]) -> DataFrame:
+    """The same rows, each column as the SQL says that is made of it and its type; `None`: as it is."""
+    kinds = {f.name: f.dataType for f in tuples.schema.fields}
+    changed = {name: F.expr(text) for name, kind in kinds.items() if (text := change(column(name), kind))}
+    return tuples.withColumns(changed) if changed else tuples
 
 
-def _checked(name: str, kind: DataType) -> str | None:
-    value, refused = column(name), f"raise_error({quote(_NO_NUMBER)})"
-    if isinstance(kind, DoubleType):
-        return f"CASE WHEN {_has_no_form(value)} THEN {refused} ELSE {value} END"
-    if isinstance(kind, ArrayType) and isinstance(kind.elementType, DoubleType):
-        return f"CASE WHEN exists({value}, e -> {_has_no_form('e')}) THEN {refused} ELSE {value} END"
+def _moment(value: str, kind: DataType) -> str | None:
+    """SQL: a moment as a text."""
     if isinstance(kind, TimestampType):
         return f"date_format({value}, {quote(TIMESTAMP)})"
     if isinstance(kind, ArrayType) and isinstance(kind.elementType, TimestampType):
         return f"transform({value}, e -> date_format(e, {quote(TIMESTAMP)}))"
+    return None
+
+
+def _finite(value: str, kind: DataType) -> str | None:
+    """SQL: a number; the job fails where it has no form in JSON."""
+    refused = f"raise_error({quote(_NO_NUMBER)})"
+    if isinstance(kind, DoubleType):
+        return f"CASE WHEN {_has_no_form(value)} THEN {refused} ELSE {value} END"
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, DoubleType):
+        return f"CASE WHEN exists({value}, e -> {_has_no_form('e')}) THEN {refused} ELSE {value} END"
     return None
 
 
@@ -66,8 +75,8 @@ def _has_no_form(value: str) -> str:
 
 
 def _object(tuples: DataFrame) -> str:
-    """SQL: a tuple as a JSON object, without what is undefined. Engines agree on what `to_json` makes of all types but
-    decimals, of which it may lose digits."""
+    """SQL: a tuple, whose moments are texts, as a JSON object, without what is undefined. Engines agree on what
+    `to_json` makes of all other types but decimals, of which it may lose digits."""
     exact = {f.name: f.dataType for f in tuples.schema.fields if _is_decimal(f.dataType)}
     rest = [column(f.name) for f in tuples.schema.fields if f.name not in exact]
     texts = f"to_json(struct({', '.join(rest)}))"
