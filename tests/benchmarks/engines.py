@@ -23,12 +23,16 @@ from cedilla.runtime.terminal.report import EpochReport
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.inputs import DATA_GLOB
 
+CEDILLA = {"cedilla": "spark", "cedilla-sail": "sail"}
+"""Competitor -> the kind of process that runs its queries."""
+
 STATE_STORES: dict[str, dict[str, str]] = {
     "spark": {},
     "spark-rocksdb": {
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
         "RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # with it each write is a read
     },
 }
 """Competitor -> its settings: the state store that keeps state on the heap and writes deltas, and RocksDB."""

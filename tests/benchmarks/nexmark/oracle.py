@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+_BID = ("auction", "bidder", "price", "channel", "url", "dateTime", "extra")
+_WON = (
+    *("id", "itemName", "description", "initialBid", "reserve", "dateTime", "expires", "seller", "category"),
+    *("extra", "auction", "bidder", "price", "bid_dateTime", "bid_extra"),
+)
+
 _VALID = """
 valid AS (
   SELECT a.id, a.itemName, a.description, a.initialBid, a.reserve, a.dateTime, a.expires, a.seller, a.category,
@@ -11,7 +17,7 @@ valid AS (
 )"""
 _WINNING = f"""{_VALID},
 winning AS (
-  SELECT * EXCEPT (place)
+  SELECT {", ".join(_WON)}
   FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY price DESC, bid_dateTime) AS place FROM valid)
   WHERE place = 1
 )"""
@@ -100,12 +106,12 @@ FROM bid GROUP BY channel, day""",
 SELECT auction, date(dateTime) AS day, {_RANKS},
        min(price) AS min_price, max(price) AS max_price, avg(price) AS avg_price, sum(price) AS sum_price
 FROM bid GROUP BY auction, day""",
-    "q18": """
-SELECT * EXCEPT (place)
+    "q18": f"""
+SELECT {", ".join(_BID)}
 FROM (SELECT *, row_number() OVER (PARTITION BY bidder, auction ORDER BY dateTime DESC) AS place FROM bid)
 WHERE place = 1""",
-    "q19": """
-SELECT * EXCEPT (place)
+    "q19": f"""
+SELECT {", ".join(_BID)}
 FROM (SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC, dateTime) AS place FROM bid)
 WHERE place <= 10""",
     "q20": """
@@ -133,7 +139,6 @@ _COUNTS = (
     *("total_bidders", "rank1_bidders", "rank2_bidders", "rank3_bidders"),
     *("total_auctions", "rank1_auctions", "rank2_auctions", "rank3_auctions"),
 )
-_BID = ("auction", "bidder", "price", "channel", "url", "dateTime", "extra")
 _COLUMNS = {
     "q0": ("auction", "bidder", "price", "dateTime", "extra"),
     "q1": ("auction", "bidder", "price DOUBLE", "dateTime", "extra"),
@@ -144,20 +149,7 @@ _COLUMNS = {
     "q6": ("seller", "ten", "price DOUBLE"),
     "q7": ("auction", "bidder", "price", "dateTime", "extra"),
     "q8": ("id", "name", "starttime"),
-    "q9": (
-        *(
-            "id",
-            "itemName",
-            "description",
-            "initialBid",
-            "reserve",
-            "dateTime",
-            "expires",
-            "seller",
-            "category",
-        ),
-        *("extra", "auction", "bidder", "price", "bid_dateTime", "bid_extra"),
-    ),
+    "q9": _WON,
     "q10": ("auction", "bidder", "price", "dateTime", "extra", "dt", "hm"),
     "q11": ("bidder", "bid_count", "starttime", "endtime"),
     "q12": ("bidder", "bid_count", "starttime", "endtime"),

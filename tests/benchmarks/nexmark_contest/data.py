@@ -40,7 +40,7 @@ def write(spark: SparkSession, size: Size, format: str, cores: int | None) -> No
     """A data set, where it is not there yet; with `cores` also Flink's, in so many files."""
     if not (folder := size.folder(format)).exists():
         unfinished = _fresh(folder)
-        generator.write(spark, unfinished, size.events, size.per_file, format, density=DENSITY)
+        generator.write(unfinished, size.events, size.per_file, format, density=DENSITY)
         unfinished.rename(folder)
     if cores is not None and not (flat := size.flat(format)).exists():
         unfinished = _fresh(flat)

@@ -24,28 +24,27 @@ def query_text(query: str, format: str) -> str:
 
 
 def run_cedilla(
-    session: SparkSession, folder: str, query: str, events: int, per_file: int, format: str
+    session: SparkSession, folder: str, query: str, events: int, per_file: int, format: str, cores: int
 ) -> dict[str, Any]:
     text, data = query_text(query, format), Size(events, per_file).folder(format)
     plan = compile_query(text, f"{query}.rq").plan
     sources = {source.name: str(data / Path(source.path).name) for source in plan.sources}
     found = engines.run_cedilla(session, folder, text, sources, plan.emits[0].name, FILES_PER_EPOCH, format)
-    return _per_core(found, session, events, per_file)
+    return _per_core(found, cores, events, per_file)
 
 
 def run_native(
-    session: SparkSession, folder: str, query: str, events: int, per_file: int, format: str
+    session: SparkSession, folder: str, query: str, events: int, per_file: int, format: str, cores: int
 ) -> dict[str, Any]:
     data = Size(events, per_file).folder(format)
     result = spark_twins.TWINS[query](session, data, format, 1)
-    return _per_core(engines.run_native(session, folder, result, format), session, events, per_file)
+    return _per_core(engines.run_native(session, folder, result, format), cores, events, per_file)
 
 
-def _per_core(found: dict[str, Any], session: SparkSession, events: int, per_file: int) -> dict[str, Any]:
+def _per_core(found: dict[str, Any], cores: int, events: int, per_file: int) -> dict[str, Any]:
     """Events per second and core. An epoch is a file's worth of events, of which a query may not read all."""
     epoch_s = _mean(found["epochs"][: events // per_file])
     del found["figures"]["rows_per_s"]
-    cores = session.sparkContext.defaultParallelism
     found["figures"] = {"events_per_s_core": per_file / epoch_s / cores, **found["figures"]}
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import SparkSession
 
 from tests.benchmarks.contest import Compared, Competitor, Contest
-from tests.benchmarks.engines import STATE_STORES
+from tests.benchmarks.engines import CEDILLA, STATE_STORES
 from tests.benchmarks.flink.competitors import flink_competitors
 from tests.benchmarks.nexmark import flink_sql, oracle, spark_twins
 from tests.benchmarks.nexmark_contest.data import Size, write, write_results
@@ -31,8 +31,17 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
 
 
 def _contest(query: str, size: Size, format: str, wanted: Wanted) -> Contest:
-    arguments = {"query": query, "events": size.events, "per_file": size.per_file, "format": format}
-    competitors = [Competitor("cedilla", f"{_RUNS}:run_cedilla", arguments, arguments)]
+    arguments = {
+        "query": query,
+        "events": size.events,
+        "per_file": size.per_file,
+        "format": format,
+        "cores": wanted.cores,
+    }
+    competitors = [
+        Competitor(name, f"{_RUNS}:run_cedilla", arguments, arguments, worker=worker)
+        for name, worker in CEDILLA.items()
+    ]
     if query in spark_twins.TWINS:
         competitors += [
             Competitor(store, f"{_RUNS}:run_native", arguments, arguments, conf)
