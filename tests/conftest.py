@@ -1,17 +1,20 @@
 """Fixtures shared by all tests."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.java import SHORT_LIVED
-from tests.tiers import TIERS
+from tests.tiers import TIERS, rest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+MODE = "SPARK_CONNECT_MODE_ENABLED"
+"""The variable by which PySpark makes expressions for Spark Connect, and so for Sail."""
 
 # What a test run finds does not depend on luck, or a change would be blamed for what it did not do. New cases are
 # looked for by `make soak`, and wherever EXAMPLES is set.
@@ -25,15 +28,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(scope="session")
-def spark(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
-    """One session of Spark on this machine for the whole run; of Sail, if `--engine` says so."""
-    if request.config.getoption("--engine") == "sail":
-        from cedilla.runtime.engines.sail import sail_session
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests marked `either_engine` run on Sail, and on Spark in the rest tier."""
+    marked = metafunc.definition.get_closest_marker("either_engine") is not None
+    if marked and "spark" in metafunc.fixturenames and metafunc.config.getoption("--engine") == "spark":
+        metafunc.parametrize("spark", ["sail", rest("spark")], indirect=True, scope="session")
 
-        with sail_session() as session:
-            yield session
-        return
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> "SparkSession":
+    """One session of Spark on this machine for the whole run; of Sail, if the test or `--engine` says so."""
+    return request.getfixturevalue("_embedded" if _is_on_sail(request) else "_classic")
+
+
+def _is_on_sail(request: pytest.FixtureRequest) -> bool:
+    return getattr(request, "param", request.config.getoption("--engine")) == "sail"
+
+
+@pytest.fixture(scope="session")
+def _classic() -> Iterator["SparkSession"]:
     from cedilla.runtime.engines.session import local_session
 
     with pytest.MonkeyPatch.context() as patch:
@@ -63,30 +76,44 @@ def _forget_defaults_of_hadoop(session: "SparkSession") -> None:
 @pytest.fixture(scope="session")
 def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
     """One session of the embedded engine for the whole run."""
-    if request.config.getoption("--engine") == "sail":
-        yield request.getfixturevalue("spark")
-        return
     pytest.importorskip("pysail")
     from cedilla.runtime.engines.sail import sail_session
 
     with sail_session() as session:
-        del os.environ["SPARK_CONNECT_MODE_ENABLED"]
+        if request.config.getoption("--engine") == "spark":
+            del os.environ[MODE]
         yield session
 
 
 @pytest.fixture
 def sail(_embedded: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> "SparkSession":
     """The embedded engine. PySpark makes expressions for one kind of session at a time, so no test can have both."""
-    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    monkeypatch.setenv(MODE, "1")
     return _embedded
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if _parameters(item).get("spark") == "sail":
+            patch.setenv(MODE, "1")
+        return (yield)
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Further cases are asked of Spark only.
+    items[:] = [
+        i for i in items if not (_parameters(i).get("spark") == "sail" and i.get_closest_marker("rest"))
+    ]
     config.stash[TIERS] = {
         item.nodeid: next((tier for tier in ("soak", "rest") if item.get_closest_marker(tier)), "test")
         for item in items
     }
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if "spark" in getattr(item, "fixturenames", ()) and _parameters(item).get("spark") != "sail":
             item.add_marker(pytest.mark.spark)

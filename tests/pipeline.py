@@ -1,4 +1,4 @@
-"""Runs of real Spark in tests: a query's text, streams as lists of items, cut into files and epochs."""
+"""Runs of real engines in tests: a query's text, streams as lists of items, cut into files and epochs."""
 
 from __future__ import annotations
 

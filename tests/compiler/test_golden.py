@@ -179,8 +179,8 @@ def test_programs_are_python() -> None:
 def test_programs_are_written_as_ruff_would(tmp_path: Path) -> None:
     for number, compiled in enumerate(queries()):
         (tmp_path / f"program_{number}.py").write_text(compiled.program, encoding="utf-8")
-    # E501: what the query says in one string stays in one piece, however long.
-    for command in (["check", "--ignore", "E501"], ["format", "--diff"]):
+    # What the query says in one string stays in one piece, however long; nobody imports a program for its functions.
+    for command in (["check", "--ignore", "E501,D"], ["format", "--diff"]):
         config = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, *config], capture_output=True, text=True, check=False

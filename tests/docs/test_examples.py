@@ -141,6 +141,7 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type) -> None:
     assert operator in {type(each) for each in plan.operators}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
 def test_every_example_of_an_operator_does_what_its_page_says(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type

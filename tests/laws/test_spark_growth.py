@@ -1,4 +1,4 @@
-"""Domains that grow in the middle of random streams, on real Spark: the law of `test_growth`, on fewer cases (N1)."""
+"""Domains that grow in the middle of random streams, on real engines: the law of `test_growth`, on fewer cases (N1)."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ def check(spark: SparkSession, root: Path, seed: int, size: int, length: int, *,
     assert list(complaints(found, initial, read)) == [], told
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered((0, 3, 2, 4, 5), 2))
 def test_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed, 3, 40, by_table=seed % 2 == 0)

@@ -30,6 +30,7 @@ ROWS: list[Item] = [
     for ts in range(24)
 ]
 Values = Sequence[Any]
+pytestmark = pytest.mark.either_engine
 
 
 def stream() -> list[Item]:

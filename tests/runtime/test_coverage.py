@@ -12,6 +12,8 @@ from tests.pipeline import Run
 from tests.runtime.test_sensors import PLACES, QUERY
 from tests.stream import Item, is_tuple
 
+pytestmark = pytest.mark.either_engine
+
 CELSIUS = "y -> (y - 32) * 5/9"
 
 

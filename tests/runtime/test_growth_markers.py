@@ -12,6 +12,8 @@ from tests.pipeline import Run
 from tests.stream import is_tuple
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
 minutes := window[60 on ts as minute](pumps);

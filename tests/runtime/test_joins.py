@@ -18,6 +18,8 @@ from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode, read_output
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 Bag = Counter[tuple[tuple[str, Any], ...]]
 SENDERS = (0, 1)
 

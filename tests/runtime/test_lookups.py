@@ -17,6 +17,8 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 PLACE = {POSITION: f"`{POSITION}`"}
 KEYS = {
     "int": [*range(-5, 400), 2**31 - 1],

@@ -6,10 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline import Run
 from tests.stream import Decoder, Item
+
+pytestmark = pytest.mark.either_engine
 
 QUERY = """
 stream r(id: long, s: int, t: double, u?: double) from json "in";

@@ -21,6 +21,8 @@ from cedilla.runtime.items.lines import merged
 from tests.stream import Item, decode, read_output
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2}, litres: double)
   from FORMAT "ROOT/pumps"

@@ -166,6 +166,7 @@ def cut(random: Random, items: list[Item], parts: int) -> list[list[Item]]:
     return [items[a:b] for a, b in pairwise(places)]
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize(("seed", "parts"), tiered(product((1, 2, 3, 4), (3, 5))))
 def test_random_streams_are_ordered_as_plain_python_orders_them(
     spark: SparkSession, tmp_path: Path, seed: int, parts: int
@@ -204,6 +205,7 @@ def check_epochs(run: Run, pieces: Sequence[Sequence[Item]]) -> None:
 # --- sort ---
 
 
+@pytest.mark.either_engine
 def test_authors_are_sorted_and_there_is_no_g(spark: SparkSession, tmp_path: Path) -> None:
     """The seeds' example (000): authors up to D are written, and that none begins with G is said at once (E5)."""
     text = """
@@ -262,6 +264,7 @@ def test_an_epoch_of_many_files_is_in_order_by_their_names(
 # --- top, and state of many epochs ---
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("epochs", tiered([3, 10]))
 def test_the_best_of_many_epochs_and_what_waits_for_its_place(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
@@ -303,6 +306,7 @@ def test_the_best_of_many_epochs_and_what_waits_for_its_place(
 # --- session ---
 
 
+@pytest.mark.either_engine
 def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -378,6 +382,7 @@ emit ends to json "4"; emit best to json "5";
 """
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("cuts", tiered([[6, 1, 1, 1], [9]]), ids=len)
 def test_behind_a_sort_tuples_arrive_as_they_are_sorted(
     spark: SparkSession, tmp_path: Path, cuts: list[int]
@@ -421,6 +426,7 @@ emit some to json "1"; emit early to json "2";
 """
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("parts", tiered([4, 1]))
 def test_ties_of_a_sort_over_what_has_no_order_are_told_apart_by_their_values(
     spark: SparkSession, tmp_path: Path, parts: int

@@ -12,6 +12,8 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.sinks.formats import SINKS
 from tests.runtime.test_state import Elsewhere
 
+pytestmark = pytest.mark.either_engine
+
 TEXTS = (
     "CASE id % 5 WHEN 0 THEN '</r>\\n<r>' WHEN 1 THEN '\\n\\n' WHEN 2 THEN '\\r\\n\u2028' WHEN 3 THEN '' END"
 )

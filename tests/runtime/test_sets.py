@@ -21,6 +21,8 @@ from tests.pipeline import Run
 from tests.stream import Decoder, Item, complaints, decode
 from tests.tiers import rest, tiered
 
+pytestmark = pytest.mark.either_engine
+
 HEAD = """
 stream a(k: int in {1, 2, 3}, v: int, p?: int) from json "in" punctuated on k;
 stream b(k: int in {1, 2, 3}, v: int, p?: int) from json "in" punctuated on k;

@@ -320,6 +320,7 @@ def warnings_of(run: Run) -> Mapping[int, tuple[Diagnostic, ...]]:
     return {report.number: report.warnings for report in run.reports if report.warnings}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("minutes", tiered([3, 1, 12]))
 def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minutes: int) -> None:
     """In epochs of a minute, of three, and in one of all; also where each epoch is a process of its own."""
@@ -395,6 +396,7 @@ def test_other_formats_are_watched_too(
     assert ANNOUNCED in str(told.help)
 
 
+@pytest.mark.either_engine
 def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) -> None:
     run = Run(spark, tmp_path, QUERY)
     executor = run.executor()
@@ -409,6 +411,7 @@ def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) ->
     assert (len(run.reports), warnings_of(run)) == (4, {})
 
 
+@pytest.mark.either_engine
 def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -431,6 +434,7 @@ def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
     assert 0 < len({tuple(group) for group, *_ in kept["series"]}) <= 50
 
 
+@pytest.mark.either_engine
 def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +453,7 @@ def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
     assert sum(length for *_, runs in kept for _, length in runs) == 2 * 21
 
 
+@pytest.mark.either_engine
 def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

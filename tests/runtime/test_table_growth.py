@@ -11,6 +11,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from tests.pipeline import Run, save_parquet
 from tests.stream import is_tuple
 
+pytestmark = pytest.mark.either_engine
+
 QUERY = """
 table fleet(pump: int, since: timestamp) from json "in";
 stream pumps(ts: long, pump: int in fleet.pump, litres: double) from json "in" punctuated on ts;

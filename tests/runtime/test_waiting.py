@@ -14,6 +14,8 @@ from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.console import epoch_line
 from tests.pipeline import Run
 
+pytestmark = pytest.mark.either_engine
+
 PUMPS = 'stream pumps(ts: long, pump: int, site: string, flow: double) from json "in";\n'
 SITES = 'table sites(site: string, town: string) from json "sites";\n'
 FLOW = "flow := aggregate[avg(flow) as f by pump, minute](window[60 on ts as minute](pumps));\n"

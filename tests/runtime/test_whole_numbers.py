@@ -29,6 +29,8 @@ from tests.pipeline import Run, save_parquet
 from tests.stream import Item, decode, read_output
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 ODD = 2**53 + 1
 KEPT = 2**53 - 1
 STREAM = "stream r(k: int, n: long) from json 'r' punctuated on k;"
