@@ -113,6 +113,11 @@ def block_of(chance: Random, odd: float) -> Block:
     return Block(text.replace(b"\n", b"\r\n") if chance.random() < 0.1 else text, 7)
 
 
+def parsed(text: bytes) -> Any:
+    """The columns of lines, as they are parsed at once."""
+    return BATCHES.parsed(text, *Block(text, 7).lines())
+
+
 def same(one: Any, other: Any) -> bool:
     return (
         one == other or (one != one and other != other) or (type(one) is float and math.isclose(one, other))
@@ -130,7 +135,7 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
         with monkeypatch.context() as patch:
             patch.setattr(JsonBatches, "parsed", lambda *_: None)
             expected = BATCHES.batch(block, 1000).to_pylist()
-        at_once += BATCHES.parsed(b"\n".join(lines), len(lines)) is not None
+        at_once += parsed(b"\n".join(lines)) is not None
         assert len(found) == len(expected) == len(lines)
         for row, same_row, line in zip(found, expected, lines, strict=True):
             assert row["$corrupt"] == same_row["$corrupt"], line
@@ -163,11 +168,11 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
 
 def test_numbers_and_truth_values_for_strings_keep_their_texts_at_once() -> None:
     text = b'{"s": 5, "ts": 1}\n{"s": -12, "ts": 2}\n{"ts": 3}'
-    parsed = BATCHES.parsed(text, 3)
-    assert parsed is not None
-    assert parsed[list(TYPES).index("s")].to_pylist() == ["5", "-12", None]
-    assert BATCHES.parsed(b'{"s": -0}', 1) is None
-    assert BATCHES.parsed(b'{"s": 1.50}', 1) is None
+    columns = parsed(text)
+    assert columns is not None
+    assert columns[list(TYPES).index("s")].to_pylist() == ["5", "-12", None]
+    assert parsed(b'{"s": -0}') is None
+    assert parsed(b'{"s": 1.50}') is None
     assert BATCHES.batch(Block(b'{"s": 1.50}\n{"s": -0}', 0), 0).column("s").to_pylist() == ["1.50", "-0"]
 
 

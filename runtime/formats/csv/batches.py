@@ -17,7 +17,15 @@ from attrs import frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
-from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, moments_of, schema_of
+from cedilla.runtime.formats.lines.batches import (
+    TextBatches,
+    fits,
+    is_utf8,
+    joined,
+    moments_of,
+    one_array,
+    schema_of,
+)
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.items.csv_records import FALSE, MARK, TRUE, parse_record
 from cedilla.runtime.items.json_objects import JsonObject
@@ -54,16 +62,11 @@ class RecordBatches(TextBatches):
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         return block.lines()
 
-    def joined(self, text: bytes, starts: Places, ends: Places) -> bytes:
-        """The parser knows each end of a line, and passes over empty ones."""
-        if (starts[1:] - ends[:-1] <= 2).all():
-            return text[starts[0] : ends[-1]]
-        return super().joined(text, starts, ends)
-
     def item(self, row: bytes) -> JsonObject:
         return parse_record(self.names, row)
 
-    def parsed(self, text: bytes, count: int) -> list[pa.Array] | None:
+    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        text, count = _records(text, starts, ends), len(starts)
         if text.startswith(MARK) or not is_utf8(text) or not stand_well(text):
             return None
         places = {name: f"c{n}" for n, name in enumerate(self.names) if name in self.types}
@@ -79,7 +82,7 @@ class RecordBatches(TextBatches):
             if name not in places:
                 columns.append(pa.nulls(count, arrow_type(type_)))
                 continue
-            column = table.column(places[name]).combine_chunks()
+            column = one_array(table.column(places[name]))
             if texts is not None and places[name] in texts.column_names:
                 form = _DOUBLE if type_.name == "double" else _NUMBER
                 plain = pc.match_substring_regex(texts.column(places[name]), form)
@@ -103,6 +106,13 @@ class RecordBatches(TextBatches):
         if b"0x" in text or b"0X" in text:
             odd |= {place for place, kind in kinds.items() if kind in ("int", "long", "double", "decimal")}
         return read_csv(text, len(self.names), dict.fromkeys(odd, pa.string())) if odd else None
+
+
+def _records(text: bytes, starts: Places, ends: Places) -> bytes:
+    """Some records of a text. The parser knows each end of a line, and passes over empty ones."""
+    if (starts[1:] - ends[:-1] <= 2).all():
+        return text[starts[0] : ends[-1]]
+    return joined(text, starts, ends)
 
 
 def _parsed_as(type_: Type) -> pa.DataType:

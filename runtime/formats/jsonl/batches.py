@@ -21,8 +21,8 @@ from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
-from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, moments_of
-from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places
+from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, joined, moments_of, one_array
+from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
 from cedilla.runtime.items.rejections import NO_OBJECT
@@ -53,9 +53,9 @@ class JsonBatches(TextBatches):
         except ValueError:
             raise ValueError(NO_OBJECT) from None
 
-    def parsed(self, text: bytes, count: int) -> list[pa.Array] | None:
-        """The columns of so many lines, each of which is one object; `None` where some may not be."""
-        plain = plain_lines(text, count)
+    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """The columns of some lines, each of which is one object; `None` where some may not be."""
+        plain, count = plain_lines(text, starts, ends), len(starts)
         if plain is None or not is_utf8(plain) or _has_odd_words(plain):
             return None
         table = self._table(plain)
@@ -64,7 +64,7 @@ class JsonBatches(TextBatches):
         corrupt: pa.Array = pa.nulls(count, pa.string())
         columns: list[pa.Array] = []
         for name, type_ in self.types.items():
-            column = table.column(name).combine_chunks()
+            column = one_array(table.column(name))
             if type_ == STRING and column.type != pa.string():
                 column = column.cast(pa.string())
             elif type_.name in ("timestamp", "date"):
@@ -104,19 +104,25 @@ class JsonBatches(TextBatches):
             return None if numbers and _MINUS_ZERO.search(text) else table
 
 
-def plain_lines(text: bytes, count: int) -> bytes | None:
-    """The same lines without blanks around them, if each begins with `{` and ends with `}`.
+def plain_lines(text: bytes, starts: Places, ends: Places) -> bytes | None:
+    """Some lines of a text without blanks around them, if each begins with `{` and ends with `}`.
 
     Between a `}` and a `{` an object is over, so none goes on over the end of a line.
     """
-    for plain in _written_plainly(text):
-        if plain.startswith(b"{") and plain.endswith(b"}") and plain.count(b"}\n{") == count - 1:
+    signs = np.frombuffer(text, np.uint8)
+    lines = joined(text, starts, ends)
+    if (signs[starts] == _BEGIN).all() and (signs[ends - 1] == _END).all():
+        return lines
+    for plain in _written_plainly(lines.removesuffix(b"\n")):
+        if plain.startswith(b"{") and plain.endswith(b"}") and plain.count(b"}\n{") == len(starts) - 1:
             return plain
     return None
 
 
+_BEGIN, _END = b"{}"
+
+
 def _written_plainly(text: bytes) -> Iterator[bytes]:
-    yield text
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\r")
     yield text
     yield b"\n".join(line.strip(BLANK) for line in text.split(b"\n"))
@@ -127,9 +133,9 @@ _INFINITY = re.compile(rb"[:\[,][ \t]*-?Inf(?!inity)")
 
 def _has_odd_words(text: bytes) -> bool:
     """Whether there may be words that only the parser takes for numbers."""
-    if b"-NaN" in text:
+    if place_of(b"-NaN", b"N", text) >= 0:
         return True
-    if b"Inf" not in text:
+    if place_of(b"Inf", b"I", text) < 0:
         return False
     return text.count(b"Inf") != text.count(b"Infinity") and _INFINITY.search(text) is not None
 

@@ -41,7 +41,7 @@ def of_block(block: Block) -> dict[str, str]:
     if not len(starts):
         return {}
     lines = joined(block.text, starts, ends)
-    plain = plain_lines(lines, len(starts))
+    plain = plain_lines(block.text, starts, ends)
     table = None if plain is None else _inferred(plain, len(starts))
     if table is not None:
         return {

@@ -7,7 +7,7 @@ A parser takes all rows of a piece at once or refuses all of it, so a refused pi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -55,30 +55,26 @@ class TextBatches(ABC):
         """Where the rows of a block that are no markers begin, and where they end."""
 
     @abstractmethod
-    def parsed(self, text: bytes, count: int) -> list[pa.Array] | None:
-        """The columns of so many rows, each of which is one tuple; `None` where some may not be."""
+    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """The columns of some rows of a text, each of which is one tuple; `None` where some may not be."""
 
     @abstractmethod
     def item(self, row: bytes) -> JsonObject:
         """What a row holds. `ValueError` where it is none, with the reason."""
-
-    def joined(self, text: bytes, starts: Places, ends: Places) -> bytes:
-        """Some rows of a text, for the parser."""
-        return joined(text, starts, ends)
 
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
         """The tuples of a block; `place`: where its file begins in the slice."""
         starts, ends = self.tuple_lines(block)
         pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
         columns = [
-            pa.concat_arrays([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
+            one_array([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
             for n, field in enumerate(list(self.schema)[:-1])
         ]
         return pa.record_batch([*columns, pa.array(starts + (place + block.place))], schema=self.schema)
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """The columns of some rows, those that are parsed together in one piece."""
-        found = self.parsed(self.joined(text, starts, ends), len(starts))
+        found = self.parsed(text, starts, ends)
         if found is not None:
             yield found
         elif len(starts) <= _FEW:
@@ -122,10 +118,16 @@ class TextBatches(ABC):
 
 
 def joined(text: bytes, starts: Places, ends: Places) -> bytes:
-    """Some rows of a text."""
+    """Some rows of a text, behind the last of them perhaps a line feed: of all rows nothing is copied."""
     if np.array_equal(ends[:-1] + 1, starts[1:]):
-        return text[starts[0] : ends[-1]]
+        return text[starts[0] : ends[-1] + 1]
     return b"\n".join(text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def one_array(chunks: Sequence[pa.Array] | pa.ChunkedArray) -> pa.Array:
+    """Chunks of a column as one array; a single one is not copied."""
+    some = chunks.chunks if isinstance(chunks, pa.ChunkedArray) else chunks
+    return some[0] if len(some) == 1 else pa.concat_arrays(some)
 
 
 def is_utf8(text: bytes) -> bool:

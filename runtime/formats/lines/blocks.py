@@ -20,6 +20,7 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import is_compressed, unpacked
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
+_FEED = ord("\n")
 BLANK = b" \t\r"
 """What stands around a line and is no part of it."""
 _MARK = b"\xef\xbb\xbf"
@@ -91,8 +92,15 @@ class Block:
         return len(_MARK) if self.place == 0 and self.text.startswith(_MARK) else 0
 
 
+def place_of(sign: bytes, rare: bytes, text: bytes) -> int:
+    """Where some bytes first stand in a text, -1 where they do not. `rare`: one of them that few texts have: a single
+    byte is found some ten times as fast as several."""
+    at = text.find(rare)
+    return at if at < 0 else text.find(sign, max(at - sign.index(rare), 0))
+
+
 def _bounds(text: bytes) -> tuple[Places, Places]:
-    feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == _FEED)
     ends = feeds if text.endswith(b"\n") else np.append(feeds, len(text))
     return np.append(np.zeros(1, np.int64), ends[:-1] + 1), ends
 
