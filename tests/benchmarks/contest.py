@@ -32,6 +32,17 @@ class Competitor:
     worker: str = "spark"
 
 
+def cedilla_competitors(
+    call: str, arguments: Mapping[str, Any], warm: Mapping[str, Any] | None = None, variant: str = ""
+) -> tuple[Competitor, ...]:
+    """Cedilla on each of its engines: `cedilla` on Spark, `cedilla-sail`; `variant` follows their names."""
+    engines = {"cedilla": "spark", "cedilla-sail": "sail"}
+    return tuple(
+        Competitor(f"{name}{variant}", call, arguments, warm, worker=worker)
+        for name, worker in engines.items()
+    )
+
+
 @frozen
 class Compared:
     """What of the outputs has to be equal: columns as a Spark DDL text, and a condition on the rows."""
@@ -79,6 +90,7 @@ UNITS = {
     "rss_mb": ("MB at most", False),
     "heap_mb": ("MB of heap after a collection", False),
     "python_mb": ("MB of Python at the end", False),
+    "python_grown_mb": ("MB more than half way", False),
     "checkpoint_mb": ("MB of checkpoint", False),
     "state_mb": ("MB of state", False),
 }

@@ -23,9 +23,6 @@ from cedilla.runtime.terminal.report import EpochReport
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.inputs import DATA_GLOB
 
-CEDILLA = {"cedilla": "spark", "cedilla-sail": "sail"}
-"""Competitor -> the kind of process that runs its queries."""
-
 STATE_STORES: dict[str, dict[str, str]] = {
     "spark": {},
     "spark-rocksdb": {

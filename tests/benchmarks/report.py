@@ -68,18 +68,17 @@ def number(value: float) -> str:
 
 _COLOURS = {
     "cedilla": "#2563a8",
+    "cedilla-sail": "#12a5c4",
     "spark": "#e3872d",
     "spark-rocksdb": "#b9513a",
     "flink": "#5b8c5a",
     "flink-rocksdb": "#2f5d43",
 }
 _OTHERS = "#444444"
-_CEDILLA = "cedilla"
 
 
 def chart(folder: Path, suite: str, results: Sequence[Result]) -> None:
-    """A dot per contest and competitor on a logarithmic axis: a panel with ratios where Cedilla is the baseline, and
-    one per main figure for the rest."""
+    """A panel per main figure, with a line for each contest and a dot for each competitor on a logarithmic axis."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -88,7 +87,7 @@ def chart(folder: Path, suite: str, results: Sequence[Result]) -> None:
     panels = _panels(results)
     if not panels:
         return
-    heights = [len(rows) + 1.5 for _, rows, _ in panels]
+    heights = [len(rows) + 1.5 for _, rows in panels]
     picture, places = plt.subplots(
         len(panels),
         1,
@@ -97,8 +96,8 @@ def chart(folder: Path, suite: str, results: Sequence[Result]) -> None:
         squeeze=False,
         layout="constrained",
     )
-    for axes, (title, rows, line) in zip(places[:, 0], panels, strict=True):
-        _draw(axes, title, rows, line)
+    for axes, (title, rows) in zip(places[:, 0], panels, strict=True):
+        _draw(axes, title, rows)
     picture.suptitle(suite)
     for ending in ("png", "svg"):
         picture.savefig(folder / f"{suite}.{ending}", dpi=130)
@@ -109,56 +108,42 @@ _Dots = Mapping[str, tuple[float, float, float]]
 """Competitor -> median, least, most."""
 
 
-def _panels(results: Sequence[Result]) -> list[tuple[str, Mapping[str, _Dots], float | None]]:
-    """Title of the axis, rows by name, and where a line of equality belongs."""
-    panels: list[tuple[str, Mapping[str, _Dots], float | None]] = []
-    against = {r["contest"]: _ratios(r) for r in results if r["baseline"] == _CEDILLA}
-    if against := {name: dots for name, dots in against.items() if dots}:
-        panels.append(("Cedilla is better by this factor (below 1: worse)", against, 1.0))
-    rest = [r for r in results if r["baseline"] != _CEDILLA and r["competitors"]]
-    for figure in dict.fromkeys(r["main"] for r in rest):
+def _panels(results: Sequence[Result]) -> list[tuple[str, Mapping[str, _Dots]]]:
+    """Titles of the axes, and contests by name."""
+    measured = [r for r in results if r["competitors"]]
+    panels: list[tuple[str, Mapping[str, _Dots]]] = []
+    for figure in dict.fromkeys(r["main"] for r in measured):
         unit, more = UNITS[figure]
         rows = {
-            f"{r['contest']}: {competitor}": {"": _spread(found["figures"][figure])}
-            for r in rest
+            r["contest"]: {name: _spread(each["figures"][figure]) for name, each in r["competitors"].items()}
+            for r in measured
             if r["main"] == figure
-            for competitor, found in r["competitors"].items()
         }
-        panels.append((f"{unit} ({'more' if more else 'less'} is better)", rows, None))
+        panels.append((f"{unit} ({'more' if more else 'less'} is better)", rows))
     return panels
-
-
-def _ratios(result: Result) -> _Dots:
-    main = result["main"]
-    found = {name: ratios[main] for name, ratios in result["ratios"].items() if main in ratios}
-    return {name: (ratio, ratio, ratio) for name, ratio in found.items()}
 
 
 def _spread(values: Mapping[str, float]) -> tuple[float, float, float]:
     return values["median"], values["min"], values["max"]
 
 
-def _draw(axes: Any, title: str, rows: Mapping[str, _Dots], line: float | None) -> None:
+def _draw(axes: Any, title: str, rows: Mapping[str, _Dots]) -> None:
     labelled: set[str] = set()
     for place, dots in enumerate(rows.values()):
         for competitor, (middle, least, most) in dots.items():
-            label = competitor if competitor and competitor not in labelled else None
+            label = None if competitor in labelled else competitor
             labelled.add(competitor)
             colour = _COLOURS.get(competitor, _OTHERS)
             axes.plot([least, most], [place, place], color=colour, lw=1)
             axes.plot(middle, place, "o", color=colour, ms=5, label=label)
-            if not competitor:
-                axes.annotate(f"  {number(middle)}", (most, place), va="center", fontsize=7)
     axes.set_yticks(range(len(rows)), list(rows), fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.3g}")
-    axes.xaxis.set_minor_formatter(lambda value, _: f"{value:,.3g}" if line is not None else "")
+    for formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+        formatter(lambda value, _: number(value) if f"{value:e}"[0] in "125" else "")
     axes.tick_params(axis="x", which="both", labelsize=7)
     axes.set_xlabel(title, fontsize=8)
     axes.margins(x=0.1)
     axes.grid(axis="y", lw=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    if line is not None:
-        axes.axvline(line, color="black", lw=0.8)
-        axes.legend(fontsize=7, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    axes.legend(fontsize=7, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import psutil
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.terminal.report import EpochReport
 from tests.benchmarks import engines
 from tests.benchmarks.contest import INPUTS, outcome
 from tests.benchmarks.inputs import Rows, set_times, write_stream
@@ -56,20 +59,37 @@ def write_tiny(epochs: int) -> None:
 
 
 def epochs(session: SparkSession, folder: str, epochs: int) -> dict[str, Any]:
-    """Many tiny epochs; the heap that is left after a collection, and Python's memory, at the end of them."""
+    """Many tiny epochs; the memory of this process, and of the JVM if there is one, half way and at their end."""
     sources = {"readings": str(tiny_folder(epochs))}
-    laps, start, _ = engines.cedilla_laps(session, folder, TINY, sources, "result", 1)
-    jvm: Any = session._jvm
-    jvm.System.gc()
-    runtime = jvm.java.lang.Runtime.getRuntime()
+    half_way: list[float] = []
+
+    def watch(report: EpochReport) -> None:
+        if report.number == epochs // 2:
+            half_way.append(_python_mb())
+
+    laps, start, _ = engines.cedilla_laps(session, folder, TINY, sources, "result", 1, watch)
     figures = {
         **engines.steady(laps, start),
         "total_s": laps[-1].end - start,
-        "heap_mb": (runtime.totalMemory() - runtime.freeMemory()) / 2**20,
-        "python_mb": psutil.Process(os.getpid()).memory_info().rss / 2**20,
+        "python_mb": _python_mb(),
+        "python_grown_mb": _python_mb() - half_way[0],
         "checkpoint_mb": engines.megabytes(Path(folder, "checkpoint")),
     }
+    if not is_connect(session):
+        figures["heap_mb"] = _heap_mb(session)
     return outcome(figures, f"{folder}/out")
+
+
+def _python_mb() -> float:
+    return psutil.Process(os.getpid()).memory_info().rss / 2**20
+
+
+def _heap_mb(session: SparkSession) -> float:
+    """What is left after a collection."""
+    jvm: Any = session._jvm
+    jvm.System.gc()
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    return (runtime.totalMemory() - runtime.freeMemory()) / 2**20
 
 
 # --- sources and operators -----------------------------------------------------------------------------------
@@ -120,3 +140,10 @@ def wide(session: SparkSession, folder: str, sources: int = 0, operators: int = 
     total = laps[-1].end - start
     figures = {**engines.steady(laps, start), "compile_s": compile_s, "total_s": total}
     return outcome(figures, f"{folder}/out")
+
+
+def native_sources(session: SparkSession, folder: str, sources: int) -> dict[str, Any]:
+    """The union of so many streams by hand."""
+    path, schema = str(wide_folder()), "id BIGINT, v DOUBLE"
+    streams = (engines.read_native(session, path, schema, "json") for _ in range(sources))
+    return engines.run_native(session, folder, reduce(DataFrame.unionAll, streams))

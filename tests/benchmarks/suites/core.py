@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from tests.benchmarks.contest import Compared, Competitor, Contest
+from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
 from tests.benchmarks.core.query import Query, Size
 from tests.benchmarks.core.runs import NAMES, flink_rows, flink_statements, prepare, query_of
-from tests.benchmarks.engines import CEDILLA, STATE_STORES
+from tests.benchmarks.engines import STATE_STORES
 from tests.benchmarks.flink.competitors import flink_competitors
 from tests.benchmarks.options import Wanted
 
@@ -37,10 +37,7 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
 def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
     # A standing query runs for days: everyone warms up with a whole run.
     arguments = {"query": query.name, "rows": size.rows, "epochs": size.epochs, "format": format}
-    competitors = [
-        Competitor(name, "tests.benchmarks.core.runs:run_cedilla", arguments, arguments, worker=worker)
-        for name, worker in CEDILLA.items()
-    ]
+    competitors = [*cedilla_competitors("tests.benchmarks.core.runs:run_cedilla", arguments, arguments)]
     for store, conf in STATE_STORES.items():
         if query.stateful or store == "spark":
             call = "tests.benchmarks.core.runs:run_native"

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.benchmarks.contest import Compared, Competitor, Contest
+from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
 from tests.benchmarks.evolution import inputs, runs
 from tests.benchmarks.options import Wanted
 
 _RUNS = "tests.benchmarks.evolution.runs"
-ACCENTS = (0, 1, 20, 300, 10_000, 100_000)
-SHORT_ACCENTS = (0, 300, 10_000)
+ACCENTS = (1, 20, 300, 10_000, 100_000)
+SHORT_ACCENTS = (300, 10_000)
 STATES = (1_000, 1_000_000)
 HISTORIES = (20, 100)
+_PLAIN = " without"
+"""Behind the name of a competitor: the same tuples without the accents."""
 
 
 def contests(wanted: Wanted) -> Iterator[Contest]:
     rows = wanted.rows[0] if wanted.rows else 100_000
-    yield _in_force(SHORT_ACCENTS if wanted.short else ACCENTS, rows, wanted)
+    for accents in SHORT_ACCENTS if wanted.short else ACCENTS:
+        yield _in_force(accents, rows, wanted)
     if not wanted.short:
         for state in STATES:
             for kind in runs.ARRIVAL:
@@ -26,23 +29,20 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
             yield _gap(wanted.epochs or history, rows)
 
 
-def _in_force(numbers: tuple[int, ...], rows: int, wanted: Wanted) -> Contest:
+def _in_force(accents: int, rows: int, wanted: Wanted) -> Contest:
     epochs = wanted.epochs or (8 if wanted.short else 16)
+
+    def behind(number: int) -> tuple[Competitor, ...]:
+        arguments = {"accents": number, "rows": rows, "epochs": epochs}
+        return cedilla_competitors(f"{_RUNS}:in_force", arguments, arguments, "" if number else _PLAIN)
+
     return Contest(
         suite="evolution",
-        name="accents in force",
-        competitors=tuple(
-            Competitor(
-                f"{n:,} accents",
-                f"{_RUNS}:in_force",
-                {"accents": n, "rows": rows, "epochs": epochs},
-                {"accents": n, "rows": rows, "epochs": epochs},
-            )
-            for n in numbers
-        ),
-        baseline="0 accents",
+        name=f"accents in force/{accents}",
+        competitors=behind(accents) + behind(0),
+        baseline="cedilla",
         main="rows_per_s",
-        prepare=lambda spark: [inputs.write_in_force(spark, n, rows, epochs) for n in numbers],
+        prepare=lambda spark: [inputs.write_in_force(spark, n, rows, epochs) for n in (0, accents)],
         compared=Compared("s INT, wid BIGINT, mean DOUBLE, n BIGINT"),
         rounds=2 if wanted.short else 3,
         facts={"epoch_rows": rows, "epochs": epochs},
@@ -55,15 +55,16 @@ def _arrival(kind: str, state: int) -> Contest:
         "join": "k BIGINT, t DOUBLE, u DOUBLE",
     }
 
-    def competitor(name: str, accented: bool) -> Competitor:
+    def arriving(accented: bool) -> tuple[Competitor, ...]:
         arguments = {"kind": kind, "state": state, "accented": accented}
-        return Competitor(name, f"{_RUNS}:arrival", arguments, {**arguments, "state": STATES[0]})
+        warm = {**arguments, "state": STATES[0]}
+        return cedilla_competitors(f"{_RUNS}:arrival", arguments, warm, "" if accented else _PLAIN)
 
     return Contest(
         suite="evolution",
         name=f"an accent arrives/{kind}/{state}",
-        competitors=(competitor("with accents", True), competitor("without", False)),
-        baseline="with accents",
+        competitors=arriving(True) + arriving(False),
+        baseline="cedilla",
         main="accent_ratio",
         prepare=lambda spark: [inputs.write_arrival(spark, kind, each) for each in {state, STATES[0]}],
         compared=Compared(columns[kind]),
@@ -78,7 +79,7 @@ def _gap(history: int, rows: int) -> Contest:
         suite="evolution",
         name=f"gap/{history}",
         competitors=(
-            Competitor("cedilla", f"{_RUNS}:gap_cedilla", arguments, warm),
+            *cedilla_competitors(f"{_RUNS}:gap_cedilla", arguments, warm),
             Competitor("spark", f"{_RUNS}:gap_native", arguments, warm),
         ),
         baseline="cedilla",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from tests.benchmarks.contest import Compared, Competitor, Contest
-from tests.benchmarks.engines import CEDILLA, STATE_STORES
+from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
+from tests.benchmarks.engines import STATE_STORES
 from tests.benchmarks.flink.competitors import flink_competitors
 from tests.benchmarks.nexmark import flink_sql, oracle, spark_twins
 from tests.benchmarks.nexmark_contest.data import Size, write, write_results
@@ -38,10 +38,7 @@ def _contest(query: str, size: Size, format: str, wanted: Wanted) -> Contest:
         "format": format,
         "cores": wanted.cores,
     }
-    competitors = [
-        Competitor(name, f"{_RUNS}:run_cedilla", arguments, arguments, worker=worker)
-        for name, worker in CEDILLA.items()
-    ]
+    competitors = [*cedilla_competitors(f"{_RUNS}:run_cedilla", arguments, arguments)]
     if query in spark_twins.TWINS:
         competitors += [
             Competitor(store, f"{_RUNS}:run_native", arguments, arguments, conf)

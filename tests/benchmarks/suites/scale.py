@@ -1,11 +1,11 @@
-"""Time, memory and bytes as state, epochs, sources and operators grow: Cedilla against itself; and small epochs over a
-large state, against Structured Streaming where it has the operator."""
+"""Time, memory and bytes as state, epochs, sources and operators grow: Cedilla on each engine, and Structured Streaming
+where it has the operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.benchmarks.contest import Compared, Competitor, Contest
+from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
 from tests.benchmarks.engines import STATE_STORES
 from tests.benchmarks.evolution import inputs as evolution
 from tests.benchmarks.evolution import runs as evolution_runs
@@ -24,29 +24,26 @@ OPERATORS = (1, 10, 50, 100, 200)
 def contests(wanted: Wanted) -> Iterator[Contest]:
     """`--rows` gives other sizes of state, `--epochs` one number of epochs."""
     for kind in evolution_runs.ARRIVAL:
-        yield _state(kind, wanted.rows or STATES)
+        states = wanted.rows or STATES
+        yield from (_state(kind, state, states[0]) for state in states)
     for kind in large_state.QUERIES:
         for state in wanted.rows or LARGE:
             yield _large(kind, state)
-    yield _wide("sources", SOURCES)
-    yield _wide("operators", OPERATORS)
-    yield _epochs((wanted.epochs,) if wanted.epochs else EPOCHS)
+    yield from (_wide("sources", number) for number in SOURCES)
+    yield from (_wide("operators", number) for number in OPERATORS)
+    yield from (_epochs(number) for number in ((wanted.epochs,) if wanted.epochs else EPOCHS))
 
 
-def _state(kind: str, states: tuple[int, ...]) -> Contest:
-    def arguments(state: int) -> dict[str, object]:
-        return {"kind": kind, "state": state, "accented": False}
-
+def _state(kind: str, state: int, least: int) -> Contest:
+    arguments = {"kind": kind, "state": state, "accented": False}
     call = "tests.benchmarks.evolution.runs:arrival"
     return Contest(
         suite="scale",
-        name=f"state/{kind}",
-        competitors=tuple(
-            Competitor(f"{state:,} rows", call, arguments(state), arguments(states[0])) for state in states
-        ),
-        baseline=f"{states[0]:,} rows",
+        name=f"state/{kind}/{state}",
+        competitors=cedilla_competitors(call, arguments, {**arguments, "state": least}),
+        baseline="cedilla",
         main="epoch_ms",
-        prepare=lambda spark: [evolution.write_arrival(spark, kind, state) for state in states],
+        prepare=lambda spark: [evolution.write_arrival(spark, kind, each) for each in {least, state}],
         rounds=2,
         facts={"epoch_rows": evolution.SMALL_ROWS, "epochs": evolution.EPOCHS},
     )
@@ -54,7 +51,7 @@ def _state(kind: str, states: tuple[int, ...]) -> Contest:
 
 def _large(kind: str, state: int) -> Contest:
     arguments = {"kind": kind, "state": state}
-    competitors = [Competitor("cedilla", f"{_LARGE}:run_cedilla", arguments, arguments)]
+    competitors = [*cedilla_competitors(f"{_LARGE}:run_cedilla", arguments, arguments)]
     if kind in large_state.NATIVE:
         competitors += [
             Competitor(store, f"{_LARGE}:run_native", arguments, arguments, conf)
@@ -73,33 +70,32 @@ def _large(kind: str, state: int) -> Contest:
     )
 
 
-def _epochs(numbers: tuple[int, ...]) -> Contest:
-    warm_up = EPOCHS[0]
+def _epochs(number: int) -> Contest:
     return Contest(
         suite="scale",
-        name="epochs",
-        competitors=tuple(
-            Competitor(f"{n:,} epochs", f"{_RUNS}:epochs", {"epochs": n}, {"epochs": warm_up})
-            for n in numbers
-        ),
-        baseline=f"{numbers[0]:,} epochs",
+        name=f"epochs/{number}",
+        competitors=cedilla_competitors(f"{_RUNS}:epochs", {"epochs": number}, {"epochs": EPOCHS[0]}),
+        baseline="cedilla",
         main="epoch_ms",
-        prepare=lambda spark: [runs.write_tiny(n) for n in {warm_up, *numbers}],
+        prepare=lambda spark: [runs.write_tiny(n) for n in {EPOCHS[0], number}],
         rounds=1,
         facts={"epoch_rows": runs.TINY_ROWS},
     )
 
 
-def _wide(what: str, numbers: tuple[int, ...]) -> Contest:
+def _wide(what: str, number: int) -> Contest:
+    arguments = {what: number}
+    competitors = [*cedilla_competitors(f"{_RUNS}:wide", arguments, arguments)]
+    if what == "sources":
+        competitors.append(Competitor("spark", f"{_RUNS}:native_sources", arguments, arguments))
     return Contest(
         suite="scale",
-        name=what,
-        competitors=tuple(
-            Competitor(f"{n} {what}", f"{_RUNS}:wide", {what: n}, {what: numbers[0]}) for n in numbers
-        ),
-        baseline=f"{numbers[0]} {what}",
+        name=f"{what}/{number}",
+        competitors=tuple(competitors),
+        baseline="cedilla",
         main="epoch_ms",
         prepare=runs.write_wide,
+        compared=Compared("id BIGINT, v DOUBLE"),
         rounds=2,
         facts={"epoch_rows": runs.WIDE_ROWS, "epochs": runs.WIDE_EPOCHS},
     )

@@ -33,13 +33,17 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
         rounds=5 if wanted.short else 15,
     )
     run = [*_RUN, "--checkpoint", "{folder}/checkpoint", "--sink", "average={folder}/out"]
-    native = ["-m", "tests.benchmarks.startup.native", "{folder}"]
+    commands = {
+        "cedilla": [*run, "--engine", "spark"],
+        "cedilla-sail": [*run, "--engine", "sail"],
+        "spark": ["-m", "tests.benchmarks.startup.native", "{folder}"],
+    }
     yield Contest(
         suite="startup",
         name="first epoch",
         competitors=tuple(
             Competitor(name, f"{_RUNS}:first_epoch", {"arguments": arguments}, worker="plain")
-            for name, arguments in (("cedilla", run), ("spark", native))
+            for name, arguments in commands.items()
         ),
         baseline="cedilla",
         main="first_epoch_s",
