@@ -79,8 +79,9 @@ def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
     pytest.importorskip("pysail")
     from cedilla.runtime.engines.sail import sail_session
 
+    mode = os.environ.get(MODE)
     with sail_session() as session:
-        if request.config.getoption("--engine") == "spark":
+        if mode is None and request.config.getoption("--engine") == "spark":
             del os.environ[MODE]
         yield session
 
@@ -93,7 +94,8 @@ def sail(_embedded: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> "SparkSe
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test on Sail has the mode of Sail for its fixtures, too."""
     with pytest.MonkeyPatch.context() as patch:
         if _parameters(item).get("spark") == "sail":
             patch.setenv(MODE, "1")

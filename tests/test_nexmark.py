@@ -183,7 +183,8 @@ def test_query(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> N
     assert bag(process(spark, query, data.plain, tmp_path)) == expected(spark, query)
 
 
-@pytest.mark.parametrize("query", some(oracle.QUERIES))
+@pytest.mark.rest
+@pytest.mark.parametrize("query", oracle.QUERIES)
 def test_query_with_accents(spark: SparkSession, data: Data, tmp_path: Path, query: str) -> None:
     """Channels go over to prices in hundredths one by one; decoded, the output is the same."""
     assert bag(process(spark, query, data.accented, tmp_path)) == expected(spark, query)
@@ -191,11 +192,12 @@ def test_query_with_accents(spark: SparkSession, data: Data, tmp_path: Path, que
 
 @pytest.mark.parametrize("query", some(oracle.QUERIES))
 def test_query_with_accents_on_sail(sail: SparkSession, files: Data, tmp_path: Path, query: str) -> None:
-    """`--engine sail` runs the tests above there, and says what differs."""
+    """`--engine sail` runs all tests of this file there, and says what differs."""
     assert digest(bag(process(sail, query, files.accented, tmp_path))) == RESULTS[query]
 
 
-@pytest.mark.parametrize("query", some(oracle.QUERIES))
+@pytest.mark.rest
+@pytest.mark.parametrize("query", oracle.QUERIES)
 def test_columns_of_a_result(spark: SparkSession, data: Data, query: str) -> None:
     schema = spark.sql(oracle.sql(query)).schema
     stated = spark.createDataFrame([], oracle.columns(query)).schema
@@ -213,7 +215,8 @@ def test_every_query_has_a_twin_or_a_reason() -> None:
     assert sorted([*TWINS, *REFUSED]) == sorted(oracle.QUERIES)
 
 
-@pytest.mark.parametrize("query", some(TWINS))
+@pytest.mark.rest
+@pytest.mark.parametrize("query", TWINS)
 def test_twin(
     request: pytest.FixtureRequest, spark: SparkSession, data: Data, tmp_path: Path, query: str
 ) -> None:

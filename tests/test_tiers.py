@@ -18,8 +18,11 @@ WHOLLY_IN_REST = {
     "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",
     # It starts Java three times; `make test` runs on such an archive.
     "tests/runtime/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
-    # Without accents; and the generator of a benchmark in its other format.
+    # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
+    "tests/test_nexmark.py::test_query_with_accents",
+    "tests/test_nexmark.py::test_columns_of_a_result",
+    "tests/test_nexmark.py::test_twin",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
 }
 OF_SERVERS = tuple(f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "remote"))
