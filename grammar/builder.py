@@ -69,11 +69,15 @@ class Builder(MarkerBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
+        unit: str | None,
         domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
         return syntax.AttributeDeclaration(
-            str(name), type, optional is not None, domain, span=self._span(meta)
+            str(name), type, optional is not None, domain, unit, span=self._span(meta)
         )
+
+    def measured(self, _meta: Meta, unit: str) -> str:
+        return unit
 
     def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
         return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))
@@ -150,12 +154,21 @@ class Builder(MarkerBuilder):
             self._known("RQ004", f"value of setting `{name}`:", value, syntax.SETTINGS[name])
         return syntax.Setting(str(name), str(value), span=self._span(meta))
 
-    def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal | syntax.Measure) -> syntax.Let:
-        self.constants[str(name)] = self.given.get(name, value)
-        return syntax.Let(str(name), value, span=self._span(meta))
+    def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal) -> syntax.Let:
+        known = self._length(value)
+        self.constants[str(name)] = self.given.get(name, known)
+        return syntax.Let(str(name), known, span=self._span(meta))
 
-    def duration(self, meta: Meta, number: Token, unit: Token) -> syntax.Measure:
-        return self.measure(meta, number, unit)
+    def _length(self, value: syntax.Literal) -> syntax.Constant:
+        """A constant that may be a length of time."""
+        number, _, unit = value.text.partition(" ")
+        if (
+            value.unit != syntax.SECOND
+            or number.startswith("-")
+            or unit.removesuffix("s") not in syntax.UNITS
+        ):
+            return value
+        return syntax.Measure(Fraction(number), unit.removesuffix("s"), span=value.span)
 
     def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
         return syntax.Definition(str(name), relation, span=self._span(meta))
@@ -189,7 +202,7 @@ class Builder(MarkerBuilder):
         known, span = self.constants.get(name), self._span(meta)
         shown = str(name) if self.keep_names else None
         match known:
-            case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value):
+            case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value, unit=None):
                 return syntax.Measure(Fraction(value), unit, shown, span=span)
             case syntax.Measure() if unit is None:
                 return evolve(known, name=shown, span=span)

@@ -102,6 +102,8 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
         return _illegal(text, source, lalr.position(error))
     before, found = lalr.stop(text, start)
     accepts = lalr.accepted(before, start)
+    if before and before[-1].type == "NUMBER":
+        accepts -= {"NAME", "STRING"}  # a unit
     if found.type == "$END":
         message, place = "unexpected end of the text", end_of(text, source)
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(accepts)
@@ -146,8 +148,6 @@ def _illegal(text: str, source: str, position: int) -> Diagnostic:
 def _expected(accepts: frozenset[str]) -> str | None:
     """`expected ...`, when that is short enough to help."""
     left = set(accepts) - _SECOND_SPELLINGS
-    if {"SLASH", "NAME"} <= left:
-        left.remove("NAME")  # a unit behind a number
     if {"CASE", "WHERE"} <= left:
         left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples
     names: list[str] = []

@@ -19,6 +19,11 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
+def unit_text(unit: str) -> str:
+    """A unit's name, in quotes where it is no single word."""
+    return unit if unit.isidentifier() else quote(unit)
+
+
 def measure_text(measure: syntax.Measure) -> str:
     """A length or delay, `5 minutes`, by the name of its constant where it has one."""
     value = measure.value

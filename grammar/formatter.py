@@ -20,6 +20,7 @@ from cedilla.grammar.expression_formatter import (
     pattern_text,
     quote,
     type_text,
+    unit_text,
     within,
 )
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
@@ -134,7 +135,8 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
-    return f"{attribute.name}{mark}: {type_text(attribute.type)}{domain}"
+    unit = "" if attribute.unit is None else f" unit {unit_text(attribute.unit)}"
+    return f"{attribute.name}{mark}: {type_text(attribute.type)}{unit}{domain}"
 
 
 def _domain(domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn) -> str:

@@ -21,6 +21,9 @@ TYPES = ("int", "long", "double", "decimal", "string", "boolean", "timestamp", "
 UNITS = ("millisecond", "second", "minute", "hour", "day", "week")
 """Units of a measure, singular; texts may also write the plural."""
 
+SECOND = "second"
+"""The unit of a length of time as a number."""
+
 SETTINGS: dict[str, tuple[str, ...]] = {
     "accents": ("accumulate", "strict"),
     "drop": ("exact", "eager"),
@@ -56,10 +59,14 @@ class Attribute(Node):
 
 @frozen
 class Literal(Node):
-    """A constant. Numbers are exact: `0.908` is the fraction 227/250. `text` is the constant as written."""
+    """A constant. Numbers are exact: `0.908` is the fraction 227/250. `text` is the constant as written.
+
+    `unit` is that of a number, `30 degC`; a length of time, `5 minutes`, is its number of seconds.
+    """
 
     value: int | Fraction | str | bool
     text: str
+    unit: str | None = None
 
 
 @frozen
@@ -202,12 +209,13 @@ class TypeName(Node):
 
 @frozen
 class AttributeDeclaration(Node):
-    """`p?: double`, `s: int in {1, 2, 3}` or `s: int in devices.s`."""
+    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}` or `s: int in devices.s`."""
 
     name: str
     type: TypeName
     optional: bool = False
     domain: SetPattern | RangePattern | TableColumn | None = None
+    unit: str | None = None
 
 
 @frozen

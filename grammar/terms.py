@@ -13,7 +13,7 @@ from lark.tree import Meta
 
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.expression_formatter import decimal_text
+from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.lalr import per_rule
 from cedilla.grammar.slips import closest
 
@@ -180,7 +180,8 @@ class TermBuilder(Transformer[Token, Any]):
         if isinstance(value, syntax.Measure):
             seconds = value.value * _SECONDS[value.unit] if value.unit else value.value
             exact = int(seconds) if seconds.denominator == 1 else seconds
-            value = syntax.Literal(exact, decimal_text(seconds), span=span)
+            unit = syntax.SECOND if value.unit else None
+            value = syntax.Literal(exact, decimal_text(seconds), unit, span=span)
         return evolve(value, text=str(name) if self.keep_names else value.text, span=span)
 
     def _signed(self, constant: syntax.Literal) -> Expression:
@@ -227,12 +228,20 @@ class TermBuilder(Transformer[Token, Any]):
 
     constant = literal
 
-    def seconds(self, meta: Meta, number: Token, unit: Token) -> syntax.Literal:
-        """`5 minutes` in an expression: a number of seconds."""
-        name = self._unit(unit)
-        exact = Fraction(number) * _SECONDS.get(name, Fraction(1))
+    def unit(self, _meta: Meta, name: Token) -> str:
+        return self._string(name) if name.type == "STRING" else str(name)
+
+    def with_unit(self, meta: Meta, *parts: Any) -> syntax.Literal:
+        """`30 degC`; `5 minutes` is a number of seconds."""
+        *tokens, unit = parts
+        literal = self.value(meta, *tokens)
+        text = f"{literal.text} {unit_text(unit)}"
+        number = cast("int | Fraction", literal.value)
+        if (seconds := _SECONDS.get(unit) or _SECONDS.get(unit.removesuffix("s"))) is None:
+            return evolve(literal, text=text, unit=unit)
+        exact = number * seconds
         value = int(exact) if exact.denominator == 1 else exact
-        return syntax.Literal(value, f"{number} {unit}", span=self._span(meta))
+        return evolve(literal, value=value, text=text, unit=syntax.SECOND)
 
     def _unit(self, unit: Token) -> str:
         """A unit of time in the singular."""

@@ -154,6 +154,8 @@ def _attribute(attribute: Attribute) -> str:
     rest = ", optional=True" if attribute.optional else ""
     if attribute.domain is not None:
         rest += f", domain={attribute.domain!r}"
+    if attribute.unit is not None:
+        rest += f", unit={attribute.unit!r}"
     return f"Attribute({attribute.name!r}, {str(attribute.type)!r}{rest})"
 
 

@@ -16,7 +16,7 @@ from cedilla.compiler.analysis.reactions import (
     summary,
 )
 from cedilla.compiler.analysis.safety import Safety, safety
-from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, painter, tree
+from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
@@ -50,7 +50,13 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "name": source.name,
         "table": source.table,
         "attributes": [
-            {"name": a.name, "type": str(a.type), "optional": a.optional, "domain": a.domain}
+            {
+                "name": a.name,
+                "type": str(a.type),
+                "optional": a.optional,
+                "domain": a.domain,
+                "unit": a.unit,
+            }
             for a in source.attributes
         ],
         "format": source.format,
@@ -72,6 +78,7 @@ def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict
         "inputs": list(operator.inputs),
         "parameters": operator.parameters(),
         "attributes": {name: str(type_) for name, type_ in plan.start[operator.name].types.items()},
+        "units": dict(operator.units),
         "signature": {
             "foundation": list(signature.foundation),
             "merge": list(signature.merge),
@@ -191,7 +198,7 @@ def _node(plan: Plan, node: Node, width: int, paint: Paint) -> Iterator[str]:
         return node.lines(f"{item.name} (above)", [], width, _PLAIN)
     if isinstance(item, Source):
         return node.lines(_source_head(item), source_facts(item), width, _PLAIN)
-    return node.lines(_head(item), _facts(plan, item), width, paint)
+    return node.lines(_head(item), [*_facts(plan, item), *new_units(plan, item)], width, paint)
 
 
 _PLAIN = painter(False)

@@ -8,7 +8,7 @@ from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attri
 from cedilla.compiler.analysis.safety import Bound, Safety, safety
 from cedilla.compiler.explain.explanation import source_facts
 from cedilla.compiler.explain.impact import domain_text
-from cedilla.compiler.explain.tree import Node, Paint, emit_head, painter, tree
+from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, units_said
 from cedilla.compiler.explain.wrapping import WIDTH, fitted
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator
@@ -50,8 +50,9 @@ def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, paint)
     if isinstance(item, Source):
-        return node.lines(_source_head(item), [_promises(item)], width, paint)
+        return node.lines(_source_head(item), [_promises(item), *units_said(item.units)], width, paint)
     said = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
+    said += new_units(plan, item)
     return node.lines(_head(item), said, width, paint)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import frozen
 
@@ -69,6 +69,18 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, shown: set[str]) -> It
     yield Node(item, corner, f"{below}│  " if inputs else below)
     for number, child in enumerate(inputs, 1):
         yield from _branch(plan, child, below, number == len(inputs), shown)
+
+
+def units_said(units: Mapping[str, str]) -> list[str]:
+    """A line about the units of attributes, where some have any."""
+    return [f"units {', '.join(f'{name} {unit}' for name, unit in units.items())}"] if units else []
+
+
+def new_units(plan: Plan, operator: Operator) -> list[str]:
+    """A line about the units of an operator's output, where they are not those of its inputs."""
+    inputs = (plan.units_of(name) for name in reversed(operator.inputs))
+    before = {name: unit for units in inputs for name, unit in units.items()}
+    return units_said(operator.units) if dict(operator.units) != before else []
 
 
 def emit_head(emit: Emit) -> str:

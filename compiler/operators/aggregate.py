@@ -11,6 +11,8 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
+from cedilla.compiler.expressions.conversions import unit_of_call
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -113,6 +115,16 @@ class Aggregate(Operator):
                 for name in self.left_out(source)
             ),
         ]
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        (source,) = inputs
+        units = {name: source[name] for name in self.by if name in source}
+        if self.function is not None:
+            others = {
+                n: unit_of_call(self.function, (u,)) for n, u in source.items() if n not in self.excepts
+            }
+            units = {**{name: unit for name, unit in others.items() if unit is not None}, **units}
+        return units
 
     def _check_function(self, name: str, span: Span | None) -> None:
         if name not in FUNCTIONS:

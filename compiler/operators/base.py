@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
@@ -59,6 +60,8 @@ class Operator(ABC):
     inputs: tuple[str, ...] = field(converter=tuple)
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
+    units: Units = field(factory=dict[str, str], eq=False, repr=False)
+    """The units of the output's attributes, of those that have one. What runs knows numbers only: none in a program."""
 
     title: ClassVar[str]
     method: ClassVar[str]
@@ -86,6 +89,10 @@ class Operator(ABC):
     @abstractmethod
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         """Complaints about the operator over inputs as they are when the query starts; errors are raised."""
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        """The units of the output, but for those of computed attributes: an attribute keeps its own."""
+        return {name: unit for units in reversed(inputs) for name, unit in units.items()}
 
     @abstractmethod
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

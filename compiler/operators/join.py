@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -310,6 +311,9 @@ class Filtering(Matching):
     Nothing of the right reaches the output: its accents matter only where they would change a key, and keys
     are compared canonically.
     """
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        return dict(inputs[0])
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """Left tuples wait for the right, unless all of it is there."""

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, scalar_calls
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import (
@@ -54,11 +55,13 @@ class Project(Operator):
 
     A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
-    too; the items have other names than those (J2).
+    too; the items have other names than those (J2). With `convert`, too, the items are attributes of the input in other
+    units, and take their place: a Drop of one takes it away, whatever is computed.
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
     rest: bool = False
+    convert: bool = False
     title: ClassVar[str] = "Project"
     method: ClassVar[str] = "project"
 
@@ -74,11 +77,25 @@ class Project(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute of the input that has the name of an item (J2)."""
         (source,) = inputs
-        return next((n for n in self.items if self.rest and source.may_have(n) is not False), None)
+        if not self.rest or self.convert:
+            return None
+        return next((n for n in self.items if source.may_have(n) is not False), None)
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        (source,) = inputs
+        return {
+            name: source[item.name]
+            for name, item in self.chosen(source).items()
+            if isinstance(item, Attribute) and item.name in source
+        }
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        if self.rest and (taken := next((n for n in self.items if n in source.types), None)) is not None:
+        if (
+            self.rest
+            and not self.convert
+            and (taken := next((n for n in self.items if n in source.types), None)) is not None
+        ):
             hint = "another name; a projection without `*` names all attributes that it keeps"
             raise failure("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint=hint)
         for expression in self.items.values():
@@ -173,6 +190,8 @@ class Project(Operator):
         )
 
     def _computed_from(self) -> frozenset[str]:
+        if self.convert:
+            return frozenset()
         computed = (e for e in self.items.values() if not isinstance(e, Attribute))
         return frozenset[str]().union(*(expressions.attributes(e) for e in computed))
 
@@ -180,7 +199,7 @@ class Project(Operator):
         self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
     ) -> Reaction:
         (source,) = inputs
-        if self.rest and kind == "add" and attribute in self.items:
+        if self.rest and not self.convert and kind == "add" and attribute in self.items:
             return Reaction("aborts", "J2")
         items = self.chosen({**source.types, **dict.fromkeys((attribute, *sorted(mentions)))})
         users = {n: e for n, e in items.items() if attribute in expressions.attributes(e)}
@@ -244,7 +263,7 @@ class Project(Operator):
         return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
 
     def arguments(self) -> dict[str, str]:
-        rest = {"rest": "True"} if self.rest else {}
+        rest = {name: "True" for name in ("rest", "convert") if getattr(self, name)}
         return {"items": repr({name: format_expression(e) for name, e in self.items.items()}), **rest}
 
 

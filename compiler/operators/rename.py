@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
@@ -40,6 +41,11 @@ class Rename(Operator):
         """An attribute of the input that has a new name of another (J2)."""
         (source,) = inputs
         return next((n for n in self.names.values() if n in source.types and n not in self.names), None)
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        (source,) = inputs
+        new = self.names.values()
+        return {self._new(n): unit for n, unit in source.items() if n in self.names or n not in new}
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs

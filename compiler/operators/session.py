@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -59,6 +60,10 @@ class Session(Operator):
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return min(inputs[0].order, Order.PLACED)
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        (source,) = inputs
+        return {**source, **({self.alias: source[self.on]} if self.on in source else {})}
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

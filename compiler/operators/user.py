@@ -9,6 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -67,6 +68,9 @@ class User(Operator):
     @property
     def stateful(self) -> bool:  # type: ignore[override]
         return self.waits
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        return super().carried_units(inputs) if self.returns is None else {}
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """The function keeps the places that it is given, tuple by tuple."""

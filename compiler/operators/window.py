@@ -11,6 +11,7 @@ from attrs import Factory, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
+from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
@@ -62,6 +63,11 @@ class Window(Operator):
     def bounds(self) -> dict[str, Affine]:
         """The bounds by their names; none where the alias is the window's number."""
         return {} if isinstance(self.alias, str) else bounds_of(self.alias, self.length, self.step)
+
+    def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
+        (source,) = inputs
+        unit = source.get(self.on)
+        return {**source, **({} if unit is None else dict.fromkeys(self.bounds, unit))}
 
     @property
     def gives(self) -> Type:

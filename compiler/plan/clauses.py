@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from attrs import evolve
+
+from cedilla.compiler.expressions.conversions import converted, in_declared_unit, known, unit_of_call
+from cedilla.compiler.expressions.measured import Measured, Units
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate, Call, CountWindow, Operator, Sample, Session, Window
+from cedilla.compiler.operators import (
+    Aggregate,
+    Call,
+    CountWindow,
+    Operator,
+    Project,
+    Sample,
+    Session,
+    Window,
+)
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.expression_formatter import format_expression
@@ -69,7 +83,25 @@ def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     """A declared attribute, its domain as markers write it."""
     type_ = Type.of(node.type)
-    return Attribute(node.name, type_, node.optional, _domain_text(node.domain, type_))
+    unit = declared_unit(node)
+    domain = None if node.domain is None else in_declared_unit(node.domain, unit)
+    return Attribute(node.name, type_, node.optional, _domain_text(domain, type_), unit=unit)
+
+
+def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
+    """The unit of a declared attribute. Raises RQ143 where there is no such unit, RQ144 where it is of no number."""
+    if node.unit is None:
+        return None
+    if not Type.of(node.type).is_numeric:
+        message = f"`{node.name}` is of type {node.type.name}, and only numbers have units"
+        raise failure("RQ144", message, node.span)
+    return known(node.unit, node.span)
+
+
+def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
+    """The units of declared attributes. Raises RQ143, RQ144."""
+    units = {node.name: declared_unit(node) for node in nodes}
+    return {name: unit for name, unit in units.items() if unit is not None}
 
 
 def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: Type) -> str | None:
@@ -86,7 +118,7 @@ def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: 
             return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
 
 
-def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heartbeat | None:
+def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: Units) -> Heartbeat | None:
     """A heartbeat over attributes of these types. Raises RQ102 for one that is unknown, RQ103 for another type."""
     if node is None:
         return None
@@ -96,11 +128,14 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type]) -> Heart
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
         raise failure("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
-    return Heartbeat(node.attribute, Fraction(measured(type_, node.delay)))
+    return Heartbeat(node.attribute, Fraction(length_of(type_, node.delay, units.get(node.attribute))))
 
 
-def measured(type_: Type, measure: Measure) -> int | Fraction:
-    """A length on an attribute of a type. Raises RQ103 where it is not measured that way."""
+def length_of(type_: Type, measure: Measure, unit: str | None) -> int | Fraction:
+    """A length on an attribute of a type, in a unit. Raises RQ103 where it is not measured that way, RQ142 where that
+    is no unit of time."""
+    if unit is not None and measure.unit is not None:
+        return exact(measure.value * converted(measure.unit, unit, measure.span).slope)
     try:
         return type_.measure(measure)
     except ValueError as problem:
@@ -123,6 +158,24 @@ def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expressi
     return chosen
 
 
+def project_of(
+    given: dict[str, Any],
+    inputs: tuple[str, ...],
+    items: dict[str, syntax.Expression],
+    rest: bool,
+    read: Callable[[syntax.Expression], Measured],
+) -> Project:
+    """A projection; what it computes has units of its own."""
+    chosen = {name: read(expression) for name, expression in items.items()}
+    return Project(
+        **given,
+        inputs=inputs,
+        items={name: each.expression for name, each in chosen.items()},
+        rest=rest,
+        units={name: each.unit for name, each in chosen.items() if each.unit is not None},
+    )
+
+
 def _named(expression: syntax.Expression) -> str:
     """An expression with a name, as in `x = a * 2`, where the name was written in front."""
     match expression:
@@ -133,17 +186,27 @@ def _named(expression: syntax.Expression) -> str:
 
 
 def aggregate_of(
-    node: syntax.Aggregate, given: dict[str, Any], inputs: tuple[str, ...], planned: list[Operator]
+    node: syntax.Aggregate,
+    given: dict[str, Any],
+    inputs: tuple[str, ...],
+    planned: list[Operator],
+    read: Callable[[syntax.Expression], Measured],
 ) -> Aggregate:
     """An aggregate over inputs that are planned already: groups over a count window are complete by count. Raises RQ104
     where a name comes twice."""
     check_once(node.by, "by", node.span)
     calls: dict[str, Call] = {}
+    units: dict[str, str] = {}
     for call in node.calls:
         assert isinstance(call, syntax.AggregateCall)
         if call.alias in calls or call.alias in node.by:
             raise failure("RQ104", f"`{call.alias}` is named twice", call.span)
-        calls[call.alias] = Call.of(call)
+        arguments = [read(argument) for argument in call.arguments]
+        where = None if call.where is None else read(call.where).expression
+        plain = evolve(call, arguments=tuple(a.expression for a in arguments), where=where)
+        calls[call.alias] = Call.of(plain)
+        unit = unit_of_call(call.function, [argument.unit for argument in arguments])
+        units |= {} if unit is None else {call.alias: unit}
     windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
     sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
     return Aggregate(
@@ -154,6 +217,7 @@ def aggregate_of(
         excepts=node.excepts or (),
         calls=calls,
         complete=next(iter(sizes), None),
+        units=units,
     )
 
 
@@ -168,6 +232,22 @@ def sample_of(
         raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
     digits = digits_of(node.by, types)
     return Sample(**given, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)
+
+
+def check_clauses(node: syntax.StreamDeclaration, types: Mapping[str, Type]) -> None:
+    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers."""
+    for scheme in node.punctuated:
+        for name in scheme:
+            if name not in types:
+                guess = meant(name, types, "attributes")
+                raise failure(
+                    "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
+                )
+    if node.markers is not None and node.kind == "table":
+        hint = "a table is read once and for all: its markers stand in its own files"
+        raise failure(
+            "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
+        )
 
 
 def check_column(
@@ -199,22 +279,31 @@ def check_column(
 
 
 def session_of(
-    facts: Mapping[str, Facts], node: syntax.Session, given: dict[str, Any], inputs: tuple[str, ...]
+    facts: Mapping[str, Facts],
+    units: Units,
+    node: syntax.Session,
+    given: dict[str, Any],
+    inputs: tuple[str, ...],
 ) -> Session:
     """A session window; its pause in units of the axis."""
     type_ = facts[inputs[0]].types.get(node.on, Type("long"))
-    gap = measured(type_, node.gap)
+    gap = length_of(type_, node.gap, units.get(node.on))
     return Session(**given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_)
 
 
 def window_of(
-    facts: Mapping[str, Facts], node: syntax.Window, given: dict[str, Any], inputs: tuple[str, ...]
+    facts: Mapping[str, Facts],
+    units: Units,
+    node: syntax.Window,
+    given: dict[str, Any],
+    inputs: tuple[str, ...],
 ) -> Window:
     """A window; its length and step in units of the axis."""
     types = facts[inputs[0]].types
     type_ = types.get(node.on, Type("long"))
-    length = measured(type_, node.length)
-    step = length if node.every is None else measured(type_, node.every)
+    unit = units.get(node.on)
+    length = length_of(type_, node.length, unit)
+    step = length if node.every is None else length_of(type_, node.every, unit)
     return Window(
         **given,
         inputs=inputs,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.expression_formatter import quote
+from cedilla.grammar.expression_formatter import quote, unit_text
 from cedilla.grammar.parser import parse_query
 
 UNKNOWN, ILL_TYPED = "RQ135", "RQ136"
@@ -48,10 +50,19 @@ def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:
             continue
         match statements:
             case (syntax.Let(_, value),) if _kind(value) == wanted:
-                return value
+                return _in_unit_of(declared, value)
             case _:
                 continue
     return None
+
+
+def _in_unit_of(declared: syntax.Constant, value: syntax.Constant) -> syntax.Constant:
+    """A plain number takes the unit of the constant that it stands for."""
+    match declared, value:
+        case syntax.Literal(unit=str(unit)), syntax.Literal(unit=None, text=text):
+            return evolve(value, unit=unit, text=f"{text} {unit_text(unit)}")
+        case _:
+            return value
 
 
 _KINDS = {

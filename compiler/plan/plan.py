@@ -20,6 +20,7 @@ from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SETTINGS, SetPattern
 
@@ -48,7 +49,8 @@ class TableColumn(NamedTuple):
 
 @frozen
 class Attribute:
-    """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`.
+    """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`, `unit` that of its
+    canonical values.
 
     `members`: the values of a domain that comes from a table, once the table has been looked at.
     """
@@ -58,6 +60,7 @@ class Attribute:
     optional: bool = False
     domain: str | None = None
     members: Tree | None = field(default=None, eq=False, repr=False)
+    unit: str | None = None
 
     def domain_members(self) -> Tree:
         """The declared domain without ⊥; every value of the type where none is declared or known."""
@@ -90,7 +93,8 @@ class Attribute:
 
     def __str__(self) -> str:
         domain = f" in {self.domain}" if self.domain else ""
-        return f"{self.name}{'?' if self.optional else ''}: {self.type}{domain}"
+        unit = f" unit {unit_text(self.unit)}" if self.unit else ""
+        return f"{self.name}{'?' if self.optional else ''}: {self.type}{unit}{domain}"
 
 
 @frozen
@@ -116,6 +120,11 @@ class Source:
     """A folder of files that hold markers only."""
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of its canonical values, as they are declared."""
+        return {a.name: a.unit for a in self.attributes if a.unit is not None}
 
     def facts(self, droppable: frozenset[str]) -> Facts:
         """The stream when the query starts. `droppable`: attributes that a Drop may take away (⊥ lemma)."""
@@ -162,6 +171,11 @@ class Plan:
     @cached_property
     def operator_of(self) -> dict[str, Operator]:
         return {operator.name: operator for operator in self.operators}
+
+    def units_of(self, relation: str) -> Mapping[str, str]:
+        """The units of a relation's attributes, as the declarations say; what runs need not know them."""
+        source = self.source_of.get(relation)
+        return self.operator_of[relation].units if source is None else source.units
 
     @cached_property
     def arrivals(self) -> dict[str, Arrival]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from cedilla.compiler import operators
+from cedilla.compiler.expressions.measured import Measured, Units, measured
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
@@ -18,19 +19,23 @@ from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.compiler.plan.clauses import (
     aggregate_of,
     attribute_of,
+    check_clauses,
     check_column,
     check_once,
     check_sink_format,
     check_source_format,
+    declared_units,
     heartbeat_of,
     items_of,
     new_names,
+    project_of,
     sample_of,
     session_of,
     sort_keys,
     window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
+from cedilla.compiler.plan.one_unit import Changed, conversion_of, in_one_unit
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
@@ -61,6 +66,7 @@ class _Planner:
     declared: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
     nodes: dict[str, str] = field(factory=dict[str, str])  # a name in the query -> its node
     facts: dict[str, Facts] = field(factory=dict[str, Facts])
+    units: dict[str, Units] = field(factory=dict[str, Units])
     arrivals: dict[str, Arrival] = field(factory=dict[str, Arrival])
     sources: list[Source] = field(factory=list[Source])
     operators: list[Operator] = field(factory=list[Operator])
@@ -139,18 +145,7 @@ class _Planner:
                 check_column(node, declared, declared.domain, types[declared.name], self.sources)
             elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
-        for scheme in node.punctuated:
-            for name in scheme:
-                if name not in types:
-                    guess = meant(name, types, "attributes")
-                    raise failure(
-                        "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
-                    )
-        if node.markers is not None and node.kind == "table":
-            hint = "a table is read once and for all: its markers stand in its own files"
-            raise failure(
-                "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
-            )
+        check_clauses(node, types)
         source = Source(
             name=node.name,
             attributes=attributes,
@@ -158,13 +153,16 @@ class _Planner:
             path=node.path,
             table=node.kind == "table",
             punctuated=node.punctuated,
-            heartbeat=heartbeat_of(node.heartbeat, types),
+            heartbeat=heartbeat_of(
+                node.heartbeat, types, {a.name: a.unit for a in attributes if a.unit is not None}
+            ),
             markers=node.markers,
             line=node.span.line,
             span=node.span,
         )
         self.sources.append(source)
         self.facts[source.name] = source.facts(frozenset())
+        self.units[source.name] = source.units
         self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
         self.nodes[node.name] = node.name
         self.broken.discard(node.name)
@@ -211,12 +209,12 @@ class _Planner:
                 return self._computed(node, name)
             case syntax.Union() | syntax.Intersect() | syntax.Minus() | syntax.Join():
                 inputs = self._relation(node.left, None), self._relation(node.right, None)
-                return self._operator(inputs, name, node, self._of_two(node))
+                return self._operator(self._in_one_unit(node, inputs), name, node, self._of_two(node, inputs))
             case _:
                 inputs = (self._relation(node.input, None),)
                 return self._operator(inputs, name, node, self._of_one(node))
 
-    def _of_two(self, node: syntax.TwoInputs) -> _Builder:
+    def _of_two(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> _Builder:
         match node:
             case syntax.Union():
                 return lambda n, i: operators.Union(**n, inputs=i)
@@ -225,17 +223,20 @@ class _Planner:
             case syntax.Minus(all=bags):
                 return lambda n, i: operators.Minus(**n, inputs=i, all=bags)
             case syntax.Join(on=pairs, kind=kind):
-                return lambda n, i: _JOINS[kind](
-                    **n, inputs=i, on=dict.fromkeys(self._pair(pair, i) for pair in pairs)
-                )
+                on = dict.fromkeys(self._pair(pair, inputs) for pair in pairs)
+                return lambda n, i: _JOINS[kind](**n, inputs=i, on=on)
 
     def _of_one(self, node: syntax.OneInput) -> _Builder:
         match node:
             case syntax.Select(predicate):
-                return lambda n, i: operators.Select(**n, inputs=i, predicate=predicate)
+                return lambda n, i: operators.Select(
+                    **n, inputs=i, predicate=self._read(predicate, i[0]).expression
+                )
             case syntax.Project(items, rest=rest):
                 chosen = items_of(items)
-                return lambda n, i: operators.Project(**n, inputs=i, items=chosen, rest=rest)
+                return lambda n, i: project_of(
+                    n, i, chosen, rest, lambda expression: self._read(expression, i[0])
+                )
             case syntax.Rename(items):
                 names = new_names(items)
                 return lambda n, i: operators.Rename(**n, inputs=i, names=names)
@@ -256,15 +257,17 @@ class _Planner:
             case syntax.Sample():
                 return lambda n, i: sample_of(node, n, i, self.facts[i[0]].types)
             case syntax.Window():
-                return lambda n, i: window_of(self.facts, node, n, i)
+                return lambda n, i: window_of(self.facts, self.units[i[0]], node, n, i)
             case syntax.CountWindow(size, per, alias):
                 check_once(per, "per", node.span)
                 return lambda n, i: operators.CountWindow(**n, inputs=i, size=size, per=per, alias=alias)
             case syntax.Session():
                 check_once(node.per, "per", node.span)
-                return lambda n, i: session_of(self.facts, node, n, i)
+                return lambda n, i: session_of(self.facts, self.units[i[0]], node, n, i)
             case syntax.Aggregate():
-                return lambda n, i: aggregate_of(node, n, i, self.operators)
+                return lambda n, i: aggregate_of(
+                    node, n, i, self.operators, lambda expression: self._read(expression, i[0])
+                )
 
     def _applied(
         self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
@@ -295,6 +298,7 @@ class _Planner:
                 merge=declared.merge,
                 accumulate=declared.accumulate,
                 returns=returns,
+                units=declared_units(declared.returns or ()),
                 computed=tuple(name for name in returns or () if name not in in_inputs),
             ),
         )
@@ -315,19 +319,40 @@ class _Planner:
             raise failure("RQ101", f"unknown relation `{name}`", span, hint=guess)
         return self.nodes[name]
 
-    def _operator(
-        self, inputs: tuple[str, ...], name: str | None, node: syntax.Relation, build: _Builder
-    ) -> str:
+    def _operator(self, inputs: tuple[str, ...], name: str | None, node: syntax.Node, build: _Builder) -> str:
         kind = node.operator if isinstance(node, syntax.Applied) else type(node).__name__.lower()
         name = name or self._fresh(kind)
         common: dict[str, Any] = {"name": name, "line": node.span.line, "span": node.span}
         operator = build(common, inputs)
         facts = tuple(self.facts[i] for i in inputs)
         self.warnings += operator.check(facts)
+        carried = operator.carried_units(tuple(self.units[i] for i in inputs))
+        operator = evolve(operator, units={**carried, **operator.units})
+        self.units[name] = operator.units
         self.facts[name] = operator.facts(facts)
         self.arrivals[name] = self._arrival(operator)
         self.operators.append(operator)
         return name
+
+    def _read(self, expression: syntax.Expression, relation: str) -> Measured:
+        return measured(expression, self.facts[relation].types, self.units[relation])
+
+    def _in_one_unit(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> tuple[str, str]:
+        """The inputs of an operator that compares or merges attributes of both, these in the same units."""
+        if isinstance(node, syntax.Join):
+            pairs = [self._pair(pair, inputs) for pair in node.on]
+        else:
+            pairs = [(name, name) for name in self.units[inputs[0]]]
+        changed = in_one_unit(node, pairs, *((self.units[i], self.facts[i].types) for i in inputs))
+        left, right = (self._converted(*each, node) for each in zip(inputs, changed, strict=True))
+        return left, right
+
+    def _converted(self, relation: str, changed: Changed, node: syntax.Node) -> str:
+        """A relation with some attributes in other units, as one more operator where there are any."""
+        if not changed:
+            return relation
+        name = self._fresh("converted")
+        return self._operator((relation,), name, node, lambda n, i: conversion_of(n, i, changed))
 
     def _arrival(self, operator: Operator) -> Arrival:
         """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""

@@ -1,0 +1,147 @@
+"""Units in a query: their names, conversions written out as arithmetic, what an aggregate function gives.
+
+Nothing here looks into expressions: that is `measured`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from attrs import evolve
+
+from cedilla.compiler.regions.affine import Affine, exact
+from cedilla.compiler.units import units
+from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.expression_formatter import decimal_text
+from cedilla.grammar.slips import closest
+from cedilla.grammar.syntax import (
+    SECOND,
+    UNITS,
+    Binary,
+    Expression,
+    Literal,
+    RangePattern,
+    SetPattern,
+    TableColumn,
+    Unary,
+)
+
+_SAME = {"avg", "sum", "min", "max", "first", "last", "median", "quantile", "collect", "largest", "smallest"}
+"""Aggregate functions whose result has the unit of what they aggregate."""
+
+
+def known(unit: str, span: Span | None) -> str:
+    """A unit's name. Raises RQ143 where there is no such unit."""
+    try:
+        units.check(unit)
+    except units.UnknownUnit:
+        guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
+        names = "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
+        hint = f"did you mean `{guess}`? {names[0].upper()}{names[1:]}" if guess else names
+        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=hint) from None
+    return unit
+
+
+_COMMON = (
+    "degC",
+    "degF",
+    "kelvin",
+    "metre",
+    "kilometre",
+    "mile",
+    "pascal",
+    "hPa",
+    "byte",
+    "gram",
+    "kilogram",
+    "percent",
+)
+
+
+def converted(source: str, target: str, span: Span | None) -> Affine:
+    """The function from one unit to another. Raises RQ142 where there is none, RQ143."""
+    try:
+        return units.conversion(known(source, span), known(target, span))
+    except units.Mismatch as problem:
+        raise failure("RQ142", f"{source} cannot be converted to {target}", span, hint=str(problem)) from None
+
+
+def applied(function: Affine, expression: Expression) -> Expression:
+    """The expression of a function's values: `(x * p + q) / r`."""
+    p, q, r = function.integers()
+    result, span = expression, expression.span
+    if p != 1:
+        result = Binary("*", result, number_of(Fraction(p), span), span=span)
+    if q:
+        result = Binary("+" if q > 0 else "-", result, number_of(Fraction(abs(q)), span), span=span)
+    return result if r == 1 else Binary("/", result, number_of(Fraction(r), span), span=span)
+
+
+def in_declared_unit(
+    domain: SetPattern | RangePattern | TableColumn, unit: str | None
+) -> SetPattern | RangePattern | TableColumn:
+    """A declared domain with its constants in the unit of its attribute. Raises RQ142, RQ143."""
+
+    def value(literal: Literal) -> Literal:
+        if literal.unit is None:
+            return literal
+        if unit is None:
+            message = f"{literal.text} has a unit, and its attribute has none"
+            raise failure("RQ142", message, literal.span, hint="`unit` is written between type and domain")
+        number = converted(literal.unit, unit, literal.span)(exact(Fraction(literal.value)))
+        if not is_decimal(Fraction(number)):
+            message = f"{literal.text} has no decimal notation in {unit}"
+            raise failure("RQ142", message, literal.span, hint=f"a constant in {unit}")
+        return literal_of(Fraction(number), literal.span)
+
+    match domain:
+        case SetPattern(values):
+            return evolve(domain, values=tuple(map(value, values)))
+        case RangePattern(low, high):
+            return evolve(domain, low=low and value(low), high=high and value(high))
+        case TableColumn():
+            return domain
+
+
+def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
+    """The unit of what an aggregate function gives, from those of its arguments."""
+    unit = next(iter(arguments), None)
+    if unit is None:
+        return None
+    match function:
+        case "stddev":
+            return unit if unit == SECOND else units.difference(unit)
+        case "var":
+            apart = units.difference(unit)
+            return None if apart is None or unit == SECOND else units.power(apart, Fraction(2))
+        case _:
+            return unit if function in _SAME else None
+
+
+def number_of(value: Fraction, span: Span) -> Expression:
+    """A number as a constant; one that has no decimal notation as a quotient."""
+    if value < 0:
+        return Unary("-", number_of(-value, span), span=span)
+    if is_decimal(value):
+        return literal_of(value, span)
+    return Binary(
+        "/",
+        literal_of(Fraction(value.numerator), span),
+        literal_of(Fraction(value.denominator), span),
+        span=span,
+    )
+
+
+def is_decimal(value: Fraction) -> bool:
+    """Whether a number has a decimal notation."""
+    rest = value.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    return rest == 1
+
+
+def literal_of(value: Fraction, span: Span) -> Literal:
+    """A number with a decimal notation as a constant."""
+    return Literal(exact(value), decimal_text(value) if value >= 0 else f"-{decimal_text(-value)}", span=span)
