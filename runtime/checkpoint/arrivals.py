@@ -31,27 +31,34 @@ class Found:
     markers: Sequence[FoundFile] = ()
 
 
+@frozen
+class Batch:
+    """Its number, and the paths of its files by source."""
+
+    number: int
+    files: Mapping[str, Sequence[str]]
+
+
 @define(eq=False)
 class Arrivals:
     """Makes batches of found files. Holds the name of every file that any batch has had."""
 
     checkpoint: Checkpoint
-    _last: int = field(init=False, default=-1)
-    """The last batch, which may not be done."""
-    _files: Mapping[str, Sequence[str]] = field(init=False, factory=dict[str, list[str]])
-    """Its files, by source."""
+    _last: Batch | None = field(init=False)
+    """It may not be done."""
     _seen: dict[str, set[str]] = field(init=False, factory=dict[str, set[str]])
 
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
-        self._last, self._files = last_batch(files, root)
-        for source, paths in (*seen_before(files, root), *self._files.items()):
+        self._last = last_batch(files, root)
+        of_last = () if self._last is None else self._last.files.items()
+        for source, paths in (*seen_before(files, root), *of_last):
             self._seen.setdefault(source, set()).update(paths)
 
     @property
     def last(self) -> int | None:
         """The last batch, `None` before the first."""
-        return self._last if self._last >= 0 else None
+        return None if self._last is None else self._last.number
 
     def batch(self, found: Mapping[str, Found]) -> tuple[int, dict[str, list[InputFile]]] | None:
         """A new batch: its number, and of each stream the files that none has had, in order; `None` if all are known.
@@ -64,25 +71,27 @@ class Arrivals:
         }
         if not any(new.values()):
             return None
-        if self._last >= 0:
-            _remember(self.checkpoint, self._last, self._files)
-        self._last += 1
-        self._files = {name: [file.path for file in files] for name, files in new.items()}
-        for name, paths in self._files.items():
+        if self._last is not None:
+            _remember(self.checkpoint, self._last)
+        number = 0 if self._last is None else self._last.number + 1
+        self._last = Batch(number, {name: [file.path for file in files] for name, files in new.items()})
+        for name, paths in self._last.files.items():
             self._seen.setdefault(name, set()).update(paths)
-        return self._last, new
+        return number, new
 
     def _unseen(self, name: str, found: Iterable[FoundFile]) -> list[FoundFile]:
         of_all, seen = self._seen.get("", ()), self._seen.get(name, ())
         return [file for file in found if file.path not in seen and file.path not in of_all]
 
 
-def last_batch(files: Files, root: str) -> tuple[int, dict[str, list[str]]]:
-    """The number of the last batch of a checkpoint, and the paths of its files by source; -1 before the first."""
+def last_batch(files: Files, root: str) -> Batch | None:
+    """The last batch of a checkpoint, `None` before the first."""
     if not files.exists(place := f"{root}/batch.json"):
-        return -1, {}
+        return None
     data = json.loads(files.read(place))
-    return data["batch"], {name: [file[0] for file in listed] for name, listed in data["files"].items()}
+    return Batch(
+        data["batch"], {name: [file[0] for file in listed] for name, listed in data["files"].items()}
+    )
 
 
 def seen_before(files: Files, root: str) -> Iterator[tuple[str, list[str]]]:
@@ -123,10 +132,10 @@ def _records(files: Files, root: str) -> list[_Record]:
     ]
 
 
-def _remember(checkpoint: Checkpoint, number: int, paths: Mapping[str, Sequence[str]]) -> None:
+def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     """Write the files of a batch; where there are many records, fewer and longer ones."""
     root, files = checkpoint.path, checkpoint.files
-    _write(checkpoint, _Record(number, number), paths)
+    _write(checkpoint, _Record(batch.number, batch.number), batch.files)
     records = _records(files, root)
     while len(same := [r for r in records if r.count == records[-1].count]) >= _TOGETHER:
         together: dict[str, list[str]] = {}

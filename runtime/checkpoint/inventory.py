@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, from_json
-from cedilla.runtime.checkpoint.arrivals import last_batch, seen_before
+from cedilla.runtime.checkpoint.arrivals import Batch, last_batch, seen_before
 from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import files_of, local_path
@@ -75,11 +75,10 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
     record = root / "paths.json"
     if not record.exists():
         return {}
-    number, files = last_batch(Files(), str(root))
-    left = _left(number, files, commit)
-    taken = _resolved(
-        path for _, paths in (*seen_before(Files(), str(root)), *files.items()) for path in paths
-    )
+    last = last_batch(Files(), str(root))
+    left = {} if last is None else _left(last, commit)
+    of_last = () if last is None else last.files.items()
+    taken = _resolved(path for _, paths in (*seen_before(Files(), str(root)), *of_last) for path in paths)
     waiting: dict[str, int] = {}
     content = json.loads(record.read_text("utf-8"))
     for name, path in content["streams"].items():
@@ -92,10 +91,12 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
     return waiting
 
 
-def _left(batch: int, files: Mapping[str, Sequence[str]], commit: Commit | None) -> dict[str, int]:
+def _left(batch: Batch, commit: Commit | None) -> dict[str, int]:
     """Source -> files of the last batch that are not read yet."""
-    done = commit.progress if commit is not None and commit.batch == batch else {}
-    return {name: len(paths) - (done[name].files if name in done else 0) for name, paths in files.items()}
+    done = commit.progress if commit is not None and commit.batch == batch.number else {}
+    return {
+        name: len(paths) - (done[name].files if name in done else 0) for name, paths in batch.files.items()
+    }
 
 
 def _resolved(paths: Iterable[str]) -> set[Path]:

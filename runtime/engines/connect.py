@@ -11,22 +11,15 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.outages import limit_waiting
+from cedilla.runtime.engines.settings import RESULTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SETTINGS = {
-    # Timestamps in files, markers and state are in UTC.
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    # Attributes `t` and `T` are two.
-    "spark.sql.caseSensitive": "true",
-    # A sum of decimals keeps its last digit.
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
-    # What Spark writes by itself has no statistics, and others have given it up.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
+    from cedilla.compiler import Engine
+
 _STATEMENTS = (
     # Sail deals rows out to several files, which have no order; Spark knows nothing of this setting.
     "SET datafusion.execution.minimum_parallel_output_files = 1",
@@ -51,7 +44,7 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
     mode = os.environ.get(_MODE)
     try:
         # `getOrCreate` refuses where the process has a session of Spark itself, too.
-        session = _opened(SparkSession.builder.remote(url), url, {**_SETTINGS, **(conf or {})})
+        session = _opened(SparkSession.builder.remote(url), url, {**RESULTS, **(conf or {})})
         try:
             yield session
         finally:
@@ -85,13 +78,17 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
     return session
 
 
-def is_sail(session: SparkSession) -> bool:
-    """Whether a session of Spark Connect is one of Sail, which keeps nothing in memory, and has no metadata columns."""
-    if session not in _SAIL:
+def engine_in(session: SparkSession) -> Engine:
+    """The engine of a session."""
+    if not is_connect(session):
+        return "spark"
+    if session not in _ENGINES:
         row = session.sql("SELECT version()").first()
         assert row is not None
-        _SAIL[session] = not str(row[0]).startswith(session.version)  # it says that of a Spark, too
-    return _SAIL[session]
+        is_spark = str(row[0]).startswith(session.version)  # which Sail says of a Spark, too
+        _ENGINES[session] = "connect" if is_spark else "sail"
+    return _ENGINES[session]
 
 
-_SAIL: WeakKeyDictionary[SparkSession, bool] = WeakKeyDictionary()
+_ENGINES: WeakKeyDictionary[SparkSession, Engine] = WeakKeyDictionary()
+"""Of sessions of Spark Connect."""

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 MINIMUM = 17
@@ -111,6 +112,7 @@ def _homes(folder: Path) -> list[Path]:
     return [home for home in (folder, folder / "Contents" / "Home") if (home / "bin").is_dir()]
 
 
+@cache
 def _settings(executable: str) -> dict[str, str]:
     """What a `java` says of itself: `java.home` and the like; empty where it does not run."""
     command = [executable, "-XshowSettings:properties", "-version"]

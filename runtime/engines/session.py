@@ -14,25 +14,19 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import java
 from cedilla.runtime.engines.java_messages import without_remarks
+from cedilla.runtime.engines.settings import RESULTS
 from cedilla.runtime.engines.spark import set_log_level
 
 ARCHIVE = "CEDILLA_CLASSES"
 """Names a file that `pipeline/class_archive.py` has written."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
+    **RESULTS,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Timestamps in files, markers and state are in UTC.
-    "spark.sql.session.timeZone": "UTC",
-    # Attributes `t` and `T` are two.
-    "spark.sql.caseSensitive": "true",
-    # A sum of decimals keeps its last digit.
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     # Outputs are read in the order of their names: nothing else may lie beside them.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    # What Spark writes by itself has no statistics, and others have given it up.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "lz4_raw",
     # Costs some messages to the JVM per call, and would point into generated code.
     "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -52,7 +52,7 @@ class Marked(Format):
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
+    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
         return self._base.tuples_with_notes(spark, _data(files), types)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:

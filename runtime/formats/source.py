@@ -106,9 +106,10 @@ class Format(ABC):
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
-        """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows."""
-        return self.tuples(spark, files, types), lambda: None
+    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
+        """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows. `None`:
+        its tasks note nothing."""
+        return None
 
     @abstractmethod
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:

@@ -18,7 +18,7 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
-from cedilla.runtime.engines.connect import is_sail
+from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
@@ -101,18 +101,17 @@ def read(
     the others elsewhere.
     """
     asked = _asked(state, part, undeclared)
+    noted: Callable[[], dict[int, Content] | None] | None = None
     if undeclared or part.is_cut:
         lines, contents = part.format.tuples(spark, *asked), None
     else:
         lines, contents = part.format.tuples_with_contents(spark, *asked)
-    noted: Callable[[], dict[int, Content] | None] | None = None
-    if contents is None and not (undeclared or part.is_cut) and is_connect(spark) and is_sail(spark):
-        # It keeps nothing in memory, so that a job that counts would parse all anew.
-        lines, noted = part.format.tuples_with_notes(spark, *asked)
-    if contents is not None and not are_all_valid(source, state, contents, part.scan.empty):
-        contents = None
-    frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=contents is not None)
-    known = _known_counts(source, part, contents)
+        # Sail keeps nothing in memory, so that a job that counts would parse all anew.
+        if contents is None and source.heartbeat is None and engine_in(spark) == "sail":
+            lines, noted = part.format.tuples_with_notes(spark, *asked) or (lines, None)
+    valid = _valid(source, state, part, contents)
+    frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=valid is not None)
+    known = _known_counts(source, part, valid)
     if known is not None:
         return Read(frame, part, known.kept > 0, lambda: known)
     if source.heartbeat is not None:
@@ -123,15 +122,12 @@ def read(
         read_counts = counted(frame, (name, state.types[name]))
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
     if noted is not None:
-        told = noted
-
-        def count() -> ReadCounts:
-            of_files = told()
-            if of_files is None or not are_all_valid(source, state, of_files, part.scan.empty):
-                return counted(frame)
-            return _known_counts(source, part, of_files) or counted(frame)
-
-        return Read(frame, part, True, count)
+        return Read(
+            frame,
+            part,
+            True,
+            lambda: _known_counts(source, part, _valid(source, state, part, noted())) or counted(frame),
+        )
     if part.scan.tuples is None or is_connect(frame):
         return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
     watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
@@ -145,9 +141,16 @@ def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tu
     return files, {**state.types, **{name: Type("string") for name in undeclared}}
 
 
+def _valid(
+    source: Source, state: SourceState, part: Slice, contents: Mapping[int, Content] | None
+) -> Mapping[int, Content] | None:
+    """What files say of their tuples, where all of these are valid by that."""
+    vouches = contents is not None and are_all_valid(source, state, contents, part.scan.empty)
+    return contents if vouches else None
+
+
 def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] | None) -> ReadCounts | None:
-    """What a pass over a slice would count, where that is known without one. `contents`: what the files say of their
-    tuples, where all of these are valid by that."""
+    """What a pass over a slice would count, where that is known without one. `contents`: those of `_valid`."""
     if len(part.scan.empty) == len(part.files):
         return ReadCounts(0, {})
     if contents is None:

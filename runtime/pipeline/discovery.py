@@ -14,7 +14,7 @@ from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.spark import stream_files
 from cedilla.runtime.pipeline.executor import Executor
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS, _LEAST_SECONDS = 0.1, 0.01
 
 
 def drive(
@@ -84,6 +84,7 @@ def _look(
         if interval is None:
             return
         wait(True)
-        while (left := interval - (time.monotonic() - looked)) > 0:
+        pause_ends = max(looked + interval, time.monotonic() + _LEAST_SECONDS)
+        while (left := pause_ends - time.monotonic()) > 0:
             time.sleep(min(left, _POLL_SECONDS))
             wait(True)

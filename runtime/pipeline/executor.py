@@ -28,6 +28,7 @@ from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
@@ -47,7 +48,6 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
-from cedilla.runtime.pipeline.sessions import engine_in
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.reference.writers import labels_of

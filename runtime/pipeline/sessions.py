@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import Engine, Plan
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines import java, sail
-from cedilla.runtime.engines.connect import connect_session, is_sail
-from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.connect import connect_session
 from cedilla.runtime.engines.session import local_session
 from cedilla.runtime.terminal.options import Options
 
@@ -28,13 +27,6 @@ def engine_of(options: Options) -> Engine:
         return options.engine
     is_sail_only = options.master is None and sail.is_installed() and java.find_java() is None
     return "sail" if is_sail_only else "spark"
-
-
-def engine_in(session: SparkSession) -> Engine:
-    """The engine of a session that others have opened."""
-    if not is_connect(session):
-        return "spark"
-    return "sail" if is_sail(session) else "connect"
 
 
 @contextmanager

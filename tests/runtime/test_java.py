@@ -148,3 +148,12 @@ def test_command_prints_the_home_or_what_is_missing(
     assert (
         Path(capsys.readouterr().out.strip()) == Path(installed).absolute() == tmp_path / ".java" / "jdk-17"
     )
+
+
+def test_a_java_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = fake_java(tmp_path / "jdk", "17")
+    executable, asked = home / "bin" / "java", tmp_path / "asked"
+    executable.write_text(f"{executable.read_text('utf-8')}echo >> {asked}\n", "utf-8")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert java.find_java() == java.find_java() == java.ensure() == home
+    assert asked.read_text("utf-8") == "\n"

@@ -1,0 +1,30 @@
+"""How folders are looked at where an engine has no file stream."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cedilla.runtime.pipeline import discovery
+
+
+def test_folders_are_not_looked_at_all_the_time() -> None:
+    looks: list[str] = []
+
+    def tree(path: str) -> list[Any]:
+        looks.append(path)
+        return []
+
+    ends = time.monotonic() + 0.2
+
+    def wait(idle: bool) -> None:
+        if time.monotonic() > ends:
+            raise KeyboardInterrupt
+
+    executor: Any = SimpleNamespace(files=SimpleNamespace(tree=tree))
+    with pytest.raises(KeyboardInterrupt):
+        discovery._look(executor, [("r", "folder")], 0.0, lambda found: None, wait)
+    assert 1 <= len(looks) <= 30
