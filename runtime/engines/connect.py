@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.outages import limit_waiting
+from cedilla.runtime.engines.schemas import remember_schemas
 from cedilla.runtime.engines.settings import RESULTS
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
         _answers(url)
         session = builder.create()
         limit_waiting(session)
+        remember_schemas(session)
         for name, value in settings.items():
             session.conf.set(name, value)
         for statement in _STATEMENTS:
