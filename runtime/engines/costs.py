@@ -1,6 +1,6 @@
 """What things cost: the sizes at which the runtime takes another way, all in one place.
 
-The figures were found by measuring on two cores (docs/performance.md says how and what came out). They decide how work
+The figures were found by measuring on two cores (docs/tuning-notes.md has what came out). They decide how work
 is done, never what comes out: a law that holds for one of them holds for all, and tests set them to zero to see so.
 """
 

@@ -50,7 +50,7 @@ class DistinctDataflow(Dataflow):
 def _looked_up(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
     """The same as `_first` of few tuples, without moving what is old.
 
-    Of 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch, by grouping both 2.9 (docs/performance.md).
+    Of 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch, by grouping both 2.9 (docs/tuning-notes.md).
     """
     new = epoch.reused(_first(epoch, operator, frame, None))
     keys = operator.on or list(types_of(stacked(new, old)))

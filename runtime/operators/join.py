@@ -200,7 +200,7 @@ def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples,
     """The state of left tuples without a match. Where some of them have one now, a small one is rewritten without
     them; of a large one, it is written down which they are, until it has to be rewritten anyway.
 
-    With 1,000,000 tuples that wait an epoch takes 2.0 s so, as with 1,000, and 3.5 by rewriting (docs/performance.md).
+    With 1,000,000 tuples that wait an epoch takes 2.0 s so, as with 1,000, and 3.5 by rewriting (docs/tuning-notes.md).
     """
     stays = epoch.may_enter_state(operator.inputs[0], purged)
     new, met_since = tuples.unmatched if stays else None, _met_since(key)
