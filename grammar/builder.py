@@ -76,7 +76,7 @@ class Builder(MarkerBuilder):
             str(name), type, optional is not None, domain, unit, span=self._span(meta)
         )
 
-    def measured(self, _meta: Meta, unit: str) -> str:
+    def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
         return unit
 
     def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:

@@ -158,6 +158,8 @@ def _change(primitive: syntax.Primitive) -> str:
             if inverse is not None:
                 back = f", {inverse.parameter} -> {format_expression(inverse.body)}"
             return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
+        case syntax.SetUnit(name, unit):
+            return f"unit({name}, {unit_text(unit)})"
         case syntax.GrowDomain(name, members):
             return f"grow({name}, {pattern_text(members)})"
 

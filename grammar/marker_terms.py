@@ -57,5 +57,8 @@ class MarkerBuilder(TermBuilder):
     def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
         return syntax.GrowDomain(str(name), members, span=self._span(meta))
 
+    def to_unit(self, meta: Meta, _unit: Token, name: Token, unit: str) -> syntax.SetUnit:
+        return syntax.SetUnit(str(name), unit, span=self._span(meta))
+
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))

@@ -584,7 +584,15 @@ class GrowDomain(Node):
     members: SetPattern
 
 
-Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain
+@frozen
+class SetUnit(Node):
+    """`unit(t, degC)`."""
+
+    name: str
+    unit: str
+
+
+Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit
 
 
 @frozen

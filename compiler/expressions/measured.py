@@ -74,6 +74,13 @@ class Measured:
         return self.unit is None and not expressions.attributes(self.expression)
 
 
+def has_units(expression: Expression) -> bool:
+    """Whether an expression has a constant with a unit; a length of time is a number of seconds."""
+    if isinstance(expression, Literal):
+        return expression.unit not in (None, SECOND)
+    return any(map(has_units, expressions.parts(expression)))
+
+
 def measured(expression: Expression, types: Mapping[str, Type], of: Units) -> Measured:
     """An expression over attributes with units.
 

@@ -7,15 +7,26 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from cedilla.compiler.expressions import expressions, patterns
+from cedilla.compiler.expressions.conversions import converted
+from cedilla.compiler.expressions.measured import Units, has_units
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import AddAttribute, AlterAttribute, DropAttribute, Expression, GrowDomain
+from cedilla.grammar.syntax import (
+    AddAttribute,
+    AlterAttribute,
+    DropAttribute,
+    Expression,
+    GrowDomain,
+    SetUnit,
+)
 
 Types = Mapping[str, Type]
+_NO_UNITS: Units = {}
 
 
 @frozen
@@ -51,7 +62,19 @@ class Alter:
         return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)})"
 
 
-Primitive = Add | Drop | Alter
+@frozen
+class ToUnit:
+    """`unit(X, v)`: values from here on are in a unit; `function` leads there from the canonical one (theory N4)."""
+
+    attribute: str
+    unit: str
+    function: Affine
+
+    def __str__(self) -> str:
+        return f"unit({self.attribute}, {unit_text(self.unit)})"
+
+
+Primitive = Add | Drop | Alter | ToUnit
 
 
 @frozen
@@ -87,12 +110,14 @@ class Punctuation:
     text: str
 
 
-def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bool = False) -> Accent:
+def read_accent(
+    text: str, types: Types, source: str = "<accent>", *, arrays: bool = False, units: Units = _NO_UNITS
+) -> Accent:
     """An accent from its text.
 
     `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
-    alone may have arrays.
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ201 to RQ204, RQ207, RQ208 as the error pages say.
+    alone may have arrays; `units`: those of canonical values, as they are declared.
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ201 to RQ204, RQ207, RQ208 as the error pages say.
     """
     node = parse_accent(text, source)
     mentions = frozenset(condition.attribute for condition in node.description)
@@ -113,7 +138,7 @@ def read_accent(text: str, types: Types, source: str = "<accent>", *, arrays: bo
         raise _as_marker_error(error) from None
     places = {condition.attribute: condition.span for condition in reversed(node.description)}
     return Accent(
-        description, mentions, _read_primitive(primitive, types, arrays), text, primitive.span, places
+        description, mentions, _read_primitive(primitive, types, arrays, units), text, primitive.span, places
     )
 
 
@@ -152,7 +177,7 @@ def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> 
 
 
 def _read_primitive(
-    node: AddAttribute | DropAttribute | AlterAttribute, types: Types, arrays: bool
+    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit, types: Types, arrays: bool, units: Units
 ) -> Primitive:
     if isinstance(node, AddAttribute):
         if node.type.element is not None and not arrays:
@@ -178,6 +203,8 @@ def _read_primitive(
             node.span,
             hint="send a drop of the old attribute and an add of a new one",
         )
+    if isinstance(node, SetUnit):
+        return _read_unit(node, units)
     function = _function(node.parameter, node.body)
     if node.inverse is not None:
         inverse = _function(node.inverse.parameter, node.inverse.body)
@@ -192,9 +219,22 @@ def _read_primitive(
     return Alter(node.name, function)
 
 
+def _read_unit(node: SetUnit, units: Units) -> ToUnit:
+    """Raises RQ142 where no unit is declared, or none of this dimension; RQ143 where there is no such unit."""
+    declared = units.get(node.name)
+    if declared is None:
+        raise failure(
+            "RQ142",
+            f"the accent gives `{node.name}` a unit, and its declaration has none",
+            node.span,
+            hint=f"`{node.name}: double unit {unit_text(node.unit)}`, with the unit in which the stream began",
+        )
+    return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
+
+
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
-    if form is None or form[0] != parameter:
+    if form is None or form[0] != parameter or has_units(body):
         raise failure(
             "RQ202",
             f"the function is not affine in `{parameter}`",

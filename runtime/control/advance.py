@@ -128,7 +128,8 @@ def _apply(
         if state.is_new(plan.source_of[source], growth):
             raise CutBefore
         return state, "accent", ()
-    accent = read_accent(marker.wire(state.types), state.types)
+    units = plan.source_of[source].units
+    accent = read_accent(marker.wire(state.types), state.types, units=units)
     warnings = warnings_about(state, accent)
     after = state.accent(accent, marker.position, place)
     if marker.position > 0 and (before := state.expecting(accent)) is not None:

@@ -15,20 +15,18 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts, History
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.unit_accents import alters_of
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
-
-
 _ALTERS = 100
 """So many Alters are remembered, to name one that is repeated."""
-
 _SMALL = 64
 
 
@@ -115,9 +113,11 @@ class SourceState:
         """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
         that values before it are read and kept as they were declared. `None` where the epoch may go on."""
         change = accent.primitive
-        if not isinstance(change, Alter) or change.attribute in self.doubled:
+        if not isinstance(change, Alter | ToUnit) or change.attribute in self.doubled:
             return None
         if self.types[change.attribute] == DOUBLE:
+            return None
+        if isinstance(change, ToUnit) and not self.alters_of(accent, change):
             return None
         return evolve(self, doubled=self.doubled | {change.attribute})
 
@@ -234,6 +234,12 @@ class SourceState:
             case Drop(attribute):
                 self._require(accent, attribute, where, live, "drops")
                 return self._drop(attribute, where, position)
+            case ToUnit(attribute) as change:
+                self._require(accent, attribute, where, live, "alters")
+                state = self
+                for alter in self.alters_of(accent, change):
+                    state = state.accent(alter, position, place)
+                return state
             case Alter(attribute, function):
                 self._require(accent, attribute, where, live, "alters")
                 state = self._alter(attribute, function, accent.description, where, position)
@@ -241,6 +247,15 @@ class SourceState:
                     return state
                 altered = Altered(attribute, function, where, place, accent.text)
                 return evolve(state, alters=(*self.alters, altered)[-_ALTERS:])
+
+    def alters_of(self, accent: Accent, change: ToUnit) -> list[Accent]:
+        """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
+        there = self.facts().may_have(change.attribute)
+
+        def is_anywhere(raw: Tree) -> bool:
+            return not regions.is_empty(regions.intersection(self.canonical(raw), there), self.universe)
+
+        return alters_of(accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere)
 
     def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
         there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)

@@ -13,11 +13,11 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, read_accent, read_growth
+from cedilla.compiler.facts.markers import Add, Alter, Drop, ToUnit, read_accent, read_growth
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.control.advance import advance
@@ -81,7 +81,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
         states, warnings = _advanced(plan, states, source, text, number)
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
-        dead = _is_dead(begun, states[source], text)
+        dead = _is_dead(plan.source_of[source], begun, states[source], text)
         steps = _steps(plan, states[source], source, text, state_safety)
         relations: list[At] = []
         for node in (plan.source_of[source], *plan.operators):
@@ -152,11 +152,11 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 # --- accents ---------------------------------------------------------------------------------------------
 
 
-def _is_dead(begun: SourceState, state: SourceState, text: str) -> bool:
+def _is_dead(source: Source, begun: SourceState, state: SourceState, text: str) -> bool:
     """Whether an accent describes only tuples that never come (P-dead)."""
     if not _is_accent(text) or read_growth(text, state.types) is not None:
         return False
-    described = begun.canonical(read_accent(text, state.types).description)
+    described = begun.canonical(read_accent(text, state.types, units=source.units).description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
@@ -166,13 +166,13 @@ def _steps(
     """The steps of an accent by operator; none for a punctuation."""
     if not _is_accent(text) or read_growth(text, state.types) is not None:
         return {}
-    accent = read_accent(text, state.types)
+    accent = read_accent(text, state.types, units=plan.source_of[source].units)
     match accent.primitive:
         case Add(attribute):
             kind: Kind = "add"
         case Drop(attribute):
             kind = "drop"
-        case Alter(attribute):
+        case Alter(attribute) | ToUnit(attribute):
             kind = "alter"
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
     for step in walk(plan, source, kind, attribute, accent.mentions, found)[0]:

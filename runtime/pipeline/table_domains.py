@@ -84,7 +84,7 @@ class TableDomains:
         part = self.marker_search.at({table.name: Slice(format_, files)})[table.name]
         state = SourceState.start(table, plan.droppable[table.name])
         for marker in part.scan.markers:
-            state = _after(state, marker, part)
+            state = _after(table, state, marker, part)
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
         values: dict[str, frozenset[Value]] = {}
         for name in names:
@@ -94,7 +94,7 @@ class TableDomains:
         return values
 
 
-def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
+def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
     """A table's state after one of its markers; the whole table is one epoch. Raises where the marker is wrong."""
     try:
         if marker.kind in ("spoilt", "near"):
@@ -105,7 +105,8 @@ def _after(state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
             return state.punctuate(read_punctuation(text, state.types), marker.position)
         if read_growth(text, state.types) is not None:
             return state
-        return evolve(state.accent(read_accent(text, state.types), marker.position), dropped={})
+        accent = read_accent(text, state.types, units=table.units)
+        return evolve(state.accent(accent, marker.position), dropped={})
     except DiagnosticError as error:
         place = f"{part.files[marker.file].path}: {marker.text}"
         raise DiagnosticError(

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Protocol
 
 from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, ToUnit
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.source_state import SourceState
@@ -60,7 +60,8 @@ def canonize(
                 continue  # no news
             warnings += diagnostics
             always.see(item)
-            gathered.take(item, before, line)
+            for each in _without_units(item, before):
+                gathered.take(each, before, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
         markers = gathered.end(writer, used)
         tuples.seek(0)
@@ -105,6 +106,17 @@ class _AlwaysThere:
 
 
 # --- gathering -------------------------------------------------------------------------------------------
+
+
+def _without_units(
+    item: Accent | Punctuation | Row, before: SourceState
+) -> Sequence[Accent | Punctuation | Row]:
+    """An item; for a unit accent the Alters that it stands for, which have no text of their own (theory N4)."""
+    match item:
+        case Accent(_, _, ToUnit() as change):
+            return [evolve(alter, text="") for alter in before.alters_of(item, change)]
+        case _:
+            return [item]
 
 
 class _Gathered(Protocol):
@@ -181,7 +193,7 @@ class _AtOnce:
                 self._add(primitive, before.canonical(description), text)
                 self.alters += [CanonicalMarker(reset) for reset in _resets(item, before)]
             case Accent(description, _, Alter() as primitive, text):
-                self.alters.append(CanonicalMarker(Described(description, primitive), text))
+                self.alters.append(CanonicalMarker(Described(description, primitive), text or None))
             case Accent(_, _, Drop(name)):
                 self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
 

@@ -113,7 +113,7 @@ class StreamChecker:
             if self.state.is_new(self._source, growth):
                 self.state = self.state.grown_by(growth)
             return growth, ()
-        accent = read_accent(text, self.state.types)
+        accent = read_accent(text, self.state.types, units=self._source.units)
         warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
         self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})

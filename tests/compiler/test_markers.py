@@ -11,12 +11,14 @@ from cedilla.compiler.facts.markers import (
     Alter,
     Drop,
     Primitive,
+    ToUnit,
     accent_text,
     punctuation_text,
     read_accent,
     read_punctuation,
 )
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import DiagnosticError
 
 TYPES = {
@@ -136,3 +138,43 @@ def test_wrong_punctuations_are_refused_where_they_are_wrong(text: str, code: st
 def test_punctuation_text() -> None:
     assert punctuation_text(("s = 1", "t < 5")) == "[s = 1, t < 5]"
     assert punctuation_text(()) == "[]"
+
+
+UNITS = {"t": "degF"}
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("[[s = 2, unit(t, degC)]]", "degC"), ('[[unit(t, "[degR]")]]', "[degR]"), ("[[unit(t, Cel)]]", "Cel")],
+)
+def test_unit_accents_know_the_way_from_the_declared_unit(text: str, unit: str) -> None:
+    primitive = read_accent(text, TYPES, units=UNITS).primitive
+    assert isinstance(primitive, ToUnit)
+    assert primitive == ToUnit("t", unit, conversion("degF", unit))
+    assert str(primitive) in text
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[[unit(t, hPa)]]", "RQ142"),
+        ("[[unit(s, degC)]]", "RQ142"),  # its declaration has none
+        ("[[unit(t, bananas)]]", "RQ143"),
+        ("[[unit(p, degC)]]", "RQ207"),
+        ("[[unit(l, degC)]]", "RQ208"),
+        ("[[t > 5, unit(t, degC)]]", "RQ201"),
+        ("[[alter(t, y -> y + 5 degC)]]", "RQ202"),
+        ("[[unit(t)]]", "RQ001"),
+        ("[[unit(t, 5)]]", "RQ001"),
+    ],
+)
+def test_wrong_unit_accents_are_refused(text: str, code: str) -> None:
+    with pytest.raises(DiagnosticError, match=code):
+        read_accent(text, TYPES, units=UNITS)
+
+
+def test_an_attribute_may_be_called_unit() -> None:
+    types = {**TYPES, "unit": Type("int")}
+    accent = read_accent("[[unit = 2, alter(t, y -> y / 2)]]", types)
+    assert accent.mentions == {"unit"}
+    assert str(read_accent("[[+(unit: double)]]", TYPES).primitive) == "+(unit: double)"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cedilla.grammar import formatter, syntax
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote
+from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote, unit_text
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 
@@ -49,6 +49,10 @@ def literal(value: object) -> syntax.Literal:
 
 DECIMALS = st.decimals(-10, 10, places=2)
 POSITIVE = (st.integers(0, 99) | st.decimals(0, 10, places=2) | st.booleans() | STRINGS).map(literal)
+UNITS = st.sampled_from(["degC", "unit", "km/h", "[degF]", "m**2"])
+MEASURED = st.tuples(st.integers(0, 99), UNITS).map(
+    lambda each: syntax.Literal(each[0], f"{each[0]} {unit_text(each[1])}", each[1], span=HERE)
+)
 LITERALS = (st.integers(-9, 9) | DECIMALS | st.booleans() | STRINGS).map(literal)
 SETS = make(syntax.SetPattern, several(LITERALS))
 LOWER, UPPER = (optional(st.integers(*ends).map(literal)) for ends in ((-9, 0), (1, 9)))
@@ -56,7 +60,7 @@ RANGES = make(syntax.RangePattern, LOWER, UPPER, st.booleans(), st.booleans())
 ATTRIBUTES = make(syntax.Attribute, NAMES, optional(NAMES))
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"])
 EXPRESSIONS = st.recursive(
-    ATTRIBUTES | POSITIVE,
+    ATTRIBUTES | POSITIVE | MEASURED,
     lambda inner: (
         make(syntax.Unary, st.sampled_from(["-", "not"]), inner)
         | make(syntax.Binary, OPERATORS, inner, inner)
@@ -121,7 +125,14 @@ TYPES = make(syntax.TypeName, st.sampled_from(SIMPLE_TYPES)) | make(
     syntax.TypeName, st.just("decimal"), st.tuples(st.integers(5, 38), st.integers(0, 5))
 )
 COLUMNS = make(syntax.TableColumn, NAMES, NAMES)
-DECLARED = make(syntax.AttributeDeclaration, NAMES, TYPES, st.booleans(), optional(SETS | RANGES | COLUMNS))
+DECLARED = make(
+    syntax.AttributeDeclaration,
+    NAMES,
+    TYPES,
+    st.booleans(),
+    optional(SETS | RANGES | COLUMNS),
+    optional(UNITS),
+)
 STATEMENTS = (
     make(
         syntax.StreamDeclaration,
@@ -158,6 +169,7 @@ PRIMITIVES = (
     | make(syntax.DropAttribute, NAMES)
     | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
     | make(syntax.GrowDomain, NAMES, SETS)
+    | make(syntax.SetUnit, NAMES, UNITS)
 )
 
 

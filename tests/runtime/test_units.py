@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.runtime import simulate
+from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
@@ -74,3 +77,53 @@ def test_units_are_converted_without_spark(tmp_path: Path, monkeypatch: pytest.M
             run.write(source, items)
     simulate(QUERY, Options(sinks={name: f"out/{name}" for name in ("all", "aggregate")}))
     check(tmp_path)
+
+
+ACCENTS: list[Item] = [
+    {"ts": 1, "s": 1, "t": 77},
+    {"$accent": "[[s = 1, unit(t, degC)]]"},
+    {"ts": 2, "s": 1, "t": 25},
+    {"$accent": "[[unit(t, degC)]]"},
+    {"$accent": "[[unit(t, Cel)]]"},
+    {"ts": 3, "s": 1, "t": 25},
+    {"ts": 3, "s": 2, "t": 25},
+    {"$accent": "[[unit(t, kelvin)]]"},
+    {"ts": 4, "s": 1, "t": 298.15},
+    {"$accent": "[[unit(t, degF)]]"},
+    {"ts": 5, "s": 2, "t": 77},
+    {"$punctuation": "[]"},
+]
+ONE = """
+stream r(ts: long, s: int in {1, 2}, t: int unit degF) from json "in/r";
+emit r to json "out/r";
+"""
+
+
+@pytest.mark.parametrize("per_epoch", [1, 12])
+def test_unit_accents_on_an_engine(sail: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+    """An `int` becomes a double at the first one that changes a unit (RQ310)."""
+    items = [
+        {**item, "t": item["t"] if number == 0 else float(item["t"])} if "t" in item else item
+        for number, item in enumerate(ACCENTS)
+    ]
+    run = Run(sail, tmp_path, ONE)
+    for start in range(0, 12, per_epoch):
+        run.write("r", items[start : start + per_epoch])
+    run.process(1)
+    assert run.quarantine("r") == []
+    assert {row["t"] for row in canonical(tmp_path / "out" / "r")} == {77}
+
+
+def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(ONE)
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ACCENTS))
+    schema = "ts: long, s: int in {1, 2}, t: int unit degF"
+    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    assert valid.exit_code == 0, valid.output
+    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    assert {item["t"] for item in map(json.loads, written.output.splitlines()) if "t" in item} == {77}
+    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]"])
+    assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]" in traced.output
+    refused = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema.replace(" unit degF", "")])
+    assert "RQ142" in refused.output

@@ -1,0 +1,171 @@
+"""Unit accents mean the Alters that they stand for, whatever their order and repetition (theory N4).
+
+A small oracle knows which unit each pair (s, q) is in, and writes each unit accent as Alters of such pairs; what those
+mean, the decoder says, which shares nothing with the engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from io import StringIO
+from random import Random
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import regions
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.units.units import conversion
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.streams.canonize import canonize
+from cedilla.runtime.streams.schema import declared_schema
+from tests.seeds import soak_seeds
+from tests.stream import Item, decode
+
+SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double unit degF, p: double unit hPa"
+QUERY = f"""
+stream r({SCHEMA}) from json "r";
+emit r to json "all";
+emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
+"""
+UNITS = {"t": ("degF", "degC", "kelvin", "Cel", "[degF]", "degR"), "p": ("hPa", "mbar", "Pa", "inHg")}
+CELLS = [(s, q) for s in (1, 2, 3) for q in (1, 2)]
+DESCRIPTIONS = ["s = 1", "s = 2", "s != 3", "q = 1", "s = 1, q = 2", "s in {2, 3}, q = 1", ""]
+
+
+def matches(description: str, s: int, q: int) -> bool:
+    test = description.replace("in {2, 3}", "> 1").replace(" = ", " == ").replace(", ", " and ")
+    return not test or bool(eval(test, {"s": s, "q": q}))
+
+
+class World:
+    """A stream with unit accents, and the same with Alters in their place."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.units: list[Item] = []
+        self.alters: list[Item] = []
+        self.in_force = {name: dict.fromkeys(CELLS, IDENTITY) for name in UNITS}
+        for number in range(30):
+            self.add(number)
+
+    def add(self, number: int) -> None:
+        rng = self.rng
+        if number % 3 == 2:
+            name = rng.choice(["t", "p"])
+            description = rng.choice(DESCRIPTIONS)
+            if rng.random() < 0.2:
+                self.alter(name, description)
+            else:
+                self.to_unit(name, description, rng.choice(UNITS[name]))
+            return
+        s, q = rng.choice(CELLS)
+        row = {"n": number, "s": s, "q": q, "t": rng.randint(-40, 120) / 2, "p": rng.randint(950, 1050) / 1.0}
+        self.units.append(row)
+        self.alters.append(row)
+
+    def alter(self, name: str, description: str) -> None:
+        text = f"[[{description}{', ' if description else ''}alter({name}, y -> y * 2 + 1)]]"
+        self.units.append({"$accent": text})
+        self.alters.append({"$accent": text})
+        for cell in CELLS:
+            if matches(description, *cell):
+                self.in_force[name][cell] = Affine(Fraction(2), Fraction(1)).after(self.in_force[name][cell])
+
+    def to_unit(self, name: str, description: str, unit: str) -> None:
+        written = json.dumps(unit) if "[" in unit else unit
+        text = f"[[{description}{', ' if description else ''}unit({name}, {written})]]"
+        again = self.rng.randint(1, 2)
+        self.units += [{"$accent": text}] * again
+        wanted = conversion(UNITS[name][0], unit)
+        for s, q in CELLS:
+            before = self.in_force[name][s, q]
+            change = wanted.after(before.inverse())
+            if matches(description, s, q) and not change.is_identity:
+                function = change.text("y")
+                self.alters.append({"$accent": f"[[s = {s}, q = {q}, alter({name}, y -> {function})]]"})
+            if matches(description, s, q):
+                self.in_force[name][s, q] = wanted
+
+
+def ran(items: list[Item], size: int) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items in steps of a size, and the outputs of each emit."""
+    reference = Reference(compile_query(QUERY).plan)
+    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+    todo = [*items, {"$punctuation": "[]"}]
+    for start in range(0, len(todo), size):
+        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
+            for emit, each in outputs.items():
+                output[emit] += each.items()
+    return reference, output
+
+
+def rounded(rows: list[Item]) -> list[Any]:
+    return sorted(sorted((name, round(float(value), 6)) for name, value in row.items()) for row in rows)
+
+
+def check(seed: int) -> None:
+    world = World(Random(seed))
+    one, first = ran(world.units, 1 + seed % 7)
+    other, second = ran(world.alters, 1 + seed % 5)
+    told = [json.dumps(item) for item in world.units]
+    plain = rounded(decode(world.alters))
+    assert rounded(decode(first["r"])) == plain, told
+    assert not one.rejected
+    for emit in first:
+        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
+    # What is in force in the end is the same, for each pair.
+    for name in UNITS:
+        for s, q in CELLS:
+            found = [
+                regions.contains(each.states["r"].original.get(name, IDENTITY), {"s": s, "q": q})
+                for each in (one, other)
+            ]
+            assert found == [world.in_force[name][s, q].inverse()] * 2, told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unit_accents_mean_the_alters_that_they_stand_for(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_unit_accents_in_many_cases(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_canonical_stream_says_what_its_unit_accents_said(seed: int) -> None:
+    world = World(Random(seed))
+    written = []
+    for rules in (False, True):
+        out = StringIO()
+        lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(world.units)]
+        canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
+        written.append([json.loads(line) for line in out.getvalue().splitlines()])
+    for items in written:
+        assert rounded(decode(items)) == rounded(decode(world.alters))
+        assert not any("unit(" in item.get("$accent", "") for item in items)
+
+
+def test_descriptions_by_an_attribute_in_another_unit() -> None:
+    """What a description says of `p` is meant in the unit in which `p` is by then (G22)."""
+    items: list[Item] = [
+        {"$accent": "[[s = 1, unit(p, Pa)]]"},
+        {"$accent": "[[p > 50000, unit(t, degC)]]"},
+        {"n": 1, "s": 1, "q": 1, "t": 20, "p": 60000},
+        {"n": 2, "s": 2, "q": 1, "t": 68, "p": 600},
+        {"$accent": "[[unit(p, Pa)]]"},
+        {"n": 3, "s": 2, "q": 1, "t": 68, "p": 60000},
+        {"n": 4, "s": 1, "q": 1, "t": 20, "p": 60000},
+        {"$accent": "[[unit(t, degC)]]"},
+        {"n": 5, "s": 2, "q": 1, "t": 20, "p": 60000},
+    ]
+    reference = Reference(compile_query(QUERY).plan)
+    rows = [dict(r) for item in items for out in reference.step([("r", item)]) for r in out["r"].canonical]
+    assert [(round(float(row["t"]), 6), float(row["p"])) for row in rows] == [(68, 600)] * 5
