@@ -76,9 +76,6 @@ class Builder(MarkerBuilder):
             str(name), type, optional is not None, domain, unit, span=self._span(meta)
         )
 
-    def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
-        return unit
-
     def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
         return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))
 
@@ -159,28 +156,25 @@ class Builder(MarkerBuilder):
         self.constants[str(name)] = self.given.get(name, known)
         return syntax.Let(str(name), known, span=self._span(meta))
 
-    def _length(self, value: syntax.Literal) -> syntax.Constant:
-        """A constant that may be a length of time."""
-        number, _, unit = value.text.partition(" ")
-        if (
-            value.unit != syntax.SECOND
-            or number.startswith("-")
-            or unit.removesuffix("s") not in syntax.UNITS
-        ):
-            return value
-        return syntax.Measure(Fraction(number), unit.removesuffix("s"), span=value.span)
-
     def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
         return syntax.Definition(str(name), relation, span=self._span(meta))
 
     def emit(
-        self, meta: Meta, _emit: Token, relation: Relation, format: Token, path: Token, original: bool | None
+        self,
+        meta: Meta,
+        _emit: Token,
+        relation: Relation,
+        format: Token,
+        path: Token,
+        original: bool | None,
+        units: tuple[syntax.FixedUnit, ...] | None,
     ) -> syntax.Emit:
         return syntax.Emit(
             relation,
             str(format),
             self._string(path),
             original is not None,
+            units or (),
             self._span(format),
             span=self._span(meta),
         )

@@ -94,8 +94,10 @@ def format_statement(statement: Statement) -> str:
         case syntax.Definition(name, relation):
             head = f"{name} := "
             return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
-        case syntax.Emit(relation, format, path, original_units):
-            tail = f" to {format} {quote(path)}{' in original units' if original_units else ''};"
+        case syntax.Emit(relation, format, path, original_units, units):
+            fixed = ", ".join(f"{each.name} in {unit_text(each.unit)}" for each in units)
+            clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
+            tail = f" to {format} {quote(path)}{clauses};"
             return f"emit {_laid(relation, _Place(0, len('emit '), len(tail)))}{tail}"
 
 

@@ -285,13 +285,22 @@ class Definition(Node):
 
 
 @frozen
+class FixedUnit(Node):
+    """`t in degC`."""
+
+    name: str
+    unit: str
+
+
+@frozen
 class Emit(Node):
-    """`emit relation to json "out";`, with `in original units` never encoded."""
+    """`emit relation to json "out";`, with `in original units` never encoded; `units`: `with t in degC`."""
 
     relation: Relation
     format: str
     path: str
     original_units: bool = False
+    units: tuple[FixedUnit, ...] = ()
     format_span: Span | None = field(default=None, eq=False, repr=False)
 
 

@@ -231,6 +231,26 @@ class TermBuilder(Transformer[Token, Any]):
     def unit(self, _meta: Meta, name: Token) -> str:
         return self._string(name) if name.type == "STRING" else str(name)
 
+    def fixed_units(self, _meta: Meta, *units: syntax.FixedUnit) -> tuple[syntax.FixedUnit, ...]:
+        return units
+
+    def fixed_unit(self, meta: Meta, name: Token, unit: str) -> syntax.FixedUnit:
+        return syntax.FixedUnit(str(name), unit, span=self._span(meta))
+
+    def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
+        return unit
+
+    def _length(self, value: syntax.Literal) -> syntax.Constant:
+        """A constant that may be a length of time."""
+        number, _, unit = value.text.partition(" ")
+        if (
+            value.unit != syntax.SECOND
+            or number.startswith("-")
+            or unit.removesuffix("s") not in syntax.UNITS
+        ):
+            return value
+        return syntax.Measure(Fraction(number), unit.removesuffix("s"), span=value.span)
+
     def with_unit(self, meta: Meta, *parts: Any) -> syntax.Literal:
         """`30 degC`; `5 minutes` is a number of seconds."""
         *tokens, unit = parts

@@ -56,12 +56,14 @@ class Project(Operator):
     A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
     too; the items have other names than those (J2). With `convert`, too, the items are attributes of the input in other
-    units, and take their place: a Drop of one takes it away, whatever is computed.
+    units, and take their place: a Drop of one takes it away, whatever is computed. With `absorb` their units never
+    change behind it: Alters of them end here (theory N6).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
     rest: bool = False
     convert: bool = False
+    absorb: bool = False
     title: ClassVar[str] = "Project"
     method: ClassVar[str] = "project"
 
@@ -163,7 +165,7 @@ class Project(Operator):
         units: dict[str, Tree] = {}
         for name, expression in existing.items():
             form = expressions.affine(expression)
-            if form is not None and form[0] in source.units:
+            if form is not None and form[0] in source.units and not self._absorbs(name):
                 folded = fold_live_units if move.has_steps else fold_units
                 history = map_history(folded(source, form[0], dropped), carried(form[1]))
                 units[name] = move(history, COMMON, NO_FEEDER)
@@ -189,6 +191,9 @@ class Project(Operator):
             accumulate=tuple(name for name in source.types if name not in read),
         )
 
+    def _absorbs(self, name: str) -> bool:
+        return self.absorb and name in self.items
+
     def _computed_from(self) -> frozenset[str]:
         if self.convert:
             return frozenset()
@@ -201,6 +206,8 @@ class Project(Operator):
         (source,) = inputs
         if self.rest and not self.convert and kind == "add" and attribute in self.items:
             return Reaction("aborts", "J2")
+        if kind == "alter" and self._absorbs(attribute):
+            return Reaction("absorbed", "N6")
         items = self.chosen({**source.types, **dict.fromkeys((attribute, *sorted(mentions)))})
         users = {n: e for n, e in items.items() if attribute in expressions.attributes(e)}
         if not users:  # the primitive is looked at before the description (G19)
@@ -263,7 +270,7 @@ class Project(Operator):
         return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
 
     def arguments(self) -> dict[str, str]:
-        rest = {name: "True" for name in ("rest", "convert") if getattr(self, name)}
+        rest = {name: "True" for name in ("rest", "convert", "absorb") if getattr(self, name)}
         return {"items": repr({name: format_expression(e) for name, e in self.items.items()}), **rest}
 
 

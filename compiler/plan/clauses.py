@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import foreign, syntax
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
@@ -232,6 +232,15 @@ def sample_of(
         raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
     digits = digits_of(node.by, types)
     return Sample(**given, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)
+
+
+def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iterator[Diagnostic]:
+    """RQ137 for each name of a constant that is that of an attribute, too."""
+    for name, span in constants.items():
+        of = [relation for relation, known in facts.items() if name in known.types]
+        if of:
+            message = f"`{name}` is a constant and an attribute of `{of[0]}`"
+            yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
 
 
 def check_clauses(node: syntax.StreamDeclaration, types: Mapping[str, Type]) -> None:

@@ -1,4 +1,4 @@
-"""Attributes of two inputs that meet are brought to one unit, by an operator before the one where they do."""
+"""Relations in other units: attributes of two inputs that meet, and those of an output that has units of its own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.conversions import applied, converted
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.conversions import applied, converted, known
 from cedilla.compiler.expressions.measured import Units
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.operators import Project
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.slips import meant
 
 Changed = Mapping[str, tuple[str, Affine]]
 """Attribute -> its new unit, and the function that leads there."""
@@ -49,8 +52,51 @@ def _met(node: syntax.TwoInputs, name: str, theirs: str, ours: str) -> Affine:
         raise DiagnosticError([evolve(each, message=message) for each in error.diagnostics]) from None
 
 
-def conversion_of(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
-    """The operator that brings some attributes to other units."""
+def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> Changed:
+    """The attributes of an output that have a unit of their own from the first tuple on (theory N6).
+
+    Raises RQ102 for an unknown one, RQ104 where one comes twice, RQ142 where it has no unit, or none of this dimension,
+    RQ143, RQ144 where it is no number.
+    """
+    changed: dict[str, tuple[str, Affine]] = {}
+    for each in node.units:
+        if each.name not in types:
+            hint = meant(each.name, types, "attributes")
+            raise failure("RQ102", f"unknown attribute `{each.name}` in `with`", each.span, hint=hint)
+        if each.name in changed:
+            raise failure("RQ104", f"`{each.name}` is named twice in `with`", each.span)
+        known(each.unit, each.span)
+        if not types[each.name].is_numeric:
+            message = f"`{each.name}` is of type {types[each.name]}, and only numbers have units"
+            raise failure("RQ144", message, each.span)
+        if (own := units.get(each.name)) is None:
+            hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared"
+            message = f"`{each.name}` has no unit: nothing leads to {each.unit}"
+            raise failure("RQ142", message, each.span, hint=hint)
+        changed[each.name] = each.unit, converted(own, each.unit, each.span)
+    return changed
+
+
+def absorbing(
+    given: dict[str, Any], inputs: tuple[str, ...], changed: Changed, types: Mapping[str, Type]
+) -> Project:
+    """The operator that gives an output's attributes units of their own. Their values are doubles from the start: an
+    Alter at a source changes no type behind it."""
+    made = conversion_of(given, inputs, changed, types)
+    return evolve(made, items={n: _as_double(e, types) for n, e in made.items.items()}, absorb=True)
+
+
+def _as_double(expression: syntax.Expression, types: Mapping[str, Type]) -> syntax.Expression:
+    if expressions.type_of(expression, types) == DOUBLE:
+        return expression
+    one = syntax.Literal(1, "1", span=expression.span)
+    return syntax.Binary("/", expression, one, span=expression.span)
+
+
+def conversion_of(
+    given: dict[str, Any], inputs: tuple[str, ...], changed: Changed, types: Mapping[str, Type]
+) -> Project:
+    """The operator that brings some attributes to other units; `types`: those of its input."""
     return Project(
         **given,
         inputs=inputs,

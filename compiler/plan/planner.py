@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve, field, frozen, mutable
@@ -18,6 +18,7 @@ from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Emit, Plan, Source, check_paths
 from cedilla.compiler.plan.clauses import (
     aggregate_of,
+    ambiguous,
     attribute_of,
     check_clauses,
     check_column,
@@ -35,7 +36,7 @@ from cedilla.compiler.plan.clauses import (
     window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
-from cedilla.compiler.plan.one_unit import Changed, conversion_of, in_one_unit
+from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
@@ -99,12 +100,10 @@ class _Planner:
                 self._emit(statement)
 
     def finish(self) -> Compiled:
-        self.errors += self._ambiguous()
+        self.errors += ambiguous(self.constants, self.facts)
         if not self.emits and not self.errors:
-            message = "the query emits nothing"
-            self.errors.append(
-                Diagnostic("RQ111", "error", message, None, help='`emit relation to json "out";` is missing')
-            )
+            help = '`emit relation to json "out";` is missing'
+            self.errors.append(Diagnostic("RQ111", "error", "the query emits nothing", None, help=help))
         if self.errors:
             raise DiagnosticError([*self.errors, *self.warnings])
         plan = Plan(
@@ -116,14 +115,6 @@ class _Planner:
         )
         check_paths(plan)
         return Compiled(plan, tuple(self.warnings))
-
-    def _ambiguous(self) -> Iterator[Diagnostic]:
-        """Names of constants that are those of attributes too."""
-        for name, span in self.constants.items():
-            of = [relation for relation, facts in self.facts.items() if name in facts.types]
-            if of:
-                message = f"`{name}` is a constant and an attribute of `{of[0]}`"
-                yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
 
     # --- statements ---
 
@@ -176,6 +167,7 @@ class _Planner:
     def _emit(self, node: syntax.Emit) -> None:
         check_sink_format(node.format, node.format_span or node.span)
         relation = self._relation(node.relation, None)
+        changed = fixed_units(node, self.units[relation], self.facts[relation].types)
         name, number = relation, 1
         while name in {emit.name for emit in self.emits}:
             number += 1
@@ -183,7 +175,7 @@ class _Planner:
         self.emits.append(
             Emit(
                 name=name,
-                relation=relation,
+                relation=self._converted(relation, changed, node, absorbing, f"{relation}_in_units"),
                 format=node.format,
                 path=node.path,
                 original_units=node.original_units,
@@ -347,12 +339,19 @@ class _Planner:
         left, right = (self._converted(*each, node) for each in zip(inputs, changed, strict=True))
         return left, right
 
-    def _converted(self, relation: str, changed: Changed, node: syntax.Node) -> str:
+    def _converted(
+        self,
+        relation: str,
+        changed: Changed,
+        node: syntax.Node,
+        build: Callable[..., Operator] = conversion_of,
+        name: str = "converted",
+    ) -> str:
         """A relation with some attributes in other units, as one more operator where there are any."""
         if not changed:
             return relation
-        name = self._fresh("converted")
-        return self._operator((relation,), name, node, lambda n, i: conversion_of(n, i, changed))
+        planned, types = self._fresh(name), self.facts[relation].types
+        return self._operator((relation,), planned, node, lambda n, i: build(n, i, changed, types))
 
     def _arrival(self, operator: Operator) -> Arrival:
         """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""

@@ -196,3 +196,28 @@ def test_a_query_without_units_does_not_load_pint() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("clause", "code"),
+    [
+        ("t in degC", None),
+        ("t in degC, v in mph", None),
+        ("t in hPa", "RQ142"),
+        ("x in degC", "RQ142"),
+        ("t in bananas", "RQ143"),
+        ("at in s", "RQ144"),
+        ("y in degC", "RQ102"),
+        ("t in degC, t in degF", "RQ104"),
+    ],
+)
+def test_outputs_have_units_of_their_own(clause: str, code: str | None) -> None:
+    text = f'{HEAD}a := select[t > 30 degC](r); emit a to json "o" with {clause}; emit a to json "p";'
+    if code is None:
+        plan = compile_query(text).plan
+        assert [emit.name for emit in plan.emits] == ["a", "a_2"]
+        assert [emit.relation for emit in plan.emits] == ["a_in_units", "a"]
+        return
+    with pytest.raises(DiagnosticError) as caught:
+        compile_query(text)
+    assert {each.code for each in caught.value.diagnostics} == {code}

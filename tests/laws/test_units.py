@@ -1,4 +1,5 @@
-"""Unit accents mean the Alters that they stand for, whatever their order and repetition (theory N4).
+"""Unit accents mean the Alters that they stand for, whatever their order and repetition (theory N4). An output with
+units of its own has the canonical values in them, and no Alter (N6).
 
 A small oracle knows which unit each pair (s, q) is in, and writes each unit accent as Alters of such pairs; what those
 mean, the decoder says, which shares nothing with the engine.
@@ -24,7 +25,7 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from tests.seeds import soak_seeds
-from tests.stream import Item, decode
+from tests.stream import Item, complaints, decode, is_tuple
 
 SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double unit degF, p: double unit hPa"
 QUERY = f"""
@@ -169,3 +170,69 @@ def test_descriptions_by_an_attribute_in_another_unit() -> None:
     reference = Reference(compile_query(QUERY).plan)
     rows = [dict(r) for item in items for out in reference.step([("r", item)]) for r in out["r"].canonical]
     assert [(round(float(row["t"]), 6), float(row["p"])) for row in rows] == [(68, 600)] * 5
+
+
+FIXED = f"""
+stream r({SCHEMA}) from json "r";
+groups := aggregate[avg(t) as t, max(p) as p by s](r);
+emit r to json "all";
+emit r to json "all-fixed" with t in degC, p in Pa;
+emit groups to json "groups";
+emit groups to json "groups-fixed" in original units with t in kelvin;
+"""
+IN = {"r_2": {"t": ("degF", "degC"), "p": ("hPa", "Pa")}, "groups_2": {"t": ("degF", "kelvin")}}
+
+
+def check_fixed(seed: int) -> None:
+    rng = Random(seed)
+    world = World(rng)
+    items = list(world.units)
+    if rng.random() < 0.7:
+        at = rng.randrange(len(items))
+        items[at:at] = [{"$accent": "[[s = 3, -(p)]]"}]
+        items[at:] = [
+            {n: v for n, v in item.items() if n != "p" or item.get("s") != 3}
+            for item in items[at:]
+            if "$accent" not in item or "(p, " not in item["$accent"]
+        ]
+    reference = Reference(compile_query(FIXED).plan)
+    output: dict[str, list[Item]] = {name: [] for name in ("r", "r_2", "groups", "groups_2")}
+    for item in [*items, {"$punctuation": "[]"}]:
+        for outputs in reference.step([("r", item)]):
+            for emit, each in outputs.items():
+                output[emit] += each.items()
+    told = [json.dumps(item) for item in items]
+    assert not reference.rejected, told
+    for fixed, units in IN.items():
+        plain, lines = output[fixed.removesuffix("_2")], output[fixed]
+        accents = [item["$accent"] for item in lines if "$accent" in item]
+        assert not any(f"alter({name}," in text for name in units for text in accents), told
+        other = [text for item in plain if "alter(" not in (text := item.get("$accent", "alter("))]
+        assert sorted(other) == sorted(accents), told  # Drops and Adds are announced
+        wanted = [
+            {n: conversion(*units[n])(Fraction(v)) if n in units else v for n, v in row.items()}
+            for row in decode(plain)
+        ]
+        # As they are written, from the first tuple on: nothing is to be decoded.
+        assert rounded([item for item in lines if is_tuple(item)]) == rounded(wanted), told
+        assert list(complaints(lines, set(reference.plan.start[fixed.removesuffix("_2")].types))) == [], told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_fixed_units_are_the_canonical_values_converted(seed: int) -> None:
+    check_fixed(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_fixed_units_in_many_cases(seed: int) -> None:
+    check_fixed(seed)
+
+
+def test_patterns_are_in_the_fixed_unit() -> None:
+    reference = Reference(compile_query(FIXED).plan)
+    reference.step([("r", {"$accent": "[[s = 1, unit(t, degR)]]"})])
+    (outputs,) = reference.step([("r", {"$punctuation": "[s = 2, t < 50]"})])
+    assert outputs["r_2"].markers.punctuations == ("[s = 2, t < 10]",)
+    (outputs,) = reference.step([("r", {"$punctuation": "[s = 1, t > 671.67]"})])
+    assert outputs["r_2"].markers.punctuations == ("[s = 1, t > 100]",)

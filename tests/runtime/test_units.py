@@ -127,3 +127,15 @@ def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.
     assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]" in traced.output
     refused = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema.replace(" unit degF", "")])
     assert "RQ142" in refused.output
+
+
+def test_an_output_with_its_own_units_is_announced_none(sail: SparkSession, tmp_path: Path) -> None:
+    """Not even that whole numbers have become doubles: they are doubles from the first tuple on."""
+    query = ONE.replace('"out/r";', '"out/r" with t in degF;')
+    run = Run(sail, tmp_path, query)
+    run.write("r", ACCENTS[:2])
+    run.write("r", [{**item, "t": float(item["t"])} if "t" in item else item for item in ACCENTS[2:]])
+    run.process(1)
+    lines = run.output("r")
+    assert [line for line in lines if "$accent" in line] == []
+    assert [round(line["t"], 6) for line in lines if "t" in line] == [77] * 6
