@@ -13,6 +13,8 @@ from cedilla.runtime.items.lines import lines_of
 
 LINES = [
     b'{"a": 1}',
+    b'{"a": 1}',
+    b'{"a": 1}',
     b"",
     b" ",
     b"\t ",
@@ -58,6 +60,7 @@ def test_lines_are_the_same_however_they_are_cut(
         whole = Part(str(file), 0)
         places = [block.place + begin for block in whole.blocks() for begin in map(int, block.lines()[0])]
         assert row_count(whole) == len(expected)
+        assert all(block.count() == len(block.lines()[0]) for part in parts for block in part.blocks())
         assert [place_of_row(whole, n) for n in range(len(places) + 1)] == [*places, None]
         assert [row_count(whole, place) for place in places] == list(range(len(places)))
         some = [n for n in range(len(places)) if chance.random() < 0.5]

@@ -82,7 +82,7 @@ class RecordBatches(TextBatches):
             if name not in places:
                 columns.append(pa.nulls(count, arrow_type(type_)))
                 continue
-            column = one_array(table.column(places[name]))
+            column = one_array(table.column(places[name]).chunks)
             if texts is not None and places[name] in texts.column_names:
                 form = _DOUBLE if type_.name == "double" else _NUMBER
                 plain = pc.match_substring_regex(texts.column(places[name]), form)

@@ -35,6 +35,9 @@ class CsvBlock(Block):
     def lines(self) -> tuple[Places, Places]:
         return self.starts, self.ends
 
+    def count(self) -> int:
+        return len(self.starts)
+
     def end_of(self, begin: int) -> int:
         return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
 

@@ -64,7 +64,7 @@ class JsonBatches(TextBatches):
         corrupt: pa.Array = pa.nulls(count, pa.string())
         columns: list[pa.Array] = []
         for name, type_ in self.types.items():
-            column = one_array(table.column(name))
+            column = one_array(table.column(name).chunks)
             if type_ == STRING and column.type != pa.string():
                 column = column.cast(pa.string())
             elif type_.name in ("timestamp", "date"):

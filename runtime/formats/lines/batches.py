@@ -124,10 +124,9 @@ def joined(text: bytes, starts: Places, ends: Places) -> bytes:
     return b"\n".join(text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def one_array(chunks: Sequence[pa.Array] | pa.ChunkedArray) -> pa.Array:
+def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
     """Chunks of a column as one array; a single one is not copied."""
-    some = chunks.chunks if isinstance(chunks, pa.ChunkedArray) else chunks
-    return some[0] if len(some) == 1 else pa.concat_arrays(some)
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
 
 
 def is_utf8(text: bytes) -> bool:

@@ -20,7 +20,7 @@ from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import is_compressed, unpacked
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
-_FEED = ord("\n")
+_FEED, _BEGIN = b"\n{"
 BLANK = b" \t\r"
 """What stands around a line and is no part of it."""
 _MARK = b"\xef\xbb\xbf"
@@ -65,11 +65,21 @@ class Block:
         """Where the lines that are not blank begin in the text, and where they end."""
         starts, ends = _bounds(self.text)
         starts[0] = self._first
-        plain = np.frombuffer(self.text, np.uint8)[np.minimum(starts, len(self.text) - 1)] == ord("{")
+        plain = np.frombuffer(self.text, np.uint8)[np.minimum(starts, len(self.text) - 1)] == _BEGIN
         kept = plain & (ends > starts)
         for n in np.flatnonzero(~plain & (ends > starts)).tolist():
             kept[n] = bool(self.text[starts[n] : ends[n]].strip(BLANK))
         return (starts, ends) if kept.all() else (starts[kept], ends[kept])
+
+    def count(self) -> int:
+        """How many lines are not blank."""
+        signs = np.frombuffer(self.text, np.uint8)
+        is_feed = signs == _FEED
+        begun = np.count_nonzero(is_feed[:-1] & (signs[1:] == _BEGIN)) + self.text.startswith(
+            b"{", self._first
+        )
+        ended = np.count_nonzero(is_feed) + (not self.text.endswith(b"\n"))
+        return int(ended) if begun == ended else len(self.lines()[0])
 
     def line_around(self, at: int) -> tuple[int, int]:
         """Where the line begins and ends that has a byte of the text."""

@@ -7,7 +7,7 @@ else tasks of the engine do.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,6 +21,7 @@ import pyarrow as pa
 from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
@@ -28,6 +29,7 @@ from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
 from cedilla.runtime.formats.lines.table_contents import contents_of, together
+from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
     CORRUPT,
     Content,
@@ -38,7 +40,6 @@ from cedilla.runtime.formats.source import (
     Scan,
     Types,
     no_tuples,
-    quoted,
 )
 from cedilla.runtime.items.lines import is_compressed
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
@@ -155,7 +156,7 @@ class TextFormat(Format):
             return of_table(spark, pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
         number = F.expr(f"shiftright(`{POSITION}`, 47)")
         ordered = bad.repartition(number).sortWithinPartitions(POSITION)
-        return in_workers(ordered, located, ddl_of(_LOCATED))
+        return in_workers(ordered, located, from_arrow_schema(_LOCATED))
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in)
@@ -170,29 +171,6 @@ def _are_few(files: Numbered) -> bool:
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     return of_table(spark, table).coalesce(1)  # a task for each core would leave a file for each
-
-
-def ddl_of(schema: pa.Schema) -> str:
-    """An Arrow schema as Spark writes it."""
-    return ", ".join(f"{quoted(each.name)} {_sql_of(each.type)}" for each in schema)
-
-
-def _sql_of(type_: pa.DataType) -> str:
-    if pa.types.is_list(type_):
-        return f"ARRAY<{_sql_of(type_.value_type)}>"
-    if pa.types.is_decimal(type_):
-        return f"DECIMAL({type_.precision}, {type_.scale})"
-    return "TIMESTAMP" if pa.types.is_timestamp(type_) else _SQL[type_]
-
-
-_SQL = {
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "STRING",
-    pa.bool_(): "BOOLEAN",
-    pa.date32(): "DATE",
-}
 
 
 @define(eq=False)
@@ -218,33 +196,11 @@ def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, Content] | None:
     return found
 
 
-# What follows is sent to tasks: each is called with batches of the numbers of parts.
+# What follows is sent to tasks.
 
 
 @frozen
-class _OfParts(ABC):
-    """Makes rows of parts of files; `schema`: of the rows."""
-
-    parts: tuple[Part, ...]
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            yield from self.of_part(self.parts[number], number)
-
-    @abstractmethod
-    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a part, in batches none of which is empty: Spark takes an empty one for the last, and leaves out
-        what comes behind it."""
-
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """The rows of all parts, by a task for each."""
-        count = len(self.parts)
-        return in_workers(spark.range(0, count, 1, count), self, ddl_of(self.schema))
-
-
-@frozen
-class _Tuples(_OfParts):
+class _Tuples(PartReader[Part]):
     """The tuples of parts of files."""
 
     of: Batches
@@ -270,26 +226,6 @@ class _Tuples(_OfParts):
         return pa.Table.from_batches(batches, self.schema)
 
 
-@frozen
-class _Rows(_OfParts):
-    """Few rows of each part, as tuples of their values."""
-
-    @abstractmethod
-    def rows(self, part: Part, number: int) -> Iterable[tuple[Any, ...]]: ...
-
-    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
-        if rows := list(self.rows(part, number)):
-            columns = zip(*rows, strict=True)
-            arrays = [pa.array(c, f.type) for c, f in zip(columns, self.schema, strict=True)]
-            yield pa.record_batch(arrays, schema=self.schema)
-
-    def all(self, spark: SparkSession, *, by_driver: bool) -> list[Any]:
-        """The rows of all parts; else than by the driver by tasks."""
-        if by_driver:
-            return [row for number, part in enumerate(self.parts) for row in self.rows(part, number)]
-        return [tuple(row) for row in self.frame(spark).collect()]
-
-
 _FOUND = pa.schema(
     [("part", pa.int32()), ("kind", pa.string()), ("text", pa.string()), ("place", pa.int64())]
 )
@@ -297,7 +233,7 @@ _FOUND = pa.schema(
 
 
 @frozen
-class _Search(_Rows):
+class _Search(FewRows[Part]):
     """The markers in parts of files, and how many tuples there are beside them."""
 
     markers_in: Callable[[Any], Iterator[FoundMarker]]
@@ -307,7 +243,7 @@ class _Search(_Rows):
         for block in part.blocks():
             markers = list(self.markers_in(block))
             yield from ((number, m.kind, m.text, block.place + m.begin) for m in markers)
-            tuples += len(block.lines()[0]) - sum(m.is_read for m in markers)
+            tuples += block.count() - sum(m.is_read for m in markers)
         yield (number, "", "", tuples)
 
 
@@ -390,7 +326,7 @@ _FIELDS = pa.schema([("name", pa.string()), ("kind", pa.string())])
 
 
 @frozen
-class _Fields(_Rows):
+class _Fields(FewRows[Part]):
     """The names and kinds of the fields in parts of files."""
 
     fields_in: Callable[[Block], Mapping[str, str]]

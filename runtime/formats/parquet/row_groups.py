@@ -3,22 +3,23 @@ do not tell in which file, and where in it, a row stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from attrs import frozen
 from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.parquet import UNREADABLE, RowGroup, reason
-from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.parquet.types import arrow_of
+from cedilla.runtime.formats.parts import PartReader
 from cedilla.runtime.formats.source import FILE, InputFile
 from cedilla.runtime.items.marker import NEXT_FILE
 
@@ -54,40 +55,30 @@ def parts_of(file: InputFile, number: int, groups: Sequence[RowGroup], size: int
 
 def frame_of_parts(spark: SparkSession, parts: Sequence[Part], schema: StructType) -> DataFrame:
     """Columns of files, with `$file` and `$position`, by a task for each part; in no order."""
-    placed = StructType([*schema, StructField(FILE, StringType()), StructField(POSITION, LongType())])
-    count = len(parts)
-    read = _Rows(tuple(parts), pa.schema([(field.name, arrow_of(field.dataType)) for field in placed]))
-    return in_workers(spark.range(0, count, 1, count), read, placed)
+    fields = [(field.name, arrow_of(field.dataType)) for field in schema]
+    placed = pa.schema([*fields, (FILE, pa.string()), (POSITION, pa.int64())])
+    return _Rows(tuple(parts), placed).frame(spark)
 
 
 @frozen
-class _Rows:
-    """Sent to tasks: the rows of those parts whose numbers come in."""
+class _Rows(PartReader[Part]):
+    """The rows of parts, with `$file` and `$position`."""
 
-    parts: tuple[Part, ...]
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            part = self.parts[number]
-            try:
-                yield from self._of_part(part)
-            except UNREADABLE as error:
-                message = f"{part.file.path} cannot be read as Parquet: {reason(error)}"
-                raise failure("RQ414", message, hint=UNREADABLE_HINT) from None
-
-    def _of_part(self, part: Part) -> Iterator[pa.RecordBatch]:
-        """In batches none of which is empty: Spark takes an empty one for the last."""
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         fields = list(self.schema)[:-2]
         names = [field.name for field in fields]
         place = part.number * NEXT_FILE + part.index
-        for batch in _batches(part.file.path, names, range(part.begin, part.end)):
-            if count := batch.num_rows:
-                values = [_as_spark_has_it(batch.column(field.name), field.type) for field in fields]
-                places = pa.array(range(place, place + count), pa.int64())
-                columns = [*values, pa.repeat(part.file.uri, count), places]
-                yield pa.record_batch(columns, schema=self.schema)
-                place += count
+        try:
+            for batch in _batches(part.file.path, names, range(part.begin, part.end)):
+                if count := batch.num_rows:
+                    values = [_as_spark_has_it(batch.column(field.name), field.type) for field in fields]
+                    places = pa.array(np.arange(place, place + count))
+                    columns = [*values, pa.repeat(part.file.uri, count), places]
+                    yield pa.record_batch(columns, schema=self.schema)
+                    place += count
+        except UNREADABLE as error:
+            message = f"{part.file.path} cannot be read as Parquet: {reason(error)}"
+            raise failure("RQ414", message, hint=UNREADABLE_HINT) from None
 
 
 def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
