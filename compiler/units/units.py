@@ -139,6 +139,14 @@ def conversion(source: str, target: str) -> Affine:
     return Affine(one - shift, shift)
 
 
+def is_same(a: str, b: str) -> bool:
+    """Whether two names are of one unit. Raises `UnknownUnit`."""
+    try:
+        return conversion(a, b).is_identity
+    except Mismatch:
+        return False
+
+
 def _no_line(source: str, target: str) -> str:
     return f"the conversion from {source} to {target} is not of the shape y * a + b with a > 0"
 

@@ -12,6 +12,8 @@ from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.units.units import is_same
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.checkpoint.change import Change, Effect
 from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.source_state import SourceState
@@ -157,6 +159,8 @@ class _Comparison:
             what, why = f"{name}: {was} → {attribute.type}", "state and outputs have values of the old type"
             yield self._change("new checkpoint", what, why)
             return
+        if old is not None and old.unit != attribute.unit:
+            yield self._unit(name, old.unit, attribute.unit)
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)
             yield self._change("continues", f"{attribute} is declared", "an accent has added it already")
@@ -168,6 +172,14 @@ class _Comparison:
         if attribute.optional and not old.optional:
             yield self._change("continues", f"{name} is optional", "tuples without it are no more rejected")
         yield from self._domain(old, attribute)
+
+    def _unit(self, name: str, old: str | None, new: str | None) -> Change:
+        """Another declared unit: what has been read is in the old one."""
+        what = f"{name}: {f'unit {old}' if old else 'no unit'} → {f'unit {new}' if new else 'no unit'}"
+        if old is None or new is None or is_same(old, new):
+            return self._change("at once", what, "it says what values are in, and changes none")
+        why = f"state and outputs have values in {old}; `[[unit({name}, {unit_text(new)})]]` in the stream changes it"
+        return self._change("new checkpoint", what, why)
 
     def _expect(self, name: str, presence: object) -> None:
         """Every tuple may (LATENT) or must (PRESENT) have an attribute from here on."""

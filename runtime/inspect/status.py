@@ -11,6 +11,7 @@ from attrs import asdict, evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
+from cedilla.compiler.explain.tree import units_said
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
@@ -38,13 +39,15 @@ _SHOWN = 8
 class Stream:
     """A source or an output: what its accents and punctuations have said so far, as texts.
 
-    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables.
+    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables;
+    `units`: those of canonical values, as they are declared.
     """
 
     name: str
     accents: tuple[str, ...]
     closed: str | None
     domains: tuple[str, ...] = ()
+    units: Mapping[str, str] = {}
 
 
 @frozen
@@ -180,7 +183,7 @@ def _counts(number: int, noun: str) -> str:
 
 def _told(stream: Stream) -> list[str]:
     closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
-    return [*stream.domains, *(stream.accents or ("as at its start",)), *closed]
+    return [*units_said(stream.units), *stream.domains, *(stream.accents or ("as at its start",)), *closed]
 
 
 def _block(title: str, lines: Any) -> list[str]:
@@ -194,7 +197,7 @@ def _source(source: Source, commit: Commit) -> Stream:
     state = commit.sources[source.name]
     facts, accents = of_source(source, state)
     lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
-    return Stream(source.name, *lines, tuple(_domains(source, state)))
+    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

@@ -117,6 +117,21 @@ def test_original_units_are_said_back() -> None:
     assert {"$accent": "[[alter(t, y -> y / 2)]]"} in stream
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        ("", " unit degF", "at once"),
+        (" unit degF", "", "at once"),
+        (" unit degC", " unit Cel", "at once"),
+        (" unit degF", " unit degC", "new checkpoint"),
+    ],
+)
+def test_another_unit_is_another_meaning_of_what_was_read(old: str, new: str, effect: str) -> None:
+    before = edit(f"t: double, => t: double{old},")
+    after = edit(f"t: double, => t: double{new},")
+    assert edited(ran(compile_query(before).plan, STREAM), after)[0].effect == effect
+
+
 # --- the checkpoint ---
 
 

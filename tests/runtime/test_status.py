@@ -221,7 +221,9 @@ def test_as_json(tmp_path: Path) -> None:
     path = write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
     answer = json.loads(call(str(path), "--format", "json").stdout)
     assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
-    assert answer["sources"] == [{"name": "sensors", "accents": [], "closed": "ts < 20", "domains": []}]
+    assert answer["sources"] == [
+        {"name": "sensors", "accents": [], "closed": "ts < 20", "domains": [], "units": {}}
+    ]
     assert answer["query"] == compile_query(QUERY).plan.describe()
 
 
