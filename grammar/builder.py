@@ -69,7 +69,7 @@ class Builder(MarkerBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
-        unit: str | None,
+        unit: str | syntax.UnitFrom | None,
         domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
         return syntax.AttributeDeclaration(

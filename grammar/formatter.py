@@ -137,8 +137,14 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
-    unit = "" if attribute.unit is None else f" unit {unit_text(attribute.unit)}"
+    unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     return f"{attribute.name}{mark}: {type_text(attribute.type)}{unit}{domain}"
+
+
+def _unit(unit: str | syntax.UnitFrom) -> str:
+    if isinstance(unit, str):
+        return unit_text(unit)
+    return f"from {unit.attribute} in {{{', '.join(map(unit_text, unit.units))}}}"
 
 
 def _domain(domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn) -> str:

@@ -208,6 +208,14 @@ class TypeName(Node):
 
 
 @frozen
+class UnitFrom(Node):
+    """`unit from u in {degF, degC}`: each tuple's own `u` names the unit."""
+
+    attribute: str
+    units: tuple[str, ...]
+
+
+@frozen
 class AttributeDeclaration(Node):
     """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}` or `s: int in devices.s`."""
 
@@ -215,7 +223,7 @@ class AttributeDeclaration(Node):
     type: TypeName
     optional: bool = False
     domain: SetPattern | RangePattern | TableColumn | None = None
-    unit: str | None = None
+    unit: str | UnitFrom | None = None
 
 
 @frozen

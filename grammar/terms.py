@@ -251,6 +251,9 @@ class TermBuilder(Transformer[Token, Any]):
             return value
         return syntax.Measure(Fraction(number), unit.removesuffix("s"), span=value.span)
 
+    def unit_from(self, meta: Meta, _unit: Token, attribute: Token, *units: str) -> syntax.UnitFrom:
+        return syntax.UnitFrom(str(attribute), units, span=self._span(meta))
+
     def with_unit(self, meta: Meta, *parts: Any) -> syntax.Literal:
         """`30 degC`; `5 minutes` is a number of seconds."""
         *tokens, unit = parts

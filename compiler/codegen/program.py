@@ -156,6 +156,8 @@ def _attribute(attribute: Attribute) -> str:
         rest += f", domain={attribute.domain!r}"
     if attribute.unit is not None:
         rest += f", unit={attribute.unit!r}"
+    if attribute.unit_from is not None:
+        rest += f", unit_from={attribute.unit_from!r}"
     return f"Attribute({attribute.name!r}, {str(attribute.type)!r}{rest})"
 
 

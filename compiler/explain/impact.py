@@ -286,6 +286,9 @@ def _fate(
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
         why = f"aborts: its declared domain {declared.domain} says that it is always there"
         return Fate(source.name, kind, attribute, mentions, (), "RQ209", why)
+    if kind == "drop" and attribute in source.tied:
+        why = "aborts: each tuple names a unit (N5)"
+        return Fate(source.name, kind, attribute, mentions, (), "RQ209", why)
     emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
     outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
     why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None

@@ -11,7 +11,7 @@ from attrs import evolve
 from cedilla.compiler.expressions.conversions import converted, in_declared_unit, known, unit_of_call
 from cedilla.compiler.expressions.measured import Measured, Units
 from cedilla.compiler.expressions.patterns import value_of
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import (
     Aggregate,
@@ -85,17 +85,54 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     type_ = Type.of(node.type)
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
-    return Attribute(node.name, type_, node.optional, _domain_text(domain, type_), unit=unit)
+    named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
+    return Attribute(node.name, type_, node.optional, _domain_text(domain, type_), unit=unit, unit_from=named)
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
     """The unit of a declared attribute. Raises RQ143 where there is no such unit, RQ144 where it is of no number."""
     if node.unit is None:
         return None
+    if isinstance(node.unit, syntax.UnitFrom):
+        return _first_unit(node, node.unit)
     if not Type.of(node.type).is_numeric:
         message = f"`{node.name}` is of type {node.type.name}, and only numbers have units"
         raise failure("RQ144", message, node.span)
     return known(node.unit, node.span)
+
+
+def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str:
+    """The first of the units that tuples may name, in which canonical values are. Raises RQ142, RQ143, RQ144."""
+    if Type.of(node.type) != DOUBLE or node.optional:
+        what = "may be missing" if node.optional else f"is {node.type.name}"
+        message = f"`{node.name}` {what}, and its unit comes from `{unit.attribute}`"
+        raise failure(
+            "RQ144", message, node.span, hint="values in units of their own are doubles, and always there"
+        )
+    for each in unit.units:
+        converted(unit.units[0], each, unit.span)
+    return unit.units[0]
+
+
+def _check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raise where what names the unit of an attribute is none of the stream's (RQ102), no string (RQ103), or may be
+    missing (RQ115)."""
+    for declared in node.attributes:
+        if not isinstance(unit := declared.unit, syntax.UnitFrom):
+            continue
+        name = unit.attribute
+        if name not in attributes:
+            raise failure(
+                "RQ102", f"unknown attribute `{name}`", unit.span, hint=meant(name, attributes, "attributes")
+            )
+        if attributes[name].type != STRING:
+            message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"
+            raise failure("RQ103", message, unit.span)
+        if attributes[name].optional:
+            message = f"`{name}` names the unit of `{declared.name}`, and may be missing"
+            raise failure(
+                "RQ115", message, unit.span, hint=f"`{name}: string` without `?` declares that it is there"
+            )
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
@@ -243,12 +280,14 @@ def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iter
             yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
 
 
-def check_clauses(node: syntax.StreamDeclaration, types: Mapping[str, Type]) -> None:
-    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers."""
+def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers;
+    and as `_check_units`."""
+    _check_units(node, attributes)
     for scheme in node.punctuated:
         for name in scheme:
-            if name not in types:
-                guess = meant(name, types, "attributes")
+            if name not in attributes:
+                guess = meant(name, attributes, "attributes")
                 raise failure(
                     "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
                 )

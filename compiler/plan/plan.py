@@ -50,7 +50,7 @@ class TableColumn(NamedTuple):
 @frozen
 class Attribute:
     """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`, `unit` that of its
-    canonical values.
+    canonical values. `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
     `members`: the values of a domain that comes from a table, once the table has been looked at.
     """
@@ -61,6 +61,7 @@ class Attribute:
     domain: str | None = None
     members: Tree | None = field(default=None, eq=False, repr=False)
     unit: str | None = None
+    unit_from: tuple[str, tuple[str, ...]] | None = None
 
     def domain_members(self) -> Tree:
         """The declared domain without ⊥; every value of the type where none is declared or known."""
@@ -94,6 +95,9 @@ class Attribute:
     def __str__(self) -> str:
         domain = f" in {self.domain}" if self.domain else ""
         unit = f" unit {unit_text(self.unit)}" if self.unit else ""
+        if self.unit_from is not None:
+            of, units = self.unit_from
+            unit = f" unit from {of} in {{{', '.join(map(unit_text, units))}}}"
         return f"{self.name}{'?' if self.optional else ''}: {self.type}{unit}{domain}"
 
 
@@ -125,6 +129,12 @@ class Source:
     def units(self) -> dict[str, str]:
         """The units of its canonical values, as they are declared."""
         return {a.name: a.unit for a in self.attributes if a.unit is not None}
+
+    @property
+    def tied(self) -> frozenset[str]:
+        """The attributes that no accent may drop, as one of them names the unit of another (theory N5)."""
+        pairs = ((a.name, a.unit_from[0]) for a in self.attributes if a.unit_from is not None)
+        return frozenset(name for pair in pairs for name in pair)
 
     def facts(self, droppable: frozenset[str]) -> Facts:
         """The stream when the query starts. `droppable`: attributes that a Drop may take away (⊥ lemma)."""
@@ -254,6 +264,7 @@ class Plan:
                 if a.optional
                 or (
                     a.domain is None
+                    and a.name not in source.tied
                     and not any(
                         r.kind == "aborts" for _, r in follow(self, source.name, "drop", a.name, facts)
                     )

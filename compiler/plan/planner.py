@@ -136,7 +136,7 @@ class _Planner:
                 check_column(node, declared, declared.domain, types[declared.name], self.sources)
             elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
-        check_clauses(node, types)
+        check_clauses(node, {a.name: a for a in attributes})
         source = Source(
             name=node.name,
             attributes=attributes,

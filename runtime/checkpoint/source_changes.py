@@ -159,7 +159,10 @@ class _Comparison:
             what, why = f"{name}: {was} → {attribute.type}", "state and outputs have values of the old type"
             yield self._change("new checkpoint", what, why)
             return
-        if old is not None and old.unit != attribute.unit:
+        if old is not None and old.unit_from != attribute.unit_from:
+            why = "state and outputs have values in the units of before"
+            yield self._change("new checkpoint", f"{old} → {attribute}", why)
+        elif old is not None and old.unit != attribute.unit:
             yield self._unit(name, old.unit, attribute.unit)
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)

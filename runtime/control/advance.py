@@ -249,6 +249,12 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
             f"`{name}` cannot be dropped: its declared domain says that it is always there",
             hint=f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
         )
+    if kind == "drop" and name in plan.source_of[source].tied:
+        raise failure(
+            "RQ209",
+            f"`{name}` cannot be dropped: each tuple names a unit (N5)",
+            hint="a declaration with one `unit` lets accents tell which one is in force",
+        )
     if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
         _check_functions(plan, source, primitive)
     if kind == "add" and _may_meet(plan, states, source, name):

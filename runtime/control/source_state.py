@@ -21,13 +21,12 @@ from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.translation import translate
-from cedilla.runtime.control.unit_accents import alters_of
+from cedilla.runtime.control.unit_accents import alters_of, first_alters
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
-_ALTERS = 100
-"""So many Alters are remembered, to name one that is repeated."""
-_SMALL = 64
+_ALTERS, _SMALL = 100, 64
+"""So many Alters of so few cells are remembered, to name one that is repeated."""
 
 
 class CutBefore(Exception):
@@ -84,7 +83,10 @@ class SourceState:
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
         facts = source.facts(droppable)
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
-        return cls(facts.types, facts.universe, facts.present, {}, {}, grown=grown).next_epoch()
+        state = cls(facts.types, facts.universe, facts.present, {}, {}, grown=grown)
+        for accent in first_alters(source):
+            state = state.accent(accent, 0)
+        return evolve(state.next_epoch(), alters=())
 
     def next_epoch(self) -> SourceState:
         """The state with no epoch under way."""
@@ -113,13 +115,11 @@ class SourceState:
         """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
         that values before it are read and kept as they were declared. `None` where the epoch may go on."""
         change = accent.primitive
-        if not isinstance(change, Alter | ToUnit) or change.attribute in self.doubled:
+        name = change.attribute
+        if not isinstance(change, Alter | ToUnit) or name in self.doubled or self.types[name] == DOUBLE:
             return None
-        if self.types[change.attribute] == DOUBLE:
-            return None
-        if isinstance(change, ToUnit) and not self.alters_of(accent, change):
-            return None
-        return evolve(self, doubled=self.doubled | {change.attribute})
+        nothing = isinstance(change, ToUnit) and not self.alters_of(accent, change)
+        return None if nothing else evolve(self, doubled=self.doubled | {name})
 
     @property
     def inexact(self) -> frozenset[str]:

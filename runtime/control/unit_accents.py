@@ -1,15 +1,33 @@
-"""What a unit accent stands for: for each unit in force among the tuples that it describes, an Alter (theory N4)."""
+"""What unit accents, and units that tuples name, stand for: an Alter for each unit among the tuples (theory N4, N5)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Alter, ToUnit
+from cedilla.compiler.expressions.types import STRING
+from cedilla.compiler.facts.markers import Accent, Alter, ToUnit, accent_text
+from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import failure
+
+
+def first_alters(source: Source) -> Iterator[Accent]:
+    """The Alters that a source begins with: for each unit that a tuple may name, of the tuples that name it, from the
+    canonical unit to that one (theory N5)."""
+    for attribute in source.attributes:
+        if attribute.unit is None or attribute.unit_from is None:
+            continue
+        of, units = attribute.unit_from
+        for unit in units:
+            function = conversion(attribute.unit, unit)
+            if not function.is_identity:
+                alter = Alter(attribute.name, function)
+                text = accent_text((f"{of} = {STRING.wire(unit)}",), alter)
+                yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)
 
 
 def alters_of(

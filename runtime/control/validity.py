@@ -61,6 +61,9 @@ def rejections(
             yield Rejection("RQ302", present.get(name, ABSENT), PRESENT, name, is_defined=False)
         if attribute.domain is not None:
             yield Rejection("RQ303", state.domain(attribute), False, name)
+        if attribute.unit_from is not None:
+            of, units = attribute.unit_from
+            yield Rejection("RQ311", regions.values(of, list(units)), False, name)
     for name in state.types:
         yield Rejection("RQ304", present.get(name, ABSENT), ABSENT, name)
     yield Rejection("RQ305", closed, True)

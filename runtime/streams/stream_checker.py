@@ -45,6 +45,7 @@ _COALESCE_EVERY = 256
 _HINTS = {
     "RQ302": "`{}?` declares an attribute that may be missing",
     "RQ303": "domains are in canonical units",
+    "RQ311": "`unit from` lists the units that a tuple may name",
     "RQ304": "an add has to come before the tuple, and no drop between them, for descriptions that match it",
 }
 

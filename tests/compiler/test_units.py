@@ -221,3 +221,29 @@ def test_outputs_have_units_of_their_own(clause: str, code: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
     assert {each.code for each in caught.value.diagnostics} == {code}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code"),
+    [
+        ("u: string, t: double unit from u in {degF, degC}", None),
+        ("u: string, t: double unit from u in {degF, degC} in [0 degC, 40 degC)", None),
+        ("u: string, t: double unit from u in {degF, m}", "RQ142"),
+        ("u: string, t: double unit from u in {degF, bananas}", "RQ143"),
+        ("u: string, t: long unit from u in {degF, degC}", "RQ144"),
+        ("u: string, t?: double unit from u in {degF, degC}", "RQ144"),
+        ("u: long, t: double unit from u in {degF, degC}", "RQ103"),
+        ("u?: string, t: double unit from u in {degF, degC}", "RQ115"),
+        ("u: string, t: double unit from w in {degF, degC}", "RQ102"),
+    ],
+)
+def test_tuples_name_units(attributes: str, code: str | None) -> None:
+    text = f'stream r({attributes}) from json "r"; emit select[t > 30 degC](r) to json "o";'
+    if code is None:
+        plan = compile_query(text).plan
+        assert plan.operators[0].parameters()["predicate"] == "t > 86"
+        assert plan.droppable["r"] == frozenset()
+        return
+    with pytest.raises(DiagnosticError) as caught:
+        compile_query(text)
+    assert {each.code for each in caught.value.diagnostics} == {code}

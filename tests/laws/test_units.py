@@ -106,7 +106,11 @@ def ran(items: list[Item], size: int) -> tuple[Reference, dict[str, list[Item]]]
 
 
 def rounded(rows: list[Item]) -> list[Any]:
-    return sorted(sorted((name, round(float(value), 6)) for name, value in row.items()) for row in rows)
+    return sorted(sorted((name, plain(value)) for name, value in row.items()) for row in rows)
+
+
+def plain(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 6)
 
 
 def check(seed: int) -> None:
@@ -114,8 +118,7 @@ def check(seed: int) -> None:
     one, first = ran(world.units, 1 + seed % 7)
     other, second = ran(world.alters, 1 + seed % 5)
     told = [json.dumps(item) for item in world.units]
-    plain = rounded(decode(world.alters))
-    assert rounded(decode(first["r"])) == plain, told
+    assert rounded(decode(first["r"])) == rounded(decode(world.alters)), told
     assert not one.rejected
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
@@ -204,14 +207,14 @@ def check_fixed(seed: int) -> None:
     told = [json.dumps(item) for item in items]
     assert not reference.rejected, told
     for fixed, units in IN.items():
-        plain, lines = output[fixed.removesuffix("_2")], output[fixed]
+        usual, lines = output[fixed.removesuffix("_2")], output[fixed]
         accents = [item["$accent"] for item in lines if "$accent" in item]
         assert not any(f"alter({name}," in text for name in units for text in accents), told
-        other = [text for item in plain if "alter(" not in (text := item.get("$accent", "alter("))]
+        other = [text for item in usual if "alter(" not in (text := item.get("$accent", "alter("))]
         assert sorted(other) == sorted(accents), told  # Drops and Adds are announced
         wanted = [
             {n: conversion(*units[n])(Fraction(v)) if n in units else v for n, v in row.items()}
-            for row in decode(plain)
+            for row in decode(usual)
         ]
         # As they are written, from the first tuple on: nothing is to be decoded.
         assert rounded([item for item in lines if is_tuple(item)]) == rounded(wanted), told
@@ -236,3 +239,65 @@ def test_patterns_are_in_the_fixed_unit() -> None:
     assert outputs["r_2"].markers.punctuations == ("[s = 2, t < 10]",)
     (outputs,) = reference.step([("r", {"$punctuation": "[s = 1, t > 671.67]"})])
     assert outputs["r_2"].markers.punctuations == ("[s = 1, t > 100]",)
+
+
+NAMED = """
+stream r(n: long, u: string, s: int in {1, 2, 3}, t: double unit%s) from json "r";
+emit r to json "all";
+emit project[n, s, t](r) to json "without";
+emit aggregate[max(t) as t by s, u](r) to json "groups";
+"""
+
+
+def check_named(seed: int) -> None:
+    """As if the stream began with an Alter for each unit, of the tuples that name it."""
+    rng = Random(seed)
+    units = ["degF", "degC", "kelvin", "[degR]"]
+    begin: list[Item] = [
+        {"$accent": f"[[u = {json.dumps(unit)}, alter(t, y -> {conversion('degF', unit).text('y')})]]"}
+        for unit in units[1:]
+    ]
+    items: list[Item] = []
+    bad = 0
+    for number in range(30):
+        if rng.random() < 0.2:
+            description = rng.choice(['u = "degC", ', "s = 2, ", 's = 1, u in {"degF", "kelvin"}, ', ""])
+            change = rng.choice(["unit(t, degC)", "alter(t, y -> y * 2)", "unit(t, kelvin)"])
+            items.append({"$accent": f"[[{description}{change}]]"})
+            continue
+        unit = rng.choice([*units, "metre"])
+        bad += unit == "metre"
+        items.append({"n": number, "u": unit, "s": rng.randint(1, 3), "t": rng.randint(-80, 240) / 2})
+    named = Reference(compile_query(NAMED % (" from u in {" + ", ".join(map(json.dumps, units)) + "}")).plan)
+    other = Reference(compile_query(NAMED % " degF").plan)
+    good = [item for item in items if item.get("u") != "metre"]
+    found: list[dict[str, list[Item]]] = []
+    for reference, stream in ((named, items), (other, [*begin, *good])):
+        output: dict[str, list[Item]] = {"r": [], "project": [], "aggregate": []}
+        for item in [*stream, {"$punctuation": "[]"}]:
+            for outputs in reference.step([("r", item)]):
+                for emit, each in outputs.items():
+                    output[emit] += each.items()
+        found.append(output)
+    told = [json.dumps(item) for item in items]
+    assert [code for _, code, _ in named.rejected] == ["RQ311"] * bad, told
+    assert other.rejected == [], told
+    for emit, lines in found[0].items():
+        assert rounded(decode(lines)) == rounded(decode(found[1][emit])), told
+        assert list(complaints(lines, set(named.plan.start[emit].types))) == [], told
+    for s in (1, 2, 3):
+        for unit in units:
+            cell = {"s": s, "u": unit}
+            a, b = (regions.contains(r.states["r"].original["t"], cell) for r in (named, other))
+            assert a == b, told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_units_that_tuples_name_are_alters_at_the_beginning(seed: int) -> None:
+    check_named(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_units_that_tuples_name_in_many_cases(seed: int) -> None:
+    check_named(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -45,10 +46,12 @@ COAST: list[list[Item]] = [
 
 
 def canonical(folder: Path) -> list[Item]:
-    rows = [
-        {name: round(float(value), 6) for name, value in row.items()} for row in decode(read_output(folder))
-    ]
+    rows = [{name: plain(value) for name, value in row.items()} for row in decode(read_output(folder))]
     return sorted(rows, key=lambda row: sorted(row.items()))
+
+
+def plain(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 6)
 
 
 def check(root: Path) -> None:
@@ -139,3 +142,48 @@ def test_an_output_with_its_own_units_is_announced_none(sail: SparkSession, tmp_
     lines = run.output("r")
     assert [line for line in lines if "$accent" in line] == []
     assert [round(line["t"], 6) for line in lines if "t" in line] == [77] * 6
+
+
+FROM = """
+stream r(ts: long, u: string, t: double unit from u in {degF, Cel}) from json "in/r";
+emit r to json "out/r";
+emit project[ts, t](r) to json "out/project";
+"""
+NAMED: list[Item] = [
+    {"ts": 1, "u": "degF", "t": 77},
+    {"ts": 2, "u": "Cel", "t": 25},
+    {"ts": 3, "u": "kelvin", "t": 25},
+    {"$accent": "[[ts > 10, unit(t, kelvin)]]"},
+    {"ts": 4, "u": "Cel", "t": 25},
+    {"ts": 14, "u": "Cel", "t": 298.15},
+    {"$punctuation": "[]"},
+]
+
+
+def test_tuples_name_their_units_on_an_engine(sail: SparkSession, tmp_path: Path) -> None:
+    """What names another unit is set aside; a restart in the middle goes on."""
+    run = Run(sail, tmp_path, FROM)
+    for start in (0, 2, 5):
+        run.write("r", NAMED[start : start + (2 if not start else 3 if start == 2 else 2)])
+        run.go_on(run.executor(), start)
+    assert [(item["code"], item["position"]["line"]) for item in run.quarantine("r")] == [("RQ311", 1)]
+    for emit in ("r", "project"):
+        assert [row["t"] for row in canonical(tmp_path / "out" / emit)] == [77] * 4
+    # Of all units together nothing is announced but where an accent covers them.
+    texts = [line["$accent"] for line in run.output("project") if "$accent" in line]
+    assert len(texts) <= 1
+
+
+def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = FROM
+    (tmp_path / "q.rq").write_text(query)
+    Run(None, tmp_path, query).write("r", NAMED)  # type: ignore[arg-type]
+    simulate(query, Options(sinks={name: f"out/{name}" for name in ("r", "project")}))
+    assert [row["t"] for row in canonical(tmp_path / "out" / "r")] == [77] * 4
+    schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
+    checked = CliRunner().invoke(main, ["validate", "in/r", "--schema", schema])
+    assert "RQ311" in checked.output
+    assert "1 findings" in checked.output
+    dropped = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[-(u)]]"])
+    assert "RQ209" in dropped.output
