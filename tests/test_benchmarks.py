@@ -1,10 +1,30 @@
 """The inputs of the benchmarks (docs/benchmarks.md)."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
+from tests.benchmarks.__main__ import SUITES
 from tests.benchmarks.inputs import MARKER_SUFFIX, set_times
+from tests.benchmarks.options import Wanted
 from tests.benchmarks.workers import Worker
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_cedilla_takes_part_on_each_of_its_engines(suite: str) -> None:
+    """Whoever asks for one of them finds it in every contest, with the same work."""
+    wanted = Wanted(short=False, cores=2, formats=("json", "parquet"))
+    contests = list(import_module(f"tests.benchmarks.suites.{suite}").contests(wanted))
+    assert len({contest.key for contest in contests}) == len(contests)
+    for contest in contests:
+        competitors = {each.name: each for each in contest.competitors}
+        assert contest.baseline in competitors
+        if contest.key != "startup/commands":  # which run no query
+            ours, sails = competitors["cedilla"], competitors["cedilla-sail"]
+            assert ours.call == sails.call
+            assert suite == "startup" or (ours.arguments, ours.warm) == (sails.arguments, sails.warm)
 
 
 def test_markers_of_a_file_come_right_behind_it(tmp_path: Path) -> None:
