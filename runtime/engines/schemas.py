@@ -70,6 +70,10 @@ def _same(message: Any) -> Shape:
 
 
 def _local(message: Any) -> Shape:
+    if not message.data:  # a table without rows, whose columns are in its schema
+        if not message.schema:
+            raise _Untold
+        return (message.schema,)
     with pa.ipc.open_stream(message.data) as rows:
         return message.schema, rows.schema.serialize().to_pybytes()
 

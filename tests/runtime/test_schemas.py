@@ -69,6 +69,13 @@ def test_constants_do_not_change_a_shape(sail: SparkSession, one: str, other: st
     assert shape(rows(sail).selectExpr(one)) == shape(rows(sail, 5).selectExpr(other)) is not None
 
 
+def test_tables_without_rows_are_of_one_shape_where_their_columns_are_the_same(sail: SparkSession) -> None:
+    longs, again = (sail.createDataFrame([], "a BIGINT") for _ in range(2))
+    assert shape(longs) == shape(again) is not None
+    assert shape(longs) != shape(sail.createDataFrame([], "a STRING"))
+    assert [longs.schema, again.schema] == [sail.createDataFrame([], "a BIGINT").schema] * 2
+
+
 def test_what_columns_depend_on_changes_a_shape(sail: SparkSession) -> None:
     frames = [rows(sail).selectExpr(text) for text in SELECTED]
     for one, other in combinations(frames, 2):
