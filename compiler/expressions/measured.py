@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from attrs import evolve, field, frozen
 
@@ -23,6 +24,7 @@ from cedilla.grammar.syntax import (
     SECOND,
     Attribute,
     Binary,
+    BinaryOperator,
     Case,
     Expression,
     InRange,
@@ -174,9 +176,7 @@ class _Reader:
             function = units.conversion(known(side.unit, span), known(unit, span))
         except units.Mismatch as problem:
             raise self._mismatch(side, unit, problem, span) from None
-        if side.constant is not None:
-            return number_of(Fraction(function(exact(side.constant))), side.expression.span)
-        return applied(function, side.expression)
+        return _changed(side, function)
 
     def _mismatch(self, side: Measured, unit: str, problem: units.Mismatch, span: Span) -> DiagnosticError:
         other = "a plain number" if unit == NUMBER else f"in {unit}"
@@ -212,15 +212,8 @@ class _Reader:
         except units.Mismatch as problem:
             message = f"{a.unit} {operator} {b.unit}: `{format_expression(node)}` has no meaning"
             raise failure("RQ142", message, node.span, hint=str(problem)) from None
-        left, right = self._changed(a, total.left), self._changed(b, total.right)
+        left, right = _changed(a, total.left), _changed(b, total.right)
         return Measured(evolve(node, left=left, right=right), total.unit)
-
-    def _changed(self, side: Measured, function: Affine) -> Expression:
-        if function.is_identity:
-            return _bare(side)
-        if side.constant is not None:
-            return number_of(Fraction(function(exact(side.constant))), side.expression.span)
-        return applied(function, side.expression)
 
     def _product(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
         result = evolve(node, left=a.expression, right=b.expression)
@@ -284,40 +277,18 @@ class _Reader:
     ) -> Expression:
         """The same in comparisons, for numbers that have no decimal notation."""
         span = node.span
+
+        def test(operator: BinaryOperator, number: Fraction) -> Expression:
+            return Binary(operator, operand, number_of(number, span), span=span)
+
         if isinstance(node, InSet):
-            tests: list[Expression] = [
-                Binary("=", operand, number_of(n, span), span=span) for n in numbers if n is not None
-            ]
-            result = _joined("or", tests)
+            tests = [test("=", number) for number in numbers if number is not None]
         else:
             low, high = numbers
-            pattern = node.range
-            result = _joined(
-                "and",
-                [
-                    *(
-                        []
-                        if low is None
-                        else [
-                            Binary(
-                                ">=" if pattern.low_closed else ">", operand, number_of(low, span), span=span
-                            )
-                        ]
-                    ),
-                    *(
-                        []
-                        if high is None
-                        else [
-                            Binary(
-                                "<=" if pattern.high_closed else "<",
-                                operand,
-                                number_of(high, span),
-                                span=span,
-                            )
-                        ]
-                    ),
-                ],
-            )
+            tests = [] if low is None else [test(">=" if node.range.low_closed else ">", low)]
+            tests += [] if high is None else [test("<=" if node.range.high_closed else "<", high)]
+        joined: BinaryOperator = "or" if isinstance(node, InSet) else "and"
+        result = reduce(lambda one, other: Binary(joined, one, other, span=other.span), tests)
         return Unary("not", result, span=span) if node.negated else result
 
     # --- functions ---
@@ -363,8 +334,10 @@ def _bare(side: Measured) -> Expression:
     return number_of(side.constant, side.expression.span)
 
 
-def _joined(operator: str, tests: Sequence[Expression]) -> Expression:
-    result = tests[0]
-    for test in tests[1:]:
-        result = Binary("or" if operator == "or" else "and", result, test, span=test.span)
-    return result
+def _changed(side: Measured, function: Affine) -> Expression:
+    """A value in another unit; `function` leads there."""
+    if function.is_identity:
+        return _bare(side)
+    if side.constant is not None:
+        return number_of(Fraction(function(exact(side.constant))), side.expression.span)
+    return applied(function, side.expression)

@@ -51,8 +51,7 @@ class Arrivals:
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
         self._last = last_batch(files, root)
-        of_last = () if self._last is None else self._last.files.items()
-        for source, paths in (*seen_before(files, root), *of_last):
+        for source, paths in seen(files, root, self._last):
             self._seen.setdefault(source, set()).update(paths)
 
     @property
@@ -94,9 +93,11 @@ def last_batch(files: Files, root: str) -> Batch | None:
     )
 
 
-def seen_before(files: Files, root: str) -> Iterator[tuple[str, list[str]]]:
-    """The paths of the files of all batches but the last, by source; of those that only Spark's record knows, which
-    was the only one before, by an empty name."""
+def seen(files: Files, root: str, last: Batch | None) -> Iterator[tuple[str, Sequence[str]]]:
+    """The paths of the files of all batches, by source; of those that only Spark's record knows, which was the only one
+    before, by an empty name."""
+    if last is not None:
+        yield from last.files.items()
     records = _records(files, root)
     for record in records:
         yield from json.loads(files.read(f"{root}/files/{record.name}")).items()

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, from_json
-from cedilla.runtime.checkpoint.arrivals import Batch, last_batch, seen_before
+from cedilla.runtime.checkpoint.arrivals import Batch, last_batch, seen
 from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import files_of, local_path
@@ -77,8 +77,7 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
         return {}
     last = last_batch(Files(), str(root))
     left = {} if last is None else _left(last, commit)
-    of_last = () if last is None else last.files.items()
-    taken = _resolved(path for _, paths in (*seen_before(Files(), str(root)), *of_last) for path in paths)
+    taken = _resolved(path for _, paths in seen(Files(), str(root), last) for path in paths)
     waiting: dict[str, int] = {}
     content = json.loads(record.read_text("utf-8"))
     for name, path in content["streams"].items():

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cedilla.runtime.checkpoint.arrivals import Arrivals, Found, seen_before
+from cedilla.runtime.checkpoint.arrivals import Arrivals, Found, seen
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.files import Files, FoundFile
 
@@ -71,7 +71,7 @@ def test_many_batches_have_few_records(tmp_path: Path) -> None:
         assert take(tmp_path, r=found(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
     spans = [tuple(map(int, name.removesuffix(".json").split("-"))) for name in records(tmp_path)]
     assert spans == [(0, 63), (64, 71), (72, 72), (73, 73)]
-    assert [path for _, paths in seen_before(Files(), str(tmp_path)) for path in paths] == [
+    assert [path for _, paths in seen(Files(), str(tmp_path), None) for path in paths] == [
         *map(str, range(74))
     ]
 
@@ -81,7 +81,7 @@ def test_a_record_that_a_crash_has_left_beside_the_longer_one_is_not_read(tmp_pa
         take(tmp_path, r=found(str(number)))
     assert records(tmp_path) == ["000000000000-000000000007.json"]
     (tmp_path / "files" / "000000000003-000000000003.json").write_text(json.dumps({"r": ["3"]}))
-    assert [len(paths) for _, paths in seen_before(Files(), str(tmp_path))] == [8]
+    assert [len(paths) for _, paths in seen(Files(), str(tmp_path), None)] == [8]
     assert take(tmp_path, r=found("3", "9")) == (9, {"r": ["9"]})
 
 
