@@ -27,7 +27,7 @@ from cedilla.grammar.syntax import (
     Unary,
 )
 
-_SAME = {"avg", "sum", "min", "max", "first", "last", "median", "quantile", "collect", "largest", "smallest"}
+_SAME = {"avg", "min", "max", "first", "last", "median", "quantile", "collect", "largest", "smallest"}
 """Aggregate functions whose result has the unit of what they aggregate."""
 
 
@@ -110,6 +110,8 @@ def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
     if unit is None:
         return None
     match function:
+        case "sum":  # of points of a scale, as degC, whose zero it has many times
+            return unit if unit == SECOND or not units.is_scale(unit) else None
         case "stddev":
             return unit if unit == SECOND else units.difference(unit)
         case "var":

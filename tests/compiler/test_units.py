@@ -247,3 +247,26 @@ def test_tuples_name_units(attributes: str, code: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
     assert {each.code for each in caught.value.diagnostics} == {code}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "aggregate[sum(t) as total by s](r)",
+        "rename[t as total](aggregate[sum by s except at, until](r))",
+    ],
+)
+@pytest.mark.parametrize(
+    "use",
+    ['emit q to json "q" with total in degC;', 'warm := select[total > 30 degC](q); emit warm to json "q";'],
+)
+def test_a_sum_of_temperatures_on_a_scale_is_in_no_unit(call: str, use: str) -> None:
+    """Converted as one temperature, the sum of n would be beside by n - 1 times the zero of the scale."""
+    with pytest.raises(DiagnosticError, match="RQ142"):
+        compile_query(f"{HEAD} q := {call}; {use}")
+    compile_query(f"{HEAD} q := {call.replace('sum', 'avg')}; {use}")
+
+
+def test_a_sum_of_speeds_is_in_their_unit() -> None:
+    query = compile_query(f'{HEAD} q := aggregate[sum(v) as total by s](r); emit q to json "q";')
+    assert query.plan.units_of("q") == {"total": "km/h"}
