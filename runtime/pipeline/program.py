@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -26,6 +27,7 @@ from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.java_messages import silence
+from cedilla.runtime.engines.memory import Growth, go_on_in_a_new_process
 from cedilla.runtime.engines.outages import lost_server
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -38,6 +40,10 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
+
+
+class Outgrown(Exception):
+    """The process has grown too much; what is committed stays, and a new one goes on behind it."""
 
 
 def run(
@@ -65,8 +71,18 @@ def run(
 
 def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
+    growth = Growth()
+
+    def tell(report: EpochReport) -> None:
+        console.epoch(report)
+        if report.engine == "sail":
+            growth.look()
+
     try:
-        start(plan, flow, options, console.epoch, consent=console.consent, on_step=console.note)
+        start(plan, flow, options, tell, consent=console.consent, on_step=console.note, growth=growth)
+    except Outgrown:
+        console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
+        go_on_in_a_new_process()
     except KeyboardInterrupt:
         silence()
         console.note("stopped; the next run continues after the last committed epoch")
@@ -118,9 +134,11 @@ def start(
     on_epoch: OnEpoch | None = None,
     consent: Callable[[Changes], bool] = lambda changes: False,
     on_step: Callable[[str], None] = lambda step: None,
+    growth: Growth | None = None,
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
-    after epochs. Raises `DiagnosticError`."""
+    after epochs. Raises `DiagnosticError`; `KeyboardInterrupt` where the run is interrupted, and `Outgrown` once there
+    is too much of `growth`, both between epochs."""
     plan = apply(plan, options)
     check_paths(plan)
     if on_epoch is None:
@@ -132,7 +150,7 @@ def start(
         check_sail(plan, options.checkpoint)
     with ExitStack() as opened:
         session = spark or opened.enter_context(engine_session(plan, options, engine, on_step))
-        interrupted = opened.enter_context(interruptible())
+        pressed = opened.enter_context(interruptible())
         check_functions(plan)
         files = Files()
         for name, folder, what in folders(plan):
@@ -159,7 +177,8 @@ def start(
         )
         try:
             on_step("looking for files")
-            drive(executor, None if options.once else options.interval, on_step, interrupted)
+            ends = partial(_ends, pressed, growth)
+            drive(executor, None if options.once else options.interval, on_step, ends)
         except DiagnosticError as error:
             checkpoint.note_failure(error.diagnostics, executor.last.epoch)
             raise
@@ -170,6 +189,15 @@ def start(
             raise lost from None
         finally:
             executor.close()
+
+
+def _ends(pressed: Callable[[], bool], growth: Growth | None) -> bool:
+    """Whether a run that is asked to end, ends. Raises `Outgrown`."""
+    if pressed():
+        return True
+    if growth is not None and growth.is_too_much:
+        raise Outgrown
+    return False
 
 
 def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:

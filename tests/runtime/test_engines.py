@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -191,6 +193,30 @@ def test_the_command_says_what_it_does(folder: Path) -> None:
     assert "starting Sail" in told.stderr.splitlines()
     assert "epoch 0 on sail · 182 tuples in" in told.stderr
     assert call("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
+
+
+def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path) -> None:
+    """In the middle of a micro-batch of six epochs, each second of which is too much."""
+    program = (
+        "import os\n"
+        "from cedilla.runtime.cli.main import main\n"
+        "from cedilla.runtime.engines import memory\n"
+        "memory._MOST_BYTES, memory._LEAST_EPOCHS = -(1 << 40), 2\n"
+        "print(os.getpid())\n"
+        "main(['run', 'q.rq', '--once', '--files-per-epoch', '1', '--engine', 'sail'])\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
+    )
+    check(folder)
+    processes = done.stdout.split()
+    assert len(processes) in (3, 4)  # the last epoch may end the run, or its process
+    assert len(set(processes)) == 1  # whoever started it still has it
+    assert done.stderr.count("going on in a new process") == len(processes) - 1
+    assert [line[:7] for line in done.stderr.splitlines() if line.startswith("epoch")] == [
+        f"epoch {number}" for number in range(6)
+    ]
 
 
 def test_without_java_sail_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
