@@ -31,6 +31,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "late": ("quarantine", "abort", "ignore"),
     "drift": ("ignore", "infer", "quarantine", "abort"),
     "suspect": ("off", "warn"),
+    "gaps": ("abort", "skip"),
 }
 """Settings of a query and their values, the default first (paper, section 6.2)."""
 

@@ -15,7 +15,9 @@ def refusals(plan: Plan, engine: Engine) -> tuple[Diagnostic, ...]:
     return tuple(_refusals(plan, engine))
 
 
-_READ: Mapping[Engine, tuple[str, ...]] = dict.fromkeys(("connect", "sail"), ("json", "csv", "parquet"))
+_READ: Mapping[Engine, tuple[str, ...]] = dict.fromkeys(
+    ("connect", "sail"), ("json", "csv", "parquet", "kafka")
+)
 """The formats of sources that engines read, if not all."""
 
 

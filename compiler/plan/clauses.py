@@ -25,6 +25,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.topics import TOPIC, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
@@ -34,7 +35,7 @@ from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColum
 
 FORMATS = ("json", "parquet", "xml")
 """Formats that sources and sinks can have."""
-SOURCES = ("csv", *FORMATS)
+SOURCES = ("csv", TOPIC, *FORMATS)
 """Formats that sources can have."""
 
 
@@ -68,7 +69,7 @@ def check_source_format(name: str, span: Span) -> None:
 
 def check_sink_format(name: str, span: Span) -> None:
     """Raise RQ113 where no sink has such a format."""
-    if name in SOURCES and name not in FORMATS:
+    if name == "csv":
         hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
     if name not in FORMATS:
@@ -296,6 +297,8 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         raise failure(
             "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
         )
+    if node.format == TOPIC:
+        check_topic(node)
 
 
 def check_column(

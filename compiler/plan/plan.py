@@ -18,6 +18,7 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -122,8 +123,20 @@ class Source:
     heartbeat: Heartbeat | None = None
     markers: str | None = None
     """A folder of files that hold markers only."""
+    partitions: int | None = field(default=None, eq=False)
+    """How many a topic has, once the brokers have been asked."""
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether it is a topic of Kafka, and not a folder of files."""
+        return self.format == TOPIC
+
+    @property
+    def arrival(self) -> Arrival:
+        """The order of its tuples: those of a topic have none, for its partitions come as they come."""
+        return Arrival(Order.NONE if self.is_topic else Order.ARRIVAL, self.table)
 
     @property
     def units(self) -> dict[str, str]:
@@ -190,7 +203,7 @@ class Plan:
     @cached_property
     def arrivals(self) -> dict[str, Arrival]:
         """The order of every source and operator."""
-        arrivals = {source.name: Arrival(Order.ARRIVAL, source.table) for source in self.sources}
+        arrivals = {source.name: source.arrival for source in self.sources}
         for operator in self.operators:
             inputs = tuple(arrivals[name] for name in operator.inputs)
             arrivals[operator.name] = Arrival.of(operator.order(inputs), inputs)
@@ -320,8 +333,10 @@ def is_within(folder: str, other: str) -> bool:
 
 def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
     """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words; `of`: those of one
-    source."""
+    source. Topics are no folders."""
     for source in plan.sources if of is None else [plan.source_of[of]]:
+        if source.is_topic:
+            continue
         what = f"{'table' if source.table else 'stream'} `{source.name}`"
         yield source.name, source.path, what
         if source.markers is not None:

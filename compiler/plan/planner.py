@@ -154,7 +154,7 @@ class _Planner:
         self.sources.append(source)
         self.facts[source.name] = source.facts(frozenset())
         self.units[source.name] = source.units
-        self.arrivals[source.name] = Arrival(Order.ARRIVAL, source.table)
+        self.arrivals[source.name] = source.arrival
         self.nodes[node.name] = node.name
         self.broken.discard(node.name)
 

@@ -26,6 +26,7 @@ from cedilla.compiler.regions.quantifiers import (
 from cedilla.compiler.regions.reshaping import coalesced, reshape, transform
 from cedilla.compiler.regions.trees import (
     INTERSECTION,
+    PARTITION,
     POSITION,
     UNDEFINED,
     UNION,
@@ -54,6 +55,7 @@ from cedilla.compiler.regions.value_sets import Box, box, ceiling, defined, inte
 __all__ = [
     "ANYTHING",
     "INTERSECTION",
+    "PARTITION",
     "POSITION",
     "UNDEFINED",
     "UNION",

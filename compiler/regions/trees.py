@@ -34,6 +34,9 @@ Tree = Any
 POSITION = "$position"
 """The pseudo-attribute for the position in the stream; it comes last in the order of attributes."""
 
+PARTITION = "$partition"
+"""The pseudo-attribute for the partition of a topic that a tuple comes from (theory N9)."""
+
 
 class _Undefined:
     """The undefined value ⊥, an extra point of every domain (theory 1.1)."""

@@ -17,6 +17,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
 from cedilla.runtime.formats.listing import in_order
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.items.record_files import record_file
 
 _TOGETHER = 8
 """So many records of as many batches each become one."""
@@ -136,7 +137,9 @@ def _records(files: Files, root: str) -> list[_Record]:
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     """Write the files of a batch; where there are many records, fewer and longer ones."""
     root, files = checkpoint.path, checkpoint.files
-    _write(checkpoint, _Record(batch.number, batch.number), batch.files)
+    # Records of topics never come again: the commit record has their offsets.
+    names = {name: [p for p in paths if record_file(p) is None] for name, paths in batch.files.items()}
+    _write(checkpoint, _Record(batch.number, batch.number), names)
     records = _records(files, root)
     while len(same := [r for r in records if r.count == records[-1].count]) >= _TOGETHER:
         together: dict[str, list[str]] = {}

@@ -63,7 +63,7 @@ class Checkpoint:
         cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read.
         """
         commit = self._opened(plan, on_edited)
-        streams = {s.name: self.files.absolute(s.path) for s in plan.sources if not s.table}
+        streams = {s.name: self.files.absolute(s.path) for s in plan.sources if not (s.table or s.is_topic)}
         markers = {s.name: self.files.absolute(s.markers) for s in plan.sources if s.markers is not None}
         self.files.write(f"{self.path}/paths.json", json.dumps({"streams": streams, "markers": markers}))
         return commit
@@ -177,6 +177,7 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "read": dict(record.read),
         "written": dict(record.written),
         **({"suspects": dict(record.suspects)} if record.suspects else {}),
+        **({"topics": dict(record.topics)} if record.topics else {}),
         "time": record.time,
         "engine": record.engine,
     }
@@ -200,6 +201,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         data.get("suspects", {}),
         data.get("time"),
         data.get("engine"),
+        data.get("topics", {}),
     )
 
 

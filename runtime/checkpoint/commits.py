@@ -32,7 +32,7 @@ class Commit:
 
     `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
     `suspects`: source -> what its watch goes on from, as JSON values (`jumps.watch_record`). `time`: when it was
-    committed; `engine`: what ran the epoch.
+    committed; `engine`: what ran the epoch. `topics`: how far topics are read (`topics.Read`).
     """
 
     epoch: int = -1
@@ -48,3 +48,4 @@ class Commit:
     suspects: Mapping[str, Any] = field(factory=dict[str, Any])
     time: str | None = None
     engine: str | None = None
+    topics: Mapping[str, Any] = field(factory=dict[str, Any])

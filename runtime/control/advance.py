@@ -28,6 +28,7 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.growth import check_growth
 from cedilla.runtime.control.marker_warnings import warnings_about
+from cedilla.runtime.control.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
 
@@ -123,6 +124,7 @@ def _apply(
         raise failure(marker.code, message, hint=hint)
     if marker.kind == "punctuation":
         punctuation = read_punctuation(marker.wire(state.types), state.types)
+        punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     if (growth := read_growth(marker.wire(state.types), state.types)) is not None:
         if state.is_new(plan.source_of[source], growth):
@@ -130,6 +132,7 @@ def _apply(
         return state, "accent", ()
     units = plan.source_of[source].units
     accent = read_accent(marker.wire(state.types), state.types, units=units)
+    accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
     after = state.accent(accent, marker.position, place)
     if marker.position > 0 and (before := state.expecting(accent)) is not None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+from attrs import evolve
+
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
+from cedilla.runtime.control.partitions import described
 from cedilla.runtime.control.source_state import SourceState
 
 _MANY = 1_000
@@ -38,7 +41,8 @@ def in_force(
 
 def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
     """What is known of a source, and the accents in force there; what its domains have grown by is one, too."""
-    facts = state.facts()
+    facts = state.facts_by_partition()
+    facts = evolve(facts, types=described(facts))
     scale = {n: regions.map_leaves(tree, lambda history: history[-1]) for n, tree in state.units.items()}
     accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
     return facts, chain(_grown(source, state), accents)

@@ -14,6 +14,7 @@ from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.described import region_texts, together
+from cedilla.runtime.control.partitions import anywhere
 from cedilla.runtime.control.source_state import MANY, SourceState
 
 _NAMED = 3
@@ -125,6 +126,7 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
     if regions.is_empty(twice, state.universe):
         return
     results = {function.after(h[-1]) for h in _histories(units, twice)}
+    twice = anywhere(twice, state.universe)
     there = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
     if regions.attributes(twice) & state.units.keys():  # their values are written otherwise here
         there = ("...",)

@@ -20,8 +20,10 @@ from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import POSITION, Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.partitions import together, with_partitions
 from cedilla.runtime.control.translation import translate
 from cedilla.runtime.control.unit_accents import alters_of, first_alters
+from cedilla.runtime.items.values import digits_behind
 
 MANY = 4096
 """Functions and histories of which one object each is kept."""
@@ -83,7 +85,8 @@ class SourceState:
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
         facts = source.facts(droppable)
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
-        state = cls(facts.types, facts.universe, facts.present, {}, {}, grown=grown)
+        universe = with_partitions(facts.universe, source.partitions)
+        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
         for accent in first_alters(source):
             state = state.accent(accent, 0)
         return evolve(state.next_epoch(), alters=())
@@ -128,11 +131,15 @@ class SourceState:
 
     def facts(self) -> Facts:
         """The stream after the markers so far."""
+        return together(self.facts_by_partition())
+
+    def facts_by_partition(self) -> Facts:
+        """The same, of a topic over the partitions too."""
         return Facts(self.types, self.universe, self.present, self.units, self.closed)
 
     def facts_during(self, closed_before: Tree) -> Facts:
         """The stream with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
-        return Facts(self.types, self.universe, self.most_present, self.units, closed_before)
+        return together(Facts(self.types, self.universe, self.most_present, self.units, closed_before))
 
     # --- markers ---
 
@@ -250,7 +257,7 @@ class SourceState:
 
     def alters_of(self, accent: Accent, change: ToUnit) -> list[Accent]:
         """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
-        there = self.facts().may_have(change.attribute)
+        there = self.facts_by_partition().may_have(change.attribute)
 
         def is_anywhere(raw: Tree) -> bool:
             return not regions.is_empty(regions.intersection(self.canonical(raw), there), self.universe)
@@ -335,7 +342,7 @@ class SourceState:
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
             doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
-            digits={**self.digits, **_digits(attribute, self.types[attribute])},
+            digits={**self.digits, **digits_behind(attribute, self.types[attribute])},
             universe={
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
@@ -348,14 +355,6 @@ class SourceState:
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
         whole = self.universe[attribute]
         return regions.coalesced(closed, {attribute: whole}, least=1) if whole.integral else closed
-
-
-@lru_cache(MANY)
-def _digits(attribute: str, type_: Type) -> dict[str, int]:
-    """The digits behind the point of an attribute of whole numbers or decimals."""
-    if type_.name == "decimal":
-        return {attribute: type_.parameters[1]}
-    return {attribute: 0} if type_.is_integral else {}
 
 
 def _altered(history: History, function: Affine) -> History:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.items.marker import MarkerLine, Types
 from cedilla.runtime.items.near_markers import is_near_marker
+from cedilla.runtime.items.record_files import record_file
 
 CORRUPT = "$corrupt"
 FILE = "$file"
@@ -35,9 +36,14 @@ class InputFile:
     is_markers: bool = False
 
     @property
+    def shown(self) -> str:
+        """What people are told: the path; of records, the topic and the partition."""
+        return self.path if (records := record_file(self.path)) is None else records.place
+
+    @property
     def uri(self) -> str:
-        """The path with what Java's URIs do not take escaped."""
-        return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", self.path)
+        """The same, a path with what Java's URIs do not take escaped."""
+        return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", self.shown)
 
 
 _ESCAPED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")

@@ -2,13 +2,20 @@
 
 from cedilla.compiler.plan import Source
 from cedilla.runtime.formats.csv.source import Csv
+from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
 
-FORMATS: dict[str, Format] = {"csv": Csv(), "json": JsonLines(), "parquet": Parquet(), "xml": Xml()}
+FORMATS: dict[str, Format] = {
+    "csv": Csv(),
+    "json": JsonLines(),
+    "kafka": Records(),
+    "parquet": Parquet(),
+    "xml": Xml(),
+}
 """The same names as `cedilla.compiler.plan.clauses.SOURCES`."""
 
 _MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}

@@ -14,20 +14,27 @@ from functools import partial
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.runtime.control.partitions import region_of
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import rejections
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Content, Range
 from cedilla.runtime.items.marker import NEXT_FILE
 
+_NONE: Mapping[int, int] = {}
+
 
 def are_all_valid(
-    source: Source, state: SourceState, contents: Mapping[int, Content], markers_only: Set[int]
+    source: Source,
+    state: SourceState,
+    contents: Mapping[int, Content],
+    markers_only: Set[int],
+    partitions: Mapping[int, int] = _NONE,
 ) -> bool:
     """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of
-    its files; `markers_only`: the numbers of those without tuples."""
+    its files; `markers_only`: the numbers of those without tuples; `partitions`: of files of records."""
     if not all(map(partial(_is_kept, state), contents.values())):
         return False
     trees = [*state.placed_present.values(), state.placed_closed]
@@ -36,7 +43,7 @@ def are_all_valid(
     rejected = _rejected(source, state)
     altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}
     return all(
-        regions.intersection(_box(number, content, altered), rejected) is False
+        regions.intersection(_box(number, content, altered, partitions.get(number)), rejected) is False
         for number, content in contents.items()
         if number not in markers_only
     )
@@ -63,13 +70,15 @@ def _rejected(source: Source, state: SourceState) -> Tree:
     return region
 
 
-def _box(number: int, content: Content, altered: Set[str]) -> Tree:
+def _box(number: int, content: Content, altered: Set[str], partition: int | None) -> Tree:
     """Where the tuples of a file lie."""
     begin, end = content.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
     sides = {
         name: _side(name, values, content.rows, bounded=name not in altered)
         for name, values in content.ranges.items()
     }
+    if partition is not None:
+        sides[PARTITION] = region_of(partition)
     return regions.box({**sides, POSITION: regions.interval(POSITION, (begin, 0), (end, 0))})
 
 

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import POSITION
+from cedilla.compiler.regions import PARTITION, POSITION
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
@@ -23,6 +23,7 @@ from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
+from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
 from cedilla.runtime.ingest.file_statistics import are_all_valid
 from cedilla.runtime.ingest.slices import Slice
@@ -44,11 +45,12 @@ _BEYOND = "$beyond"
 
 @frozen
 class ReadCounts:
-    """What one pass over a slice counted: tuples kept, tuples rejected by code, greatest heartbeat value."""
+    """What one pass over a slice counted: tuples kept, tuples rejected by code, the greatest heartbeat value of each
+    partition (`None` where the source is no topic)."""
 
     kept: int
     rejected: Mapping[str, int]
-    greatest: Fraction | None = None
+    greatest: Mapping[int | None, Fraction] = field(factory=dict[int | None, Fraction])
 
 
 @define(eq=False)
@@ -119,7 +121,7 @@ def read(
             frame = frame.persist()
             cached.callback(frame.unpersist)
         name = source.heartbeat.attribute
-        read_counts = counted(frame, (name, state.types[name]))
+        read_counts = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
         return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
     if noted is not None:
         return Read(
@@ -145,7 +147,8 @@ def _valid(
     source: Source, state: SourceState, part: Slice, contents: Mapping[int, Content] | None
 ) -> Mapping[int, Content] | None:
     """What files say of their tuples, where all of these are valid by that."""
-    vouches = contents is not None and are_all_valid(source, state, contents, part.scan.empty)
+    partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
+    vouches = contents is not None and are_all_valid(source, state, contents, part.scan.empty, partitions)
     return contents if vouches else None
 
 
@@ -162,15 +165,21 @@ def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] |
         )
     if source.heartbeat is None:
         return ReadCounts(kept, {})
-    greatest = _greatest(contents, source.heartbeat.attribute)
+    greatest = _greatest(part, contents, source.heartbeat.attribute)
     return None if greatest is None else ReadCounts(kept, {}, greatest)
 
 
-def _greatest(contents: Mapping[int, Content], name: str) -> Fraction | None:
-    """The greatest value of an attribute, where it is known of all files."""
-    ends = [each.ranges[name].greatest for each in contents.values() if name in each.ranges]
-    known = [end for end in ends if end is not None]
-    return Fraction(max(known)) if known and len(known) == len(contents) else None
+def _greatest(
+    part: Slice, contents: Mapping[int, Content], name: str
+) -> Mapping[int | None, Fraction] | None:
+    """The greatest value of an attribute by partition, where it is known of all files."""
+    greatest: dict[int | None, Fraction] = {}
+    for number, content in contents.items():
+        if name not in content.ranges or (end := content.ranges[name].greatest) is None:
+            return None
+        partition = partition_of(part.files[number])
+        greatest[partition] = max(Fraction(end), greatest.get(partition, Fraction(end)))
+    return greatest or None
 
 
 def tuples(
@@ -203,7 +212,8 @@ def _canonical(
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     raw = lines.where(" AND ".join(bounds)) if bounds else lines
     tables = Tables.of(spark)
-    decoding = Lookups(tables, state.types, _PLACE)
+    places = _places(part)
+    decoding = Lookups(tables, state.types, places)
     decoded = {name: _decoded(source.name, name, state, decoding) for name in state.types}
     raw = decoding.joined(raw)
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
@@ -220,7 +230,7 @@ def _canonical(
             raw = raw.withColumns(near)
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
-    checking = Lookups(tables, state.types, _PLACE)
+    checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
     return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
 
@@ -242,7 +252,21 @@ def _beyond(raw: str, decoded: str) -> Iterable[str]:
     return (f"abs({value}) >= {LARGEST}D" for value in dict.fromkeys((raw, decoded)))
 
 
-_PLACE = {POSITION: column(POSITION)}
+def _places(part: Slice) -> dict[str, str]:
+    """SQL of what trees know of a tuple beside its attributes: its place, and the partition whose file that is in."""
+    place = column(POSITION)
+    of_files = list(map(partition_of, part.files))
+    cases = [
+        f"WHEN {place} < {(n + 1) * NEXT_FILE}L THEN {p}" for n, p in enumerate(of_files) if p is not None
+    ]
+    partition = {PARTITION: f"CASE {' '.join(cases)} END"} if cases else {}
+    return {POSITION: place, **partition}
+
+
+def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
+    """Partition -> SQL that tells its rows."""
+    partition = _places(part).get(PARTITION)
+    return _ALL if partition is None else {p: f"{partition} = {p}" for p in map(partition_of, part.files)}
 
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
@@ -272,8 +296,16 @@ def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:
     return there if where == "true" else f"{there} AND {where}"
 
 
-def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> ReadCounts:
-    """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted.
+_ALL: Mapping[int | None, str] = {None: "true"}
+
+
+def counted(
+    frame: DataFrame,
+    heartbeat: tuple[str, Type] | None = None,
+    partitions: Mapping[int | None, str] = _ALL,
+) -> ReadCounts:
+    """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted, of the rows of each
+    partition, which SQL tells.
 
     One Spark job; only counters reach the driver.
     """
@@ -285,12 +317,14 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
         beats = f"`{REJECT}` IS NULL"
         if type_.name == "double":  # infinities and NaN are no times
             beats += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
-        counts.append(F.max(F.expr(f"CASE WHEN {beats} THEN {axis} END")).alias("greatest"))
+        for number, rows in enumerate(partitions.values()):
+            beat = F.expr(f"CASE WHEN {beats} AND {rows} THEN {axis} END")
+            counts.append(F.max(beat).alias(f"greatest{number}"))
     row = frame.agg(*counts).first()
     assert row is not None
-    greatest = row["greatest"] if heartbeat is not None else None
-    rejected = {code: row[code] for code in CODES if row[code]}
-    return ReadCounts(row["kept"], rejected, None if greatest is None else Fraction(greatest))
+    ends = {p: row[f"greatest{n}"] for n, p in enumerate(partitions)} if heartbeat is not None else {}
+    greatest = {partition: Fraction(end) for partition, end in ends.items() if end is not None}
+    return ReadCounts(row["kept"], {code: row[code] for code in CODES if row[code]}, greatest)
 
 
 def rows_before(spark: SparkSession, part: Slice, position: int) -> int:

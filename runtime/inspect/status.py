@@ -40,7 +40,7 @@ class Stream:
     """A source or an output: what its accents and punctuations have said so far, as texts.
 
     Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables;
-    `units`: those of canonical values, as they are declared.
+    `units`: those of canonical values, as they are declared; `offsets`: those that come next, by partition of a topic.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Stream:
     closed: str | None
     domains: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
+    offsets: Mapping[str, int] = {}
 
 
 @frozen
@@ -183,7 +184,15 @@ def _counts(number: int, noun: str) -> str:
 
 def _told(stream: Stream) -> list[str]:
     closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
-    return [*units_said(stream.units), *stream.domains, *(stream.accents or ("as at its start",)), *closed]
+    offsets = ", ".join(f"{partition}: {offset}" for partition, offset in stream.offsets.items())
+    read = [f"next offsets: {offsets}"] if offsets else []
+    return [
+        *read,
+        *units_said(stream.units),
+        *stream.domains,
+        *(stream.accents or ("as at its start",)),
+        *closed,
+    ]
 
 
 def _block(title: str, lines: Any) -> list[str]:
@@ -197,7 +206,8 @@ def _source(source: Source, commit: Commit) -> Stream:
     state = commit.sources[source.name]
     facts, accents = of_source(source, state)
     lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
-    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units)
+    offsets = commit.topics.get(source.name, {}).get("offsets", {})
+    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units, offsets)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

@@ -27,7 +27,8 @@ class MarkerLine:
     `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
     may say what is wrong and what mends it, and `code` what kind of complaint that is; or near: a line whose key is
     nearly a marker's, spoilt too, unless an attribute has that name. `translate`: the text in
-    the wire format, over the attributes that exist where the marker stands; `None` where `text` is that.
+    the wire format, over the attributes that exist where the marker stands; `None` where `text` is that. `partition`:
+    that of the topic, for whose tuples alone it holds.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class MarkerLine:
     translate: Callable[[Types], str] | None = field(default=None, eq=False)
     problem: tuple[str, str] | None = None
     code: str = "RQ212"
+    partition: int | None = None
 
     @property
     def file(self) -> int:

@@ -127,3 +127,10 @@ def number_to_json(value: Value) -> Any:
         return float(value)
     except OverflowError:
         return "Infinity" if value > 0 else "-Infinity"  # type: ignore[operator]
+
+
+def digits_behind(attribute: str, type_: Type) -> dict[str, int]:
+    """The digits behind the point of an attribute of whole numbers or decimals, by its name; else nothing."""
+    if type_.name == "decimal":
+        return {attribute: type_.parameters[1]}
+    return {attribute: 0} if type_.is_integral else {}

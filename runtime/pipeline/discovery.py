@@ -1,4 +1,5 @@
-"""Where the files of a run come from: Spark's file stream, or, on other engines, a look at the folders now and then.
+"""Where the files of a run come from: Spark's file stream, or, on other engines and beside topics, a look at the
+folders now and then. Records of topics are fetched into files first.
 
 What is new is told by the checkpoint (`Arrivals`), so a run goes on where one on another engine has ended.
 """
@@ -33,7 +34,7 @@ def drive(
     arrivals = Arrivals(executor.checkpoint)
     is_connected = is_connect(executor.spark)
     # Spark's own threads are told by its query.
-    stopped = interrupted if is_connected else lambda: False
+    stopped = interrupted if is_connected or executor.topics else lambda: False
     is_idle = False  # and has been said
 
     def take(found: Mapping[str, Sequence[FoundFile]]) -> None:
@@ -44,6 +45,7 @@ def drive(
         if new is not None:
             is_idle = False
             executor.process(*new, stopped)
+            executor.topics.forget(file.path for files in new[1].values() for file in files)
 
     def wait(idle: bool) -> None:
         nonlocal is_idle
@@ -51,17 +53,20 @@ def drive(
             raise KeyboardInterrupt
         if idle and not is_idle and interval is not None:
             is_idle = True
-            on_step("waiting for files")
+            on_step("waiting for records" if executor.topics else "waiting for files")
 
     folders = [
         (name, path)
         for s in streams
+        if not s.is_topic
         for name, path in ((s.name, s.path), (f"{s.name}.markers", s.markers))
         if path is not None
     ]
     if arrivals.last is not None:
         executor.process(arrivals.last, {}, interrupted)  # what is left of it
-    if is_connected:
+    if executor.topics:
+        executor.topics.begin(executor.last.topics)
+    if is_connected or executor.topics:
         _look(executor, folders, interval, take, wait)
     else:
         record = executor.files.for_engine(f"{executor.checkpoint.path}/spark")
@@ -77,12 +82,17 @@ def _look(
     take: Callable[[Mapping[str, Sequence[FoundFile]]], None],
     wait: Callable[[bool], None],
 ) -> None:
-    """Look at folders, once or for ever."""
+    """Look at folders and topics, once or for ever."""
+    topics = executor.topics
     while True:
         looked = time.monotonic()
-        take({name: executor.files.tree(path) for name, path in folders})
-        if interval is None:
+        fetched = topics.fetch(lambda: wait(False)) if topics else {}
+        take({**{name: executor.files.tree(path) for name, path in folders}, **fetched})
+        if interval is None and (not topics or topics.is_done()):
             return
+        if any(fetched.values()) or interval is None:
+            wait(False)
+            continue
         wait(True)
         pause_ends = max(looked + interval, time.monotonic() + _LEAST_SECONDS)
         while (left := pause_ends - time.monotonic()) > 0:

@@ -16,9 +16,11 @@ from cedilla.runtime.control.advance import (
     MarkerWarning,
     Stop,
 )
+from cedilla.runtime.formats.jsonl.records import copy_of
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
 
@@ -35,10 +37,12 @@ def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
     line = intake.line_of(spark, stopped.part, marker)
-    place = f"{file.path}:{line}: {marker.text}"
-    noted = [evolve(d, notes=(*d.notes, place)) for d in stopped.stop.diagnostics]
+    place = f"{file.shown}:{line}: {marker.text}"
+    copy = copy_of(file, marker.position - marker.file * NEXT_FILE)
+    copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
+    noted = [evolve(d, notes=(*d.notes, place, *copied)) for d in stopped.stop.diagnostics]
     # Where a format translates its markers, columns are those of what came out.
-    return noted if marker.translate else [in_stream(d, marker.text, file.path, line) for d in noted]
+    return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
 
 def report(
@@ -73,7 +77,7 @@ def report(
 
 def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
     """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
-    place = part.files[warning.marker.file].path
+    place = part.files[warning.marker.file].shown
     if spark is not None:
         place += f":{intake.line_of(spark, part, warning.marker)}"
     note = f"now: {place}: {warning.marker.text}"

@@ -55,6 +55,7 @@ from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.topics.topics import Topics
 
 Listed = Mapping[str, Sequence[InputFile]]
 """The files of a micro-batch in stream order, by source."""
@@ -76,6 +77,7 @@ class Executor:
     """Spark's settings that the user has chosen."""
     consent: Callable[[Changes], bool] = lambda changes: False
     """Whether an edited query may go on, where that has to be confirmed."""
+    topics: Topics = field(factory=Topics)
     last: Commit = field(init=False)
     sinks: dict[str, Sink] = field(init=False)
     state: StateStore = field(init=False)
@@ -102,7 +104,7 @@ class Executor:
         self._engine = engine_in(self.spark)
         self.marker_search = self._marker_search()
         self.tables = TableDomains(self.spark, self.files, self.marker_search)
-        self.plan = self.tables.of(self.plan)
+        self.plan = self.topics.known(self.tables.of(self.plan))
         self.last = self.checkpoint.open(self.plan, self._edited)
         if self.last.epoch < 0:
             self.last = evolve(
@@ -259,8 +261,12 @@ class Executor:
         progress = {**self._all_read(whole), **ends}
         with ExitStack() as cached:
             running = self._starter.start(self._base, parts, effects, progress, stopped, started, cached)
-            left = sum(len(listed) - progress.get(name, Progress()).files for name, listed in files.items())
-            self._in_flight.append(evolve(running, report=evolve(running.report, files_left=left)))
+            done = {name: progress.get(name, Progress()).files for name in files}
+            left = sum(len(listed) - done[name] for name, listed in files.items())
+            paths = {name: [file.path for file in listed[: done[name]]] for name, listed in files.items()}
+            record = evolve(running.record, topics=self.topics.read_to(self._base.topics, paths))
+            report = evolve(running.report, files_left=left)
+            self._in_flight.append(evolve(running, record=record, report=report))
 
     def _looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
@@ -273,9 +279,10 @@ class Executor:
         found = {name: part.scan.markers for name, part in whole.items()}
 
         def place(source: str, marker: MarkerLine) -> str:
-            return whole[source].files[marker.file].path
+            return whole[source].files[marker.file].shown
 
-        return advance(self.plan, self.tables.grown(self.plan, self._base.sources), found, place, first)
+        states = self.topics.grown(self.tables.grown(self.plan, self._base.sources))
+        return advance(self.plan, states, found, place, first)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Where the sources that are stopped at a marker will have been read to."""
@@ -295,7 +302,7 @@ class Executor:
         for name, listed in files.items():
             source = self.plan.source_of[name]
             done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
-            limit = None if source.table else self.files_per_epoch
+            limit = None if source.table or source.is_topic else self.files_per_epoch
             if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
                 slices[name] = Slice(format_of(source), part)
         return slices
@@ -347,7 +354,7 @@ class Executor:
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),
-            notes=(*self._grown, *running.report.notes),
+            notes=(*self._grown, *self.topics.notes(), *running.report.notes),
         )
         self._grown = ()
         self.on_report(report)

@@ -40,6 +40,7 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.topics.topics import Topics
 
 
 class Outgrown(Exception):
@@ -148,15 +149,18 @@ def start(
         raise DiagnosticError(found)
     if engine == "sail":
         check_sail(plan, options.checkpoint)
+    home = options.checkpoint or default_checkpoint(plan)
     with ExitStack() as opened:
+        files = Files()
+        topics = Topics.of(plan, home, files, options.records_per_epoch)
+        opened.callback(topics.close)
         session = spark or opened.enter_context(engine_session(plan, options, engine, on_step))
         pressed = opened.enter_context(interruptible())
         check_functions(plan)
-        files = Files()
         for name, folder, what in folders(plan):
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
-        checkpoint = Checkpoint(files, options.checkpoint or default_checkpoint(plan))
+        checkpoint = Checkpoint(files, home)
         # A server may run elsewhere, whatever it calls local.
         if engine == "connect" or (engine == "spark" and not is_local(session)):
             on_step("looking at the machines of the cluster, once it has some for us")
@@ -174,6 +178,7 @@ def start(
             on_epoch,
             options.conf,
             lambda changes: options.yes or _asked(consent, changes),
+            topics,
         )
         try:
             on_step("looking for files")

@@ -27,6 +27,7 @@ from cedilla.runtime.control.advance import (
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
+from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
 from cedilla.runtime.engines.frames import ORDER, order
@@ -192,12 +193,14 @@ class EpochStarter:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
-        if source.heartbeat is None or read is None or (greatest := read.read_counts.greatest) is None:
+        if source.heartbeat is None or read is None:
             return state
         attribute = source.heartbeat.attribute
-        bound = exact(greatest - source.heartbeat.delay)
-        late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
-        return state.close(late)
+        for partition, greatest in read.read_counts.greatest.items():
+            bound = exact(greatest - source.heartbeat.delay)
+            late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
+            state = state.close(within(late, partition))
+        return state
 
     def _frame(self, number: int, source: Source, state: SourceState, read: Read | None) -> DataFrame:
         names = [column(name) for name in state.types]

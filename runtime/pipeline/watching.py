@@ -110,7 +110,7 @@ class Watches:
         points = [
             Point(
                 tuple(key_value(row[f"$by{n}"]) for n in range(len(watch.by))),
-                f"epoch {epoch}, {files[file_of(row['$at'])].path}",
+                f"epoch {epoch}, {files[file_of(row['$at'])].shown}",
                 {each: row[f"$median{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
                 {each: row[f"$count{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
             )

@@ -12,6 +12,7 @@ from attrs import evolve, field, fields, frozen
 
 from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, folders
+from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.syntax import SETTINGS
 
 Texts = Mapping[str, str]
@@ -31,6 +32,7 @@ class Options:
     sources: Texts = field(factory=dict[str, str])
     sinks: Texts = field(factory=dict[str, str])
     files_per_epoch: int | None = None
+    records_per_epoch: int | None = None
     interval: float = 1.0
     engine: Engine | None = None
     master: str | None = None
@@ -48,7 +50,8 @@ class Options:
             raise click.UsageError("the engine connect requires --remote sc://HOST:PORT")
         if self.master is not None and (self.remote is not None or self.engine not in (None, "spark")):
             raise click.UsageError("--master is for the engine spark")
-        _check_names("--source", self.sources, [name for name, *_ in folders(plan)])
+        topics = [source.name for source in plan.sources if source.is_topic]
+        _check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
 
 
@@ -59,7 +62,8 @@ def apply(plan: Plan, options: Options) -> Plan:
         sources=[
             evolve(
                 s,
-                path=options.sources.get(s.name, s.path),
+                path=(path := options.sources.get(s.name, s.path)),
+                format="json" if s.is_topic and not is_topic(path) else s.format,
                 markers=options.sources.get(f"{s.name}.markers", s.markers),
             )
             for s in plan.sources
@@ -188,6 +192,12 @@ _OPTIONS = (
         metavar="N",
         type=click.IntRange(min=1),
         help="Cut the input into epochs of N files of each source.",
+    ),
+    click.option(
+        "--records-per-epoch",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="At most N records of each topic in an epoch.",
     ),
     click.option(
         "--interval",

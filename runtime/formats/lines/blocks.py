@@ -44,6 +44,10 @@ class Part:
         with opened_part(self) as stream:
             yield from _blocks(stream, self.begin, self.end)
 
+    def shown(self, line: int) -> int:
+        """What people are told of a line, by its number in the file."""
+        return line
+
 
 @contextmanager
 def opened_part(part: Part) -> Iterator[Any]:

@@ -147,7 +147,8 @@ class TextFormat(Format):
         return place_of_row(self.whole(file), number)
 
     def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        return next(lines_at(self.whole(file), [place]))[1]
+        whole = self.whole(file)
+        return whole.shown(next(lines_at(whole, [place]))[1])
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         located = _Located({number: (self.whole(file, number), file.uri) for number, file in files.items()})
@@ -319,7 +320,7 @@ class _Located:
             for row, (text, line) in zip(bad, lines, strict=True):
                 raw = text.decode("utf-8", "replace")
                 said = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
-                yield {**said, "file": uri, "line": line, "raw": raw}
+                yield {**said, "file": uri, "line": part.shown(line), "raw": raw}
 
 
 _FIELDS = pa.schema([("name", pa.string()), ("kind", pa.string())])

@@ -1,0 +1,97 @@
+"""The client of Kafka: how it is set up, and what its errors mean. What it is told of secrets is in no message."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+
+PROPERTIES = "CEDILLA_KAFKA_PROPERTIES"
+"""The variable that names a file of properties: TLS, SASL and whatever else the client knows."""
+
+_OURS = frozenset(
+    {
+        "bootstrap.servers",
+        "group.id",
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "enable.partition.eof",
+        "auto.offset.reset",
+        "isolation.level",
+        "transactional.id",
+        "enable.idempotence",
+        "debug",
+        "log_level",
+    }
+)
+"""What is set here, as the results depend on it, or what would be printed."""
+
+
+def library(name: str = "confluent_kafka") -> Any:
+    """A module of the client. Raises `DiagnosticError` RQ442 where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        hint = "pip install 'cedilla[kafka]'"
+        raise failure(
+            "RQ442", "topics require the client of Kafka, which is not installed", hint=hint
+        ) from None
+
+
+def settings(servers: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a client: its own, and those of the user's file. Raises `DiagnosticError` RQ443 where there is
+    no such file or it has something else in it; no value is ever told."""
+    return {**_of_user(), "bootstrap.servers": servers, "log_level": 0, **own}
+
+
+def _of_user() -> dict[str, str]:
+    path = os.environ.get(PROPERTIES)
+    if not path:
+        return {}
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+        raise failure("RQ443", f"{PROPERTIES}: {path} cannot be read: {reason}", hint=_FORM) from None
+    properties: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equal, value = (part.strip() for part in text.partition("="))
+        if not (name and equal) or name in _OURS:
+            why = f"`{name}` is Cedilla's own" if equal and name else "it is not of the form NAME=VALUE"
+            raise failure("RQ443", f"{PROPERTIES}: {path}:{number}: {why}", hint=_FORM)
+        properties[name] = value
+    return properties
+
+
+_FORM = "lines `NAME=VALUE` with properties of librdkafka: `security.protocol`, `sasl.username`, `ssl.ca.location`"
+
+
+def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "confluent_kafka") -> Any:
+    """A client of a kind (`Consumer`, `Producer`, `AdminClient`). Raises `DiagnosticError`: RQ442, RQ443."""
+    known = library(module)
+    try:
+        return getattr(known, kind)(settings(servers, own))
+    except library().KafkaException as problem:
+        # The library's message may have the value in it: only names are told.
+        names = [name for name in _of_user() if f'"{name}"' in str(problem)]
+        what = (
+            f"`{names[0]}` is no property, or its value is none"
+            if names
+            else "the properties do not go together"
+        )
+        raise failure("RQ443", f"the client of Kafka cannot be set up: {what}", hint=_FORM) from None
+
+
+def refused(servers: str, problem: Exception) -> DiagnosticError:
+    """RQ444: what the brokers, or the way to them, refuse."""
+    error: Any = problem.args[0] if problem.args else None
+    reason = error.str() if hasattr(error, "str") else str(problem)
+    hint = f"the brokers' address and state; what they ask for beside it stands in the file of {PROPERTIES}"
+    return failure("RQ444", f"{servers}: {reason}", hint=hint)

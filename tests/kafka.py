@@ -1,0 +1,188 @@
+"""A broker of Kafka on this machine, in KRaft mode: its jars from Maven Central (by `mvn`), in `build/kafka`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from cedilla.runtime.engines import java
+from cedilla.runtime.topics.client import library
+from tests.stream import Item
+
+VERSION = "4.1.1"
+HOME = Path(__file__).parent.parent / "build" / "kafka" / VERSION
+_SECONDS = 60.0
+_POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>broker</groupId><artifactId>broker</artifactId><version>1</version><dependencies><dependency>
+<groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
+</dependency></dependencies></project>"""
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:{controller}
+listeners=PLAINTEXT://localhost:{port},CONTROLLER://localhost:{controller}
+advertised.listeners=PLAINTEXT://localhost:{port}
+controller.listener.names=CONTROLLER
+log.dirs={folder}/data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+"""
+
+
+def install() -> Path:
+    """The folder of the broker's jars. Raises `FileNotFoundError` without `mvn`."""
+    jars = HOME / "jars"
+    if not jars.exists():
+        if shutil.which("mvn") is None:
+            raise FileNotFoundError("the broker's jars come from Maven Central: `mvn` is required")
+        HOME.mkdir(parents=True, exist_ok=True)
+        (HOME / "pom.xml").write_text(_POM)
+        aside = HOME / "_jars"
+        copy = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={aside}")
+        subprocess.run(["mvn", "-q", "-B", *copy], cwd=HOME, check=True, stdout=subprocess.PIPE)
+        aside.rename(jars)
+    return jars
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        return int(free.getsockname()[1])
+
+
+@define(eq=False)
+class Broker:
+    """A broker that can be stopped and started again with what it has."""
+
+    folder: Path
+    port: int = field(factory=_free_port)
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"localhost:{self.port}"
+
+    def start(self) -> None:
+        config = self.folder / "server.properties"
+        if not config.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            config.write_text(
+                _PROPERTIES.format(port=self.port, controller=_free_port(), folder=self.folder)
+                + "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
+            )
+            identity = ("format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(config))
+            subprocess.run(self._java("kafka.tools.StorageTool", *identity), check=True, capture_output=True)
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._java("kafka.Kafka", str(config)), stdout=log, stderr=subprocess.STDOUT
+            )
+        end = time.monotonic() + _SECONDS
+        while time.monotonic() < end:
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            with suppress(OSError):
+                socket.create_connection(("localhost", self.port), 1).close()
+                return
+            time.sleep(0.05)
+        raise AssertionError((self.folder / "log").read_text())
+
+    def _java(self, program: str, *arguments: str) -> list[str]:
+        executable = str(java.ensure() / "bin" / "java")
+        memory = ("-Xmx320m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+        return [executable, *memory, "-cp", f"{install()}{os.sep}*", program, *arguments]
+
+    def stop(self) -> None:
+        """End it at once, as a loss of power would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    # --- topics ---
+
+    @property
+    def admin(self) -> Any:
+        return library("confluent_kafka.admin").AdminClient({"bootstrap.servers": self.address})
+
+    def topic(self, name: str, partitions: int = 2) -> str:
+        """A new topic; its address."""
+        admin = self.admin  # which has to live until it is done
+        admin.create_topics([library("confluent_kafka.admin").NewTopic(name, partitions, 1)])[name].result(
+            _SECONDS
+        )
+        return f"{self.address}/{name}"
+
+    def delete(self, name: str) -> None:
+        admin = self.admin
+        admin.delete_topics([name], operation_timeout=30)[name].result(_SECONDS)
+
+    def widen(self, name: str, partitions: int) -> None:
+        admin = self.admin
+        admin.create_partitions([library("confluent_kafka.admin").NewPartitions(name, partitions)])[
+            name
+        ].result(_SECONDS)
+
+    def delete_records(self, name: str, partition: int, before: int) -> None:
+        admin = self.admin
+        (done,) = admin.delete_records([library().TopicPartition(name, partition, before)]).values()
+        done.result(_SECONDS)
+
+    def send(self, name: str, *partitions: Sequence[Item | str | bytes | None]) -> None:
+        """Records for each partition in their order."""
+        producer = library().Producer({"bootstrap.servers": self.address, "linger.ms": 5})
+        for number, items in enumerate(partitions):
+            for item in items:
+                value = json.dumps(item) if isinstance(item, dict) else item
+                producer.produce(name, value, partition=number)
+        assert producer.flush(_SECONDS) == 0
+
+    def records(self, name: str) -> list[list[Item]]:
+        """What a reader of committed records sees, by partition."""
+        consumer = library().Consumer(
+            {
+                "bootstrap.servers": self.address,
+                "group.id": "tests",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+            }
+        )
+        count = len(consumer.list_topics(name, timeout=_SECONDS).topics[name].partitions)
+        consumer.assign([library().TopicPartition(name, p, 0) for p in range(count)])
+        found: list[list[Item]] = [[] for _ in range(count)]
+        left = count
+        while left:
+            message = consumer.poll(_SECONDS)
+            assert message is not None
+            if message.error() is None:
+                found[message.partition()].append(json.loads(message.value()))
+            else:
+                assert message.error().code() == library().KafkaError._PARTITION_EOF, message.error()
+                left -= 1
+        consumer.close()
+        return found
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[Broker]:
+    """A broker whose data lie in a folder."""
+    started = Broker(folder)
+    started.start()
+    try:
+        yield started
+    finally:
+        started.stop()

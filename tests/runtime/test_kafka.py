@@ -1,0 +1,298 @@
+"""Topics of Kafka, on a broker in KRaft mode on this machine: sources, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla import Options, run
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.terminal.report import EpochReport
+from tests.kafka import Broker, broker
+from tests.pipeline import read_output
+from tests.stream import Item, is_tuple
+
+pytestmark = pytest.mark.rest
+pytest.importorskip("confluent_kafka")
+
+QUERY = """
+stream r(ts: long, s: int in {1, 2}, t: double) from kafka "ADDRESS" punctuated on ts;
+w := window[60 on ts as wid](r);
+a := aggregate[avg by wid except ts, s](w);
+emit a to json "OUT";
+"""
+PLAIN = """
+stream r(ts: long, s: int in {1, 2}, t: double) from kafka "ADDRESS";
+emit r to json "OUT";
+"""
+CELSIUS = "[[alter(t, y -> (y - 32) * 5/9)]]"
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with broker(tmp_path_factory.mktemp("kafka")) as started:
+        yield started
+
+
+class Query:
+    """A query over a topic of its own, with an output and a checkpoint."""
+
+    def __init__(self, spark: SparkSession, address: str, folder: Path, text: str = QUERY) -> None:
+        self.spark, self.folder = spark, folder
+        self.text = text.replace("ADDRESS", address).replace("OUT", str(folder / "out"))
+        self.reports: list[EpochReport] = []
+
+    def run(self, **options: Any) -> None:
+        options = {"once": True, "checkpoint": str(self.folder / "checkpoint"), **options}
+        run(self.text, Options(**options), spark=self.spark, on_report=self.reports.append)
+
+    @property
+    def output(self) -> list[Item]:
+        return read_output(self.folder / "out")
+
+    @property
+    def tuples(self) -> list[Item]:
+        return [item for item in self.output if is_tuple(item)]
+
+    def quarantine(self) -> list[Item]:
+        files = sorted((self.folder / "checkpoint" / "quarantine" / "r").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def refused(self, **options: Any) -> Any:
+        with pytest.raises(DiagnosticError) as raised:
+            self.run(**options)
+        (diagnostic,) = raised.value.diagnostics
+        return diagnostic
+
+
+def row(ts: int, s: int, t: float) -> Item:
+    return {"ts": ts, "s": s, "t": t}
+
+
+def accent(text: str) -> Item:
+    return {"$accent": text}
+
+
+def closed(pattern: str) -> Item:
+    return {"$punctuation": pattern}
+
+
+def test_a_marker_holds_for_its_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = Query(sail, kafka.topic("partitions"), tmp_path)
+    kafka.send(
+        "partitions",
+        [row(0, 1, 77.0), accent(CELSIUS), row(1, 1, 25.0), closed("[ts < 60]")],
+        [row(0, 2, 68.0), row(2, 2, 68.0)],
+    )
+    query.run()
+    assert query.output == []
+    kafka.send("partitions", [], [closed("[ts < 60]")])
+    query.run()
+    assert query.output == [{"wid": 0, "t": 72.5}, closed("[wid < 1]")]
+    end = closed("[ts < 120]")
+    kafka.send("partitions", [row(60, 1, 10.0), end], [accent(CELSIUS), row(61, 2, 20.0), end])
+    query.run()
+    announced = accent("[[alter(t, y -> (y * 5 - 160) / 9)]]")
+    assert query.output[2:] == [{"wid": 1, "t": 59.0}, closed("[wid < 2]"), announced]
+
+
+def test_bad_tuples_are_set_aside_with_their_offsets(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = Query(sail, kafka.topic("bad"), tmp_path, PLAIN)
+    pretty = json.dumps(row(3, 1, 3.0), indent=1)
+    kafka.send(
+        "bad",
+        [row(0, 1, 1.0), "{bad", None, row(1, 9, 1.0), '{"ts": 2,\n "s": 1, "t": "a\nb"}'],
+        [b"\xff", pretty, row(4, 2, 4.0)],
+    )
+    query.run()
+    assert sorted(item["ts"] for item in query.tuples) == [0, 3, 4]
+    found = {(q["position"]["file"], q["position"]["line"]): q["code"] for q in query.quarantine()}
+    assert found == {
+        ("bad/0", 1): "RQ301",
+        ("bad/0", 3): "RQ303",
+        ("bad/0", 4): "RQ301",
+        ("bad/1", 0): "RQ301",
+    }
+
+
+def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = Query(sail, kafka.topic("marker"), tmp_path, PLAIN)
+    kafka.send("marker", [row(0, 1, 1.0), accent("[[-(q)]]"), row(1, 1, 1.0)], [row(2, 2, 2.0)])
+    refusal = query.refused()
+    assert refusal.code == "RQ207"
+    assert any("marker/0:1" in note for note in refusal.notes)
+    (copy,) = (p for note in refusal.notes for p in note.split() if p.endswith(".jsonl:2"))
+    file = Path(copy.removesuffix(":2").removeprefix("file:"))
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], "", *lines[2:]]) + "\n")
+    query.run()
+    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2]
+
+
+def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    text = QUERY.replace("punctuated on ts", "heartbeat ts delay 10")
+    query = Query(sail, kafka.topic("beats"), tmp_path, text)
+    kafka.send("beats", [row(0, 1, 1.0), row(500, 1, 1.0)], [row(3, 2, 3.0)])
+    query.run()
+    assert query.output == [closed("[wid < -1]")]
+    kafka.send("beats", [], [row(4, 2, 5.0), row(80, 2, 1.0)])
+    query.run()
+    assert query.output[1:] == [{"wid": 0, "t": 3.0}, closed("[wid < 1]")]
+    assert query.quarantine() == []
+
+
+def test_added_partitions_are_read_from_their_first_record(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = Query(sail, kafka.topic("wider", 1), tmp_path)
+    kafka.send("wider", [row(0, 1, 1.0), closed("[ts < 60]")])
+    query.run()
+    kafka.widen("wider", 2)
+    kafka.send("wider", [row(60, 1, 1.0), closed("[ts < 120]")], [row(5, 2, 9.0), row(61, 2, 2.0)])
+    query.run()
+    assert any("2 partitions now" in note for report in query.reports for note in report.notes)
+    # What was closed stays so, for the new partition too; what was not waits for it.
+    assert [q["code"] for q in query.quarantine()] == ["RQ305"]
+    assert query.tuples == [{"wid": 0, "t": 1.0}]
+    kafka.send("wider", [], [closed("[]")])
+    query.run()
+    assert query.tuples == [{"wid": 0, "t": 1.0}, {"wid": 1, "t": 1.5}]
+
+
+def test_records_that_are_gone_are_never_passed_over_in_silence(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = Query(sail, kafka.topic("gap", 1), tmp_path, PLAIN)
+    kafka.send("gap", [row(n, 1, 1.0) for n in range(3)])
+    query.run()
+    kafka.send("gap", [row(n, 1, 1.0) for n in range(3, 9)])
+    kafka.delete_records("gap", 0, 7)
+    refusal = query.refused()
+    assert refusal.code == "RQ446"
+    assert "records 3 to 6 of gap/0" in refusal.message
+    query.run(settings={"gaps": "skip"})
+    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2, 7, 8]
+    assert any("records 3 to 6 of gap/0" in note for note in query.reports[-1].notes)
+
+
+def test_a_topic_that_is_made_anew_is_another(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = Query(sail, kafka.topic("again", 1), tmp_path, PLAIN)
+    kafka.send("again", [row(0, 1, 1.0)])
+    query.run()
+    kafka.delete("again")
+    assert query.refused().code == "RQ445"
+    kafka.topic("again", 1)
+    kafka.send("again", [row(0, 1, 1.0), row(1, 1, 1.0)])
+    assert query.refused().code == "RQ447"
+
+
+def test_offsets_are_in_the_commit_record_and_in_status(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = Query(sail, kafka.topic("status"), tmp_path, PLAIN)
+    kafka.send("status", [row(n, 1, 1.0) for n in range(25)], [row(0, 2, 1.0)])
+    query.run(records_per_epoch=10)
+    assert len(query.reports) >= 3
+    assert len(query.tuples) == 26
+    text = status_text(read_status(str(tmp_path / "checkpoint")))
+    assert "next offsets: 0: 25, 1: 1" in text
+    assert not list((tmp_path / "checkpoint" / "topics").rglob("*.jsonl"))
+
+
+def test_secrets_are_shown_nowhere(
+    kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    properties = tmp_path / "client.properties"
+    monkeypatch.setenv("CEDILLA_KAFKA_PROPERTIES", str(properties))
+    query = Query(sail, kafka.topic("secret"), tmp_path, PLAIN)
+    kafka.send("secret", [row(0, 1, 1.0)])
+    properties.write_text("sasl.username=me\nsasl.password=hunter2\nclient.id=hunter2\n")
+    query.run()
+    assert len(query.tuples) == 1
+    for wrong in ("security.protocol=hunter2", "hunter2", "bootstrap.servers=hunter2", "no.such=hunter2"):
+        properties.write_text(f"sasl.password=hunter2\n{wrong}\n")
+        assert query.refused().code == "RQ443"
+        assert "hunter2" not in str(query.refused())
+    properties.unlink()
+    assert query.refused().code == "RQ443"
+    said = "".join(capfd.readouterr())
+    written = [p.read_text(errors="replace") for p in (tmp_path / "checkpoint").rglob("*") if p.is_file()]
+    assert not any("hunter2" in text for text in (said, *written))
+
+
+def test_brokers_that_do_not_answer_end_the_run(sail: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("cedilla.runtime.topics.reader._SECONDS", 0.5)
+    assert Query(sail, "localhost:1/r", tmp_path).refused().code == "RQ444"
+
+
+def test_on_spark(kafka: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, kafka.topic("spark"), tmp_path)
+    kafka.send(
+        "spark",
+        [row(0, 1, 77.0), accent(CELSIUS), row(1, 1, 25.0), closed("[ts < 60]")],
+        [row(0, 2, 68.0), "{bad", row(2, 2, 68.0), closed("[ts < 60]")],
+    )
+    query.run()
+    assert query.output == [{"wid": 0, "t": 72.5}, closed("[wid < 1]")]
+    assert [q["position"] for q in query.quarantine()] == [{"file": "spark/1", "line": 1}]
+
+
+def _started(query: Query, *options: str) -> subprocess.Popen[bytes]:
+    file = query.folder / "q.rq"
+    file.write_text(query.text)
+    command = [sys.executable, "-m", "cedilla.runtime.cli.main", "run", str(file), "--engine", "sail"]
+    checkpoint = ["--checkpoint", str(query.folder / "checkpoint"), *options]
+    with (query.folder / "log").open("ab") as log:
+        return subprocess.Popen([*command, *checkpoint], stdout=log, stderr=log)
+
+
+def _wait_for(query: Query, epochs: int) -> None:
+    end = time.monotonic() + 60
+    while len(list((query.folder / "out").glob("epoch=*"))) < epochs:
+        assert time.monotonic() < end, (query.folder / "log").read_text()
+        time.sleep(0.02)
+
+
+def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = Query(sail, kafka.topic("killed"), tmp_path, PLAIN)
+    kafka.send("killed", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
+    for epochs in (2, 5):
+        running = _started(query, "--records-per-epoch", "150")
+        _wait_for(query, epochs)
+        running.kill()
+        running.wait()
+    query.run()
+    assert sorted((item["s"], item["ts"]) for item in query.tuples) == [
+        (s, n) for s in (1, 2) for n in range(3000)
+    ]
+
+
+def test_a_broker_that_is_started_again_is_read_on(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = Query(sail, kafka.topic("restarted"), tmp_path, PLAIN)
+    kafka.send("restarted", [row(0, 1, 1.0)], [row(0, 2, 1.0)])
+    running = _started(query, "--interval", "0.1")
+    _wait_for(query, 1)
+    kafka.stop()
+    time.sleep(1)
+    kafka.start()
+    kafka.send("restarted", [row(1, 1, 1.0)], [row(1, 2, 1.0)])
+    _wait_for(query, 2)
+    os.kill(running.pid, signal.SIGINT)
+    assert running.wait(30) == 130, (tmp_path / "log").read_text()
+    query.run()
+    assert sorted((item["s"], item["ts"]) for item in query.tuples) == [(1, 0), (1, 1), (2, 0), (2, 1)]

@@ -1,0 +1,106 @@
+"""A topic is the union of its partitions (theory D1, G38, N9): the facts of a stream whose markers hold for partitions
+are those of a `union` of streams, one for each."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from attrs import evolve
+
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts
+from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.regions import PARTITION
+from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.partitions import region_of
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
+from tests.tiers import tiered
+
+COLUMNS = "(ts: long, s: int in {1, 2}, t: double, p?: double)"
+TOPIC = f'stream r{COLUMNS} from kafka "host:9092/r"; emit r to json "out";'
+UNION = f"""
+stream r0{COLUMNS} from json "r0";
+stream r1{COLUMNS} from json "r1";
+r := r0 union r1;
+emit r to json "out";
+"""
+
+
+def topic() -> Plan:
+    plan = compile_query(TOPIC).plan
+    return evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
+
+
+def states_of(plan: Plan) -> dict[str, SourceState]:
+    return {s.name: SourceState.start(s, frozenset({"t", "p"})) for s in plan.sources}
+
+
+def markers(rng: random.Random) -> list[tuple[int, str, str]]:
+    """Markers, each with its partition and kind; some do not fit, and are left out where that shows."""
+    made: list[tuple[int, str, str]] = []
+    for _ in range(rng.randrange(1, 9)):
+        where = rng.choice(["", "s = 1, ", "s = 2, ", "ts >= 10, "])
+        what = rng.choice(
+            ["alter(t, y -> y * 2)", "alter(t, y -> y + 1)", "+(p: double)", "-(p)", "-(t)", "+(t: double)"]
+        )
+        closed = rng.choice(["[ts < 10]", "[s = 1]", "[ts < 30, s = 2]", "[ts < 20]", "[]"])
+        text, kind = (f"[[{where}{what}]]", "accent") if rng.random() < 0.7 else (closed, "punctuation")
+        made.append((rng.randrange(2), kind, text))
+    return made
+
+
+def is_same(first: Facts, second: Facts) -> bool:
+    """Whether facts say the same of all tuples that may come."""
+    universe = first.universe
+    if not regions.is_empty(regions.difference(first.closed, second.closed), universe):
+        return False
+    if not regions.is_empty(regions.difference(second.closed, first.closed), universe):
+        return False
+    differs = regions.Operation(lambda a, b: None, lambda a, b: a != b)
+    pairs = [(first.present.get(n, ABSENT), second.present.get(n, ABSENT)) for n in first.types]
+    pairs += [(first.live_units(n), second.live_units(n)) for n in first.types]
+    live = regions.complement(first.closed)
+    return all(
+        regions.is_empty(regions.intersection(regions.combine(one, other, differs), live), universe)
+        for one, other in pairs
+    )
+
+
+@pytest.mark.parametrize("seed", tiered(range(200), 40))
+def test_facts_are_those_of_a_union(seed: int) -> None:
+    rng = random.Random(seed)
+    one, two = topic(), compile_query(UNION).plan
+    states, apart = states_of(one), states_of(two)
+    for number, (partition, kind, text) in enumerate(markers(rng), 1):
+        place = partition * NEXT_FILE + number
+        here = advance(one, states, {"r": [MarkerLine(kind, text, place, partition=partition)]})
+        there = advance(two, apart, {f"r{partition}": [MarkerLine(kind, text, number)]})
+        assert bool(here.stops) == bool(there.stops)
+        if not here.stops:
+            states = {n: s.next_epoch() for n, s in here.states.items()}
+            apart = {n: s.next_epoch() for n, s in there.states.items()}
+        together = derive(two, {n: s.facts() for n, s in apart.items()})["r"]
+        assert is_same(states["r"].facts(), together), (number, text)
+
+
+def test_a_new_partition_begins_as_the_stream_did_and_opens_nothing() -> None:
+    plan = topic()
+    states = states_of(plan)
+    lines = [
+        MarkerLine(kind, text, partition * NEXT_FILE + 1, partition=partition)
+        for partition in (0, 1)
+        for kind, text in (("accent", "[[alter(t, y -> y * 2)]]"), ("punctuation", "[ts < 10]"))
+    ]
+    state = advance(plan, states, {"r": lines}).states["r"].next_epoch()
+    (history,) = set(regions.leaves(state.facts().live_units("t"))) - {()}
+    assert len(history) == 2
+
+    grown = state.grow(PARTITION, region_of(2)).next_epoch()
+    assert regions.is_empty(
+        regions.difference(state.facts().closed, grown.facts().closed), grown.facts().universe
+    )
+    assert set(regions.leaves(grown.facts().live_units("t"))) - {()} == {ORIGINAL}
+    assert regions.contains(grown.closed, {PARTITION: 2, "ts": 9, "s": 1, "t": 1})
+    assert not regions.contains(grown.closed, {PARTITION: 2, "ts": 10, "s": 1, "t": 1})
