@@ -12,6 +12,7 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.control.partitions import described
 from cedilla.runtime.control.source_state import SourceState
 
@@ -25,17 +26,11 @@ def in_force(
     """Attributes that came and went, and units: the change as a text, and where it holds, closed tuples or not."""
     for name, tree in present.items():
         before = start.get(name, ABSENT)
-        came = regions.map_leaves(tree, lambda leaf: leaf is PRESENT)
-        yield (
-            f"+({name}: {facts.types[name]})",
-            regions.difference(came, regions.map_leaves(before, _may_have)),
-        )
-        there = regions.map_leaves(tree, _may_have)
-        yield f"-({name})", regions.difference(regions.map_leaves(before, _may_have), there)
+        yield f"+({name}: {facts.types[name]})", _came(before, tree)
+        yield f"-({name})", _went(before, tree)
     for name, tree in scale.items():
-        for function in regions.leaves(tree):
+        for function, cell in _cells(tree).items():
             if not function.is_identity:
-                cell = regions.map_leaves(tree, lambda leaf, f=function: leaf == f)
                 yield str(Alter(name, function)), cell
 
 
@@ -43,7 +38,7 @@ def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple
     """What is known of a source, and the accents in force there; what its domains have grown by is one, too."""
     facts = state.facts_by_partition()
     facts = evolve(facts, types=described(facts))
-    scale = {n: regions.map_leaves(tree, lambda history: history[-1]) for n, tree in state.units.items()}
+    scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
     return facts, chain(_grown(source, state), accents)
 
@@ -70,6 +65,31 @@ def _is_live(region: Tree, facts: Facts) -> bool:
     if region is False or (isinstance(region, Steps) and len(region.points) > _MANY):
         return region is not False
     return not regions.is_empty(regions.difference(region, facts.closed), facts.universe)
+
+
+@regions.remembered
+def _came(before: Tree, now: Tree) -> Tree:
+    """Where an attribute is present, and was absent before."""
+    came = regions.map_leaves(now, lambda leaf: leaf is PRESENT)
+    return regions.difference(came, regions.map_leaves(before, _may_have))
+
+
+@regions.remembered
+def _went(before: Tree, now: Tree) -> Tree:
+    """Where an attribute is absent, and was not before."""
+    return regions.difference(regions.map_leaves(before, _may_have), regions.map_leaves(now, _may_have))
+
+
+@regions.remembered
+def _latest(units: Tree) -> Tree:
+    """The last function of each history."""
+    return regions.map_leaves(units, lambda history: history[-1])
+
+
+@regions.remembered
+def _cells(scale: Tree) -> dict[Affine, Tree]:
+    """Where each function holds."""
+    return regions.cells(scale)
 
 
 def _may_have(leaf: object) -> bool:
