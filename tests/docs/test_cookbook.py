@@ -1,8 +1,9 @@
-"""Every recipe of `docs/cookbook.md` gives what the page says.
+"""Every recipe of `docs/cookbook.md` and `docs/adopting.md` gives what the page says.
 
-A section is a recipe. Its blocks are read from top to bottom: `rq` is the query from there on, ``json pumps/1.jsonl``
-writes a file of the source `pumps`, ``json flow`` is what the query has written into the folder `flow` by then, and
-``json quarantine`` what it has set aside. The first `rq` block of the page is the query of recipes that have none.
+A section with results is a recipe; in the cookbook, each. Its blocks are read from top to bottom: `rq` is the query
+from there on, ``json pumps/1.jsonl`` writes a file of the source `pumps`, ``json flow`` is what the query has written
+into the folder `flow` by then, and ``json quarantine`` what it has set aside. The first `rq` block of the cookbook is
+the query of recipes that have none.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from cedilla.runtime.terminal.options import Options
 from tests.docs.test_examples import in_parts
 from tests.stream import read_output
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cookbook.md"
+DOCS = Path(__file__).parent.parent.parent / "docs"
+COOKBOOK = (DOCS / "cookbook.md").read_text("utf-8")
+ADOPTING = (DOCS / "adopting.md").read_text("utf-8")
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n)*)", re.MULTILINE)
 _BLOCK = re.compile(r"^```(?P<kind>rq|json)(?: (?P<name>\S+))?\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE)
 
@@ -36,10 +39,14 @@ class Recipe:
 
 
 def recipes() -> list[Recipe]:
-    return [Recipe(m["title"], m["text"]) for m in _SECTION.finditer(PAGE.read_text("utf-8"))]
+    cookbook = [Recipe(m["title"], m["text"]) for m in _SECTION.finditer(COOKBOOK)]
+    adopting = [
+        Recipe(m["title"], m["text"]) for m in _SECTION.finditer(ADOPTING) if "```json pumps" in m["text"]
+    ]
+    return [*cookbook, *adopting]
 
 
-COMMON = next(m["text"] for m in _BLOCK.finditer(PAGE.read_text("utf-8")) if m["kind"] == "rq")
+COMMON = next(m["text"] for m in _BLOCK.finditer(COOKBOOK) if m["kind"] == "rq")
 
 
 @pytest.mark.parametrize("recipe", recipes(), ids=str)

@@ -222,7 +222,7 @@ def test_as_json(tmp_path: Path) -> None:
     answer = json.loads(call(str(path), "--format", "json").stdout)
     assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
     assert answer["sources"] == [
-        {"name": "sensors", "accents": [], "closed": "ts < 20", "domains": [], "units": {}}
+        {"name": "sensors", "accents": [], "closed": "ts < 20", "domains": [], "units": {}, "offsets": {}}
     ]
     assert answer["query"] == compile_query(QUERY).plan.describe()
 
