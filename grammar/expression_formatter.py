@@ -160,6 +160,8 @@ def _change(primitive: syntax.Primitive) -> str:
             return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
         case syntax.SetUnit(name, unit):
             return f"unit({name}, {unit_text(unit)})"
+        case syntax.RenameAttribute(name, field):
+            return f"rename({field}, {name})"
         case syntax.GrowDomain(name, members):
             return f"grow({name}, {pattern_text(members)})"
 

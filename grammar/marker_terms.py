@@ -60,5 +60,8 @@ class MarkerBuilder(TermBuilder):
     def to_unit(self, meta: Meta, _unit: Token, name: Token, unit: str) -> syntax.SetUnit:
         return syntax.SetUnit(str(name), unit, span=self._span(meta))
 
+    def renaming(self, meta: Meta, _rename: Token, field: Token, name: Token) -> syntax.RenameAttribute:
+        return syntax.RenameAttribute(str(name), str(field), span=self._span(meta))
+
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))

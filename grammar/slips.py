@@ -152,7 +152,10 @@ def change(slip: Slip) -> Diagnostic | None:
     """An accent that describes tuples but changes nothing, or in an unknown way."""
     if not slip.before or slip.before[0] != "[[":
         return None
-    help = "a change is one of `+(p: double)`, `-(p)`, `alter(t, y -> y * 2)`, `grow(s, {3})`"
+    help = (
+        "a change is one of `+(p: double)`, `-(p)`, `alter(t, y -> y * 2)`, `unit(t, degC)`, `rename(temp, t)`, "
+        "`grow(s, {3})`"
+    )
     if slip.found in ("]", "]]") and slip.accepts & {"AND", "ALTER"}:
         both = f"{help}; a punctuation has single brackets, `[ts < 300]`"
         return slip.complain("an accent requires a change at its end", both)

@@ -610,7 +610,15 @@ class SetUnit(Node):
     unit: str
 
 
-Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit
+@frozen
+class RenameAttribute(Node):
+    """`rename(temp, t)`: `field` is `temp`, `name` is `t`."""
+
+    name: str
+    field: str
+
+
+Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | RenameAttribute
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions, patterns
 from cedilla.compiler.expressions.conversions import converted
@@ -19,14 +19,19 @@ from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import (
     AddAttribute,
     AlterAttribute,
+    Condition,
     DropAttribute,
     Expression,
     GrowDomain,
+    RenameAttribute,
     SetUnit,
 )
 
 Types = Mapping[str, Type]
+Names = Mapping[str, str]
+"""Names by which tuples bring attributes -> the attributes, as far as they have others in the query (theory N2)."""
 _NO_UNITS: Units = {}
+_NO_NAMES: Names = {}
 
 
 @frozen
@@ -74,14 +79,26 @@ class ToUnit:
         return f"unit({self.attribute}, {unit_text(self.unit)})"
 
 
-Primitive = Add | Drop | Alter | ToUnit
+@frozen
+class Rename:
+    """`rename(b, X)`: tuples from here on bring by the name b what the query knows as X (theory N2)."""
+
+    attribute: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"rename({self.name}, {self.attribute})"
+
+
+Primitive = Add | Drop | Alter | ToUnit | Rename
 
 
 @frozen
 class Accent:
     """`[[description, primitive]]`; the description is a region over raw values at the accent's position.
 
-    `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition.
+    `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition. `named`: the
+    names of tuples by which it says attributes, and which leave out the tuples that bring these by others (N2).
     """
 
     description: Tree
@@ -90,6 +107,7 @@ class Accent:
     text: str
     span: Span | None = field(default=None, eq=False, repr=False)
     places: Mapping[str, Span] = field(factory=dict[str, Span], eq=False, repr=False)
+    named: frozenset[str] = frozenset()
 
 
 @frozen
@@ -104,24 +122,36 @@ class Grow:
 
 @frozen
 class Punctuation:
-    """No tuple that matches `pattern` comes any more; a region over raw values at its position."""
+    """No tuple that matches `pattern` comes any more; a region over raw values at its position. `named`: as in
+    accents."""
 
     pattern: Tree
     text: str
+    named: frozenset[str] = frozenset()
 
 
 def read_accent(
-    text: str, types: Types, source: str = "<accent>", *, arrays: bool = False, units: Units = _NO_UNITS
+    text: str,
+    types: Types,
+    source: str = "<accent>",
+    *,
+    arrays: bool = False,
+    units: Units = _NO_UNITS,
+    names: Names = _NO_NAMES,
 ) -> Accent:
     """An accent from its text.
 
     `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
-    alone may have arrays; `units`: those of canonical values, as they are declared.
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ201 to RQ204, RQ207, RQ208 as the error pages say.
+    alone may have arrays; `units`: those of canonical values, as they are declared; `names`: those of renames.
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages say.
     """
     node = parse_accent(text, source)
-    mentions = frozenset(condition.attribute for condition in node.description)
+    conditions, named = _by_attribute(node.description, names)
+    mentions = frozenset(condition.attribute for condition in conditions)
     primitive = node.primitive
+    if primitive.name in names and not isinstance(primitive, AddAttribute):
+        named |= {primitive.name}
+        primitive = evolve(primitive, name=names[primitive.name])
     if isinstance(primitive, GrowDomain):
         why = "the streams of a query may grow, not what is read here"
         raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
@@ -133,17 +163,26 @@ def read_accent(
             hint="describe the tuples by other attributes (theory G23)",
         )
     try:
-        description = patterns.region_of(node.description, types)
+        description = patterns.region_of(conditions, types)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
-    places = {condition.attribute: condition.span for condition in reversed(node.description)}
-    return Accent(
-        description, mentions, _read_primitive(primitive, types, arrays, units), text, primitive.span, places
-    )
+    places = {condition.attribute: condition.span for condition in reversed(conditions)}
+    change = _read_primitive(primitive, types, arrays, units, names)
+    return Accent(description, mentions, change, text, primitive.span, places, named)
 
 
-def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | None:
-    """The growth that the text of an accent is; `None` where it is another accent.
+def _by_attribute(
+    conditions: tuple[Condition, ...], names: Names
+) -> tuple[tuple[Condition, ...], frozenset[str]]:
+    """Conditions on the attributes that names of tuples stand for, and these names."""
+    named = frozenset(c.attribute for c in conditions) & names.keys()
+    if not named:
+        return conditions, frozenset()
+    return tuple(evolve(c, attribute=names.get(c.attribute, c.attribute)) for c in conditions), named
+
+
+def read_growth(text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES) -> Grow | None:
+    """The growth that the text of an accent is; `None` where it is another accent. `names`: those of renames.
 
     Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208, RQ220 (it describes tuples).
     """
@@ -153,7 +192,7 @@ def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | Non
     primitive = node.primitive
     if not isinstance(primitive, GrowDomain):
         return None
-    name = primitive.name
+    name = names.get(primitive.name, primitive.name)
     if node.description:
         what = f"a description cannot tell where the domain of `{name}` grows"
         raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
@@ -167,19 +206,28 @@ def read_growth(text: str, types: Types, source: str = "<accent>") -> Grow | Non
     return Grow(name, members, text, primitive.span)
 
 
-def read_punctuation(text: str, types: Types, source: str = "<punctuation>") -> Punctuation:
-    """A punctuation from its text. Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208."""
-    node = parse_punctuation(text, source)
+def read_punctuation(
+    text: str, types: Types, source: str = "<punctuation>", names: Names = _NO_NAMES
+) -> Punctuation:
+    """A punctuation from its text; `names`: those of renames. Raises `DiagnosticError`: RQ0xx (syntax), RQ207,
+    RQ208."""
+    conditions, named = _by_attribute(parse_punctuation(text, source).conditions, names)
     try:
-        return Punctuation(patterns.region_of(node.conditions, types), text)
+        return Punctuation(patterns.region_of(conditions, types), text, named)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
 
 
 def _read_primitive(
-    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit, types: Types, arrays: bool, units: Units
+    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit | RenameAttribute,
+    types: Types,
+    arrays: bool,
+    units: Units,
+    names: Names,
 ) -> Primitive:
     if isinstance(node, AddAttribute):
+        if node.name in names:
+            raise _taken(f"the accent adds `{node.name}`", node.name, names[node.name], node.span)
         if node.type.element is not None and not arrays:
             hint = "the aggregate that made the arrays can be part of this query"
             raise failure(
@@ -187,7 +235,7 @@ def _read_primitive(
             )
         return Add(node.name, Type.of(node.type))
     if node.name not in types:
-        verb = "drops" if isinstance(node, DropAttribute) else "alters"
+        verb = _VERBS.get(type(node), "alters")
         raise failure(
             "RQ207",
             f"the accent {verb} `{node.name}`, which never existed",
@@ -196,6 +244,8 @@ def _read_primitive(
         )
     if isinstance(node, DropAttribute):
         return Drop(node.name)
+    if isinstance(node, RenameAttribute):
+        return _read_rename(node, types, names)
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(
             "RQ208",
@@ -217,6 +267,25 @@ def _read_primitive(
                 hint=f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
             )
     return Alter(node.name, function)
+
+
+_VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames"}
+
+
+def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
+    """Raises RQ460 where the name is that of another attribute, anywhere in the stream and at any time."""
+    taken = node.field if node.field in types else names.get(node.field, node.name)
+    if taken != node.name:
+        raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
+    return Rename(node.name, node.field)
+
+
+def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
+    why = f"the stream has an attribute of this name, `{name}`"
+    if name != of:
+        why = f"`{name}` is a name by which tuples bring `{of}`"
+    hint = "a name is of one attribute as long as the stream lasts; another one is free"
+    return failure("RQ460", f"{what}, and {why}", span, hint=hint)
 
 
 def _read_unit(node: SetUnit, units: Units) -> ToUnit:

@@ -30,6 +30,7 @@ from cedilla.runtime.checkpoint.tree_files import (
     load_tree,
 )
 from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.control.names import Names
 from cedilla.runtime.control.source_state import Altered, SourceState
 from cedilla.runtime.control.table_domains import is_longer
 from cedilla.runtime.engines.files import Files
@@ -217,6 +218,8 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "doubled": sorted(state.doubled),
         "digits": dict(state.digits),
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
+        "names": dict(state.names.of),
+        "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
 
 
@@ -235,6 +238,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         doubled=frozenset(data.get("doubled", ())),
         digits=data.get("digits", {}),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
+        names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
     ).next_epoch()
 
 

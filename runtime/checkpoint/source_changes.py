@@ -103,6 +103,7 @@ class _Comparison:
     def _mentions(self, name: str) -> bool:
         state = self.state
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
+        trees += state.names.here.values()
         return any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
@@ -118,6 +119,7 @@ class _Comparison:
             doubled=state.doubled - {name},
             digits={n: each for n, each in state.digits.items() if n != name},
             grown={n: each for n, each in state.grown.items() if n != name},
+            names=state.names.without(name),
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:
@@ -133,6 +135,10 @@ class _Comparison:
         name = attribute.name
         if self.is_read:
             yield self._change("new checkpoint", f"{attribute} is new", "the table has been read without it")
+            return
+        if (of := self.state.names.of.get(name)) is not None:
+            why = f"an accent has renamed `{of}` to `{name}`; another name is free"
+            yield self._change("new checkpoint", f"{attribute} is new", why)
             return
         domain = self.start.universe[name]
         undefined = regions.complement(regions.defined(name))  # what has been read lacks it

@@ -15,7 +15,7 @@ from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
-from cedilla.runtime.control.source_state import MANY
+from cedilla.runtime.control.tree_changes import MANY
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 

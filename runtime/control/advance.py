@@ -15,10 +15,8 @@ from cedilla.compiler.facts.markers import (
     Accent,
     Add,
     Drop,
+    Rename,
     accent_text,
-    read_accent,
-    read_growth,
-    read_punctuation,
 )
 from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
@@ -27,6 +25,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.growth import check_growth
+from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.source_state import CutBefore, SourceState
@@ -123,15 +122,15 @@ def _apply(
         message, hint = marker.problem or problem(marker.text)
         raise failure(marker.code, message, hint=hint)
     if marker.kind == "punctuation":
-        punctuation = read_punctuation(marker.wire(state.types), state.types)
+        punctuation = read_punctuation(state, marker.wire(state.field_types))
         punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
-    if (growth := read_growth(marker.wire(state.types), state.types)) is not None:
+    text = marker.wire(state.field_types)
+    if (growth := read_growth(state, text)) is not None:
         if state.is_new(plan.source_of[source], growth):
             raise CutBefore
         return state, "accent", ()
-    units = plan.source_of[source].units
-    accent = read_accent(marker.wire(state.types), state.types, units=units)
+    accent = read_accent(state, text, plan.source_of[source].units)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
     after = state.accent(accent, marker.position, place)
@@ -153,7 +152,7 @@ def _grown(
             continue
         state = result.begun[source.name]
         try:
-            growth = read_growth(marker.wire(state.types), state.types)
+            growth = read_growth(state, marker.wire(state.field_types))
             if growth is None or not state.is_new(source, growth):
                 continue
             states = {**result.begun, source.name: state.grown_by(growth)}
@@ -230,6 +229,8 @@ def add_inferred(
 def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
     """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
     primitive = accent.primitive
+    if isinstance(primitive, Rename):
+        return  # undone at the source (N2)
     kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     name = primitive.attribute
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Alter
+from cedilla.compiler.facts.markers import Alter, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
@@ -40,7 +40,18 @@ def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
-    return facts, chain(_grown(source, state), accents)
+    return facts, chain(_grown(source, state), _renamed(state), accents)
+
+
+def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """The names by which tuples bring attributes, where these are not their own (theory N2)."""
+    for name, attribute in state.names.of.items():
+        yield (
+            str(Rename(attribute, name)),
+            regions.intersection(
+                state.names.by(attribute, name), state.facts_by_partition().may_have(attribute)
+            ),
+        )
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:

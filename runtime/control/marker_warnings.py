@@ -15,7 +15,8 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.described import region_texts, together
 from cedilla.runtime.control.partitions import anywhere
-from cedilla.runtime.control.source_state import MANY, SourceState
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.tree_changes import MANY
 
 _NAMED = 3
 """So many earlier markers are named, and so many results are shown."""

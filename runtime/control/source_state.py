@@ -6,27 +6,34 @@ know of a marker's place is kept in trees with `regions.POSITION` as one more at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts, History
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, ToUnit
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Grow,
+    Punctuation,
+    Rename,
+    ToUnit,
+)
 from cedilla.compiler.plan import Attribute, Source
-from cedilla.compiler.regions import POSITION, Domain, Tree
+from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.names import Names, renamed_to
 from cedilla.runtime.control.partitions import together, with_partitions
 from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.tree_changes import after, altered, changed, changed_by, shifted
 from cedilla.runtime.control.unit_accents import alters_of, first_alters
 from cedilla.runtime.items.values import digits_behind
 
-MANY = 4096
-"""Functions and histories of which one object each is kept."""
 _ALTERS, _SMALL = 100, 64
 """So many Alters of so few cells are remembered, to name one that is repeated."""
 
@@ -80,6 +87,7 @@ class SourceState:
     dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
     doubled: frozenset[str] = frozenset()
     digits: Mapping[str, int] = field(factory=dict[str, int])
+    names: Names = field(factory=Names)
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
@@ -103,6 +111,7 @@ class SourceState:
             placed_closed=closed,
             most_present=self.present,
             dropped={},
+            names=self.names.next_epoch(),
         )
 
     def _remembered(self, tree: Tree, closed: Tree) -> Tree:
@@ -143,6 +152,12 @@ class SourceState:
 
     # --- markers ---
 
+    @property
+    def field_types(self) -> Mapping[str, Type]:
+        """The types of the fields of raw tuples: attributes, by all of their names."""
+        more = {name: self.types[attribute] for name, attribute in self.names.of.items()}
+        return {**self.types, **more} if more else self.types
+
     def canonical(self, raw: Tree) -> Tree:
         """A region over raw values at this place, in canonical values (G22)."""
         return translate(raw, self.original)
@@ -155,7 +170,7 @@ class SourceState:
         """The state with a canonical region closed, from a position on (`None`: from the epoch's end on)."""
         placed = self.placed_closed
         if position is not None:
-            placed = regions.union(placed, regions.intersection(region, _after(position)))
+            placed = regions.union(placed, regions.intersection(region, after(position)))
         return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
 
     def grow(self, attribute: str, members: Tree) -> SourceState:
@@ -231,7 +246,8 @@ class SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.
 
         Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
-        (adds with another type); `CutBefore` where the accent adds what this epoch dropped.
+        (adds with another type), RQ461 (renames what has the name); `CutBefore` where the accent adds what this epoch
+        dropped.
         """
         where = self.canonical(accent.description)
         live = regions.difference(where, self.closed)
@@ -241,6 +257,11 @@ class SourceState:
             case Drop(attribute):
                 self._require(accent, attribute, where, live, "drops")
                 return self._drop(attribute, where, position)
+            case Rename(attribute) as rename:
+                self._require(accent, attribute, where, live, "renames")
+                renamed_to(self.names, accent, rename, live, self.universe)
+                here = regions.intersection(where, after(position))
+                return evolve(self, names=self.names.with_rename(rename, where, here))
             case ToUnit(attribute) as change:
                 self._require(accent, attribute, where, live, "alters")
                 state = self
@@ -297,35 +318,36 @@ class SourceState:
             )
         if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
             raise CutBefore
-        here = regions.intersection(where, _after(position))
+        here = regions.intersection(where, after(position))
         state = evolve(
             self,
             types=self.types if before is not None else {**self.types, attribute: type_},
             universe=self.universe
             if before is not None
             else {**self.universe, attribute: Domain(True, type_.is_integral)},
-            present=_changed(self.present, attribute, ABSENT, where, PRESENT),
-            placed_present=_changed(self.placed_present, attribute, ABSENT, here, PRESENT),
-            most_present=_changed(self.most_present, attribute, ABSENT, where, PRESENT),
+            present=changed(self.present, attribute, ABSENT, where, PRESENT),
+            placed_present=changed(self.placed_present, attribute, ABSENT, here, PRESENT),
+            most_present=changed(self.most_present, attribute, ABSENT, where, PRESENT),
+            names=self.names.with_add(attribute, where, here),
         )
         if attribute not in self.units:
             return state
         # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
         raw = accent.description
-        raw_here = regions.intersection(raw, _after(position))
+        raw_here = regions.intersection(raw, after(position))
         return evolve(
             state,
-            units=_changed(self.units, attribute, ORIGINAL, where, ORIGINAL),
-            original=_changed(self.original, attribute, IDENTITY, raw, IDENTITY),
-            placed_original=_changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
+            units=changed(self.units, attribute, ORIGINAL, where, ORIGINAL),
+            original=changed(self.original, attribute, IDENTITY, raw, IDENTITY),
+            placed_original=changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
         )
 
     def _drop(self, attribute: str, where: Tree, position: int) -> SourceState:
-        here = regions.intersection(where, _after(position))
+        here = regions.intersection(where, after(position))
         return evolve(
             self,
-            present=_changed(self.present, attribute, ABSENT, where, ABSENT),
-            placed_present=_changed(self.placed_present, attribute, ABSENT, here, ABSENT),
+            present=changed(self.present, attribute, ABSENT, where, ABSENT),
+            placed_present=changed(self.placed_present, attribute, ABSENT, here, ABSENT),
             dropped={
                 **self.dropped,
                 attribute: regions.union(self.dropped.get(attribute, False), where),
@@ -334,7 +356,7 @@ class SourceState:
 
     def _alter(self, attribute: str, function: Affine, raw: Tree, where: Tree, position: int) -> SourceState:
         inverse = function.inverse()
-        raw_here = regions.intersection(raw, _after(position))
+        raw_here = regions.intersection(raw, after(position))
         return evolve(
             self,
             # From now on values may lie between whole numbers; what is closed stays so, without holes.
@@ -347,53 +369,11 @@ class SourceState:
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
             },
-            units=_changed_by(self.units, attribute, ORIGINAL, where, lambda h: _altered(h, function)),
-            original=_shifted(self.original, attribute, function, raw, inverse),
-            placed_original=_shifted(self.placed_original, attribute, function, raw_here, inverse),
+            units=changed_by(self.units, attribute, ORIGINAL, where, lambda h: altered(h, function)),
+            original=shifted(self.original, attribute, function, raw, inverse),
+            placed_original=shifted(self.placed_original, attribute, function, raw_here, inverse),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
         whole = self.universe[attribute]
         return regions.coalesced(closed, {attribute: whole}, least=1) if whole.integral else closed
-
-
-def _altered(history: History, function: Affine) -> History:
-    """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
-    worked out for one of them is worked out for all."""
-    return (*history, function.after(history[-1]))
-
-
-@lru_cache(MANY)
-def _undone(original: Affine, inverse: Affine) -> Affine:
-    return original.after(inverse)
-
-
-def _after(position: int) -> Tree:
-    return regions.interval(POSITION, (position, 1), None)
-
-
-def _changed(
-    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
-) -> dict[str, Tree]:
-    return _changed_by(trees, attribute, default, where, lambda _: value)
-
-
-def _changed_by(
-    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, change: Callable[[Any], Any]
-) -> dict[str, Tree]:
-    return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
-
-
-def _shifted(
-    trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
-) -> dict[str, Tree]:
-    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
-
-    Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
-    cells are told apart by t.
-    """
-    changed = dict(trees)
-    for other, tree in trees.items():
-        if attribute in regions.attributes(tree):
-            changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
-    return _changed_by(changed, attribute, IDENTITY, where, lambda f: _undone(f, inverse))

@@ -21,29 +21,55 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import rejections
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Content, Range
+from cedilla.runtime.ingest.raw_names import contents_by_attributes
 from cedilla.runtime.items.marker import NEXT_FILE
 
 _NONE: Mapping[int, int] = {}
 
 
-def are_all_valid(
+def known_valid(
     source: Source,
     state: SourceState,
     contents: Mapping[int, Content],
     markers_only: Set[int],
     partitions: Mapping[int, int] = _NONE,
+) -> Mapping[int, Content] | None:
+    """What files say of their tuples, by the names of attributes, where that tells that none is rejected, else `None`.
+
+    `state`: the source's after all of its markers; `contents`: of each of its files; `markers_only`: the numbers of
+    those without tuples; `partitions`: of files of records.
+    """
+    wrong: Mapping[int, Tree] = {}
+    if state.names.of:
+        named = contents_by_attributes(state.names, contents)
+        if named is None:
+            return None
+        contents, wrong = named
+    are_valid = _are_all_valid(source, state, contents, markers_only, partitions, wrong)
+    return contents if are_valid else None
+
+
+def _are_all_valid(
+    source: Source,
+    state: SourceState,
+    contents: Mapping[int, Content],
+    markers_only: Set[int],
+    partitions: Mapping[int, int],
+    wrong: Mapping[int, Tree],
 ) -> bool:
-    """Whether no tuple of a slice is rejected. `state`: the source's after all of its markers; `contents`: of each of
-    its files; `markers_only`: the numbers of those without tuples; `partitions`: of files of records."""
     if not all(map(partial(_is_kept, state), contents.values())):
         return False
-    trees = [*state.placed_present.values(), state.placed_closed]
+    trees = [*state.placed_present.values(), *state.names.placed.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
     rejected = _rejected(source, state)
     altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}
     return all(
-        regions.intersection(_box(number, content, altered, partitions.get(number)), rejected) is False
+        regions.intersection(
+            _box(number, content, altered, partitions.get(number)),
+            regions.union(rejected, wrong.get(number, False)),
+        )
+        is False
         for number, content in contents.items()
         if number not in markers_only
     )

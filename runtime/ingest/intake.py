@@ -25,7 +25,8 @@ from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
-from cedilla.runtime.ingest.file_statistics import are_all_valid
+from cedilla.runtime.ingest.file_statistics import known_valid
+from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
 from cedilla.runtime.items.values import near_digits_sql
@@ -34,7 +35,7 @@ REJECT = "$reject"
 """A column: null in a tuple; else the code that rejects it, and behind a blank the attribute that is wrong, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """The two as SQL."""
-CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307", "RQ310", "RQ311")
+CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307", "RQ310", "RQ311", "RQ312", "RQ313")
 """Why a tuple can be rejected; `rejections.REASONS` says it in words."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -55,8 +56,8 @@ class ReadCounts:
 
 @define(eq=False)
 class Read:
-    """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any. Tuples are counted by
-    whatever reads them first."""
+    """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any; `fields`: what was
+    read of raw ones. Tuples are counted by whatever reads them first."""
 
     frame: DataFrame
     part: Slice
@@ -64,6 +65,7 @@ class Read:
     _count: Callable[[], ReadCounts]
     _counted: ReadCounts | None = None
     _uncounted: DataFrame | None = None
+    fields: Types = field(kw_only=True)
 
     @property
     def uncounted(self) -> DataFrame:
@@ -103,6 +105,7 @@ def read(
     the others elsewhere.
     """
     asked = _asked(state, part, undeclared)
+    result = partial(Read, fields=asked[1])
     noted: Callable[[], dict[int, Content] | None] | None = None
     if undeclared or part.is_cut:
         lines, contents = part.format.tuples(spark, *asked), None
@@ -115,32 +118,32 @@ def read(
     frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=valid is not None)
     known = _known_counts(source, part, valid)
     if known is not None:
-        return Read(frame, part, known.kept > 0, lambda: known)
+        return result(frame, part, known.kept > 0, lambda: known)
     if source.heartbeat is not None:
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
         name = source.heartbeat.attribute
         read_counts = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
-        return Read(frame, part, read_counts.kept > 0, lambda: read_counts)
+        return result(frame, part, read_counts.kept > 0, lambda: read_counts)
     if noted is not None:
-        return Read(
+        return result(
             frame,
             part,
             True,
             lambda: _known_counts(source, part, _valid(source, state, part, noted())) or counted(frame),
         )
     if part.scan.tuples is None or is_connect(frame):
-        return Read(frame, part, True, jobs.start(partial(counted, frame)).result)
+        return result(frame, part, True, jobs.start(partial(counted, frame)).result)
     watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
     # A job of its own where none has read all, or where some were rejected.
-    return Read(watched, part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame)
+    return result(watched, part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame)
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
     """The files of a slice that may have tuples, and what is to be read of these."""
     files = {n: file for n, file in part.numbered.items() if n not in part.scan.empty}
-    return files, {**state.types, **{name: Type("string") for name in undeclared}}
+    return files, {**state.field_types, **{name: Type("string") for name in undeclared}}
 
 
 def _valid(
@@ -148,8 +151,7 @@ def _valid(
 ) -> Mapping[int, Content] | None:
     """What files say of their tuples, where all of these are valid by that."""
     partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
-    vouches = contents is not None and are_all_valid(source, state, contents, part.scan.empty, partitions)
-    return contents if vouches else None
+    return None if contents is None else known_valid(source, state, contents, part.scan.empty, partitions)
 
 
 def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] | None) -> ReadCounts | None:
@@ -211,12 +213,15 @@ def _canonical(
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     raw = lines.where(" AND ".join(bounds)) if bounds else lines
+    kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
+    if state.names.of:
+        raw = by_attributes(raw, state.names, state.types, kept)
+        kept += map(came, state.names.here)
     tables = Tables.of(spark)
     places = _places(part)
     decoding = Lookups(tables, state.types, places)
     decoded = {name: _decoded(source.name, name, state, decoding) for name in state.types}
     raw = decoding.joined(raw)
-    kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if beyond := [
         f"WHEN {test} THEN {quote(n)}"
         for n in sorted(state.inexact)
@@ -229,6 +234,7 @@ def _canonical(
             near = {n: F.expr(near_digits_sql(column(n), digits)) for n, digits in state.digits.items()}
             raw = raw.withColumns(near)
     if all_valid:
+        kept = [text for text in kept if text not in set(map(came, state.names.here))]
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
@@ -273,6 +279,7 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
     found = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.inexact:
         found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
+    found += misnamed(state.names, source.name, lookups)
     for each in rejections(source, state, state.placed_present, state.placed_closed):
         if (test := _rejects(each, source.name, lookups)) is not None:
             found.append((test, _of(each.code, each.attribute)))

@@ -10,10 +10,8 @@ from pyspark.sql import functions as F
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.frames import types_of
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
-from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 
 
@@ -24,7 +22,7 @@ def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[s
         return
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
-    lines = rejected_lines(spark, read.frame, read.part, codes).coalesce(1)
+    lines = rejected_lines(spark, read, codes).coalesce(1)
     lines.write.mode("overwrite").json(files.for_engine(aside))
     (file,) = files.list(aside)
     files.delete(path)
@@ -37,24 +35,25 @@ def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None
     for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
-        lines = rejected_lines(spark, read.frame, read.part, [code])
+        lines = rejected_lines(spark, read, [code])
         first = lines.orderBy("position.file", "position.line").first()
         assert first is not None
         place = f"{first['position']['file']}:{first['position']['line']}"
         raise refusal(code, count, first["reason"], place, first["raw"])
 
 
-def rejected_lines(spark: SparkSession, frame: DataFrame, part: Slice, codes: Sequence[str]) -> DataFrame:
+def rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
     """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
     reasons = " ".join(
         f"WHEN {quote(code)} THEN replace({quote(reason)}, '{{}}', attribute)"
         for code, reason in REASONS.items()
     )
-    bad = frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})")).selectExpr(
+    bad = read.frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})")).selectExpr(
         f"{CODE} AS code", f"{ATTRIBUTE} AS attribute", column(CORRUPT), column(POSITION)
     )
+    part = read.part
     malformed = f"coalesce(fault, {quote(part.format.malformed)})"
-    return part.format.located(spark, part.numbered, bad, types_of(frame)).selectExpr(
+    return part.format.located(spark, part.numbered, bad, read.fields).selectExpr(
         "code",
         f"CASE code {reasons} ELSE {malformed} END AS reason",
         "named_struct('file', file, 'line', line) AS position",

@@ -13,7 +13,7 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, ToUnit, read_accent, read_growth
+from cedilla.compiler.facts.markers import Add, Alter, Drop, Rename, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -24,6 +24,7 @@ from cedilla.runtime.control.advance import advance
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, announce
 from cedilla.runtime.control.described import SHOWN, region_texts, together
+from cedilla.runtime.control.marker_reading import read_accent, read_growth
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
@@ -96,6 +97,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                 here = evolve(here, does=("concerns only tuples that are closed",))
             if begun.grown != states[source].grown and name == source:
                 here = evolve(here, does=("its domain grows",))
+            if begun.names.here != states[source].names.here and name == source:
+                here = evolve(here, does=("undone at the source (N2)",))
             if isinstance(node, Operator):
                 here = _at(here, node, steps.get(name, []), state_safety, before, after)
             relations.append(here)
@@ -154,9 +157,9 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 
 def _is_dead(source: Source, begun: SourceState, state: SourceState, text: str) -> bool:
     """Whether an accent describes only tuples that never come (P-dead)."""
-    if not _is_accent(text) or read_growth(text, state.types) is not None:
+    if not _is_accent(text) or read_growth(state, text) is not None:
         return False
-    described = begun.canonical(read_accent(text, state.types, units=source.units).description)
+    described = begun.canonical(read_accent(state, text, source.units).description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
@@ -164,10 +167,12 @@ def _steps(
     plan: Plan, state: SourceState, source: str, text: str, found: Safety
 ) -> dict[str, list[tuple[Kind, Step]]]:
     """The steps of an accent by operator; none for a punctuation."""
-    if not _is_accent(text) or read_growth(text, state.types) is not None:
+    if not _is_accent(text) or read_growth(state, text) is not None:
         return {}
-    accent = read_accent(text, state.types, units=plan.source_of[source].units)
+    accent = read_accent(state, text, plan.source_of[source].units)
     match accent.primitive:
+        case Rename():
+            return {}  # undone at the source (N2)
         case Add(attribute):
             kind: Kind = "add"
         case Drop(attribute):

@@ -15,6 +15,8 @@ REASONS = {
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
     "RQ311": "`{}` is in a unit that its declaration does not name",
+    "RQ312": "`{}` comes by two of its names at once",
+    "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
 """By code, with a place for the attribute; for RQ301: `NO_OBJECT` and `misfit`, or what the source's format says."""

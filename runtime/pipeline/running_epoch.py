@@ -179,7 +179,7 @@ class EpochStarter:
         if mode == "ignore":
             return {}
         fields = part.format.fields(self.spark, part.numbered)
-        unknown = {field: kind for field, kind in fields.items() if field not in states[name].types}
+        unknown = {field: kind for field, kind in fields.items() if field not in states[name].field_types}
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])

@@ -8,10 +8,10 @@ from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.facts.markers import read_accent, read_growth, read_punctuation
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, listed, looked_up
 from cedilla.runtime.engines.files import Files, FoundFile
@@ -100,12 +100,12 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
         if marker.kind in ("spoilt", "near"):
             message, hint = marker.problem or problem(marker.text)
             raise failure(marker.code, message, hint=hint)
-        text = marker.wire(state.types)
+        text = marker.wire(state.field_types)
         if marker.kind == "punctuation":
-            return state.punctuate(read_punctuation(text, state.types), marker.position)
-        if read_growth(text, state.types) is not None:
+            return state.punctuate(read_punctuation(state, text), marker.position)
+        if read_growth(state, text) is not None:
             return state
-        accent = read_accent(text, state.types, units=table.units)
+        accent = read_accent(state, text, table.units)
         return evolve(state.accent(accent, marker.position), dropped={})
     except DiagnosticError as error:
         place = f"{part.files[marker.file].path}: {marker.text}"

@@ -26,10 +26,10 @@ from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
+from cedilla.runtime.control.marker_reading import canonical_maps
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json
-from cedilla.runtime.streams.stream_checker import canonical_maps
 
 Item = Mapping[str, Any]
 
@@ -99,6 +99,9 @@ class Units:
         """Take an accent. Raises `DiagnosticError` as for the markers of a source. That a domain grows is no news."""
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
+        if isinstance(parse_accent(text).primitive, syntax.RenameAttribute):
+            why = "no output renames: a query knows its attributes by one name each"
+            raise failure("RQ460", "an attribute cannot be renamed here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True)
         name, before = accent.primitive.attribute, self.state

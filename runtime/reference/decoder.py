@@ -5,9 +5,11 @@ What `verify` and the tests decode streams with; it shares nothing with the engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeGuard
+
+from attrs import evolve
 
 from cedilla.grammar import syntax
 from cedilla.grammar.parser import parse_accent, parse_punctuation
@@ -103,55 +105,92 @@ def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[syntax.AlterAttri
 
 
 class Decoder:
-    """Follows a stream; knows the accents and punctuations so far."""
+    """Follows a stream; knows the accents and punctuations so far. `names`: those that renames have brought, and of
+    which attributes they are (theory N2)."""
 
     def __init__(self, read: Reader = as_it_is) -> None:
         self.read = read
         self.accents: list[syntax.AccentText] = []
         self.punctuations: list[tuple[int, syntax.PunctuationText]] = []
+        self.names: dict[str, str] = {}
 
     def canonical(self, row: Item) -> Item:
-        """The tuple with every Alter that precedes and matches it undone, the latest first (theory 2.5); of an
-        attribute that was added, those since its last Add (G32)."""
-        row = dict(row)
-        begun: set[str] = set()
-        for accent in reversed(self.accents):
-            change = accent.primitive
-            if isinstance(change, syntax.AddAttribute) and matches(row, accent.description, self.read):
-                begun.add(change.name)
-            elif (
-                change.name not in begun
-                and _changes(change, row)
-                and matches(row, accent.description, self.read)
-            ):
-                row[change.name] = function_of(change)[1](row[change.name])
+        """The tuple by the names of attributes, with every Alter that precedes and matches it undone, the latest first
+        (theory 2.5); of an attribute that was added, those since its last Add (G32)."""
+        renamed = {self.names[n]: v for n, v in row.items() if n in self.names and v is not None}
+        row = {n: v for n, v in row.items() if n not in self.names} | renamed
+        for _, _, before in self._back(row, len(self.accents)):
+            row = before
         return row
 
+    def _back(self, row: Item, start: int) -> Iterator[tuple[syntax.Primitive, bool, Item]]:
+        """The accents before a place, the latest first: what each changes, whether a tuple matches it, and the tuple
+        with that undone. `row`: the tuple as its values are at the place, by the names of attributes."""
+        row, begun = dict(row), set[str]()
+        for place in reversed(range(start)):
+            change = self.accents[place].primitive
+            met = self._matches(row, place, self.accents[place].description)
+            if isinstance(change, syntax.AddAttribute) and met:
+                begun.add(change.name)
+            elif change.name not in begun and met and _changes(change, row):
+                row = {**row, change.name: function_of(change)[1](row[change.name])}
+            yield change, met, row
+
+    def _matches(self, row: Item, place: int, conditions: Sequence[syntax.Condition]) -> bool:
+        """Whether a tuple meets the conditions of a marker behind so many accents. A condition on a name of a rename is
+        one on its attribute, and only of tuples that bring it by this name."""
+        by = {c.attribute for c in conditions} & self.names.keys()
+        if not by:
+            return matches(row, conditions, self.read)
+        known = {**row, **{name: row.get(self.names[name]) for name in by}}
+        return matches(
+            known, conditions, lambda name, value: self.read(self.names.get(name, name), value)
+        ) and all(self._name(row, place, self.names[name]) == name for name in by)
+
+    def _name(self, row: Item, place: int, attribute: str) -> str:
+        """The name by which a tuple would bring an attribute behind so many accents."""
+        for change, met, _ in self._back(row, place):
+            if met and change.name == attribute and isinstance(change, syntax.RenameAttribute):
+                return change.field
+            if met and change.name == attribute and isinstance(change, syntax.AddAttribute):
+                return attribute
+        return attribute
+
     def raw_at(self, canonical: Item, accents: int) -> Item:
-        """The canonical tuple as it would have looked after the first so many accents."""
+        """The canonical tuple with the values that it would have had after the first so many accents."""
         row = dict(canonical)
-        for accent in self.accents[:accents]:
+        for place, accent in enumerate(self.accents[:accents]):
             change = accent.primitive
             if isinstance(change, syntax.AddAttribute) and change.name in row:
-                if matches(row, accent.description, self.read):
+                if self._matches(row, place, accent.description):
                     row[change.name] = canonical[change.name]
-            elif _changes(change, row) and matches(row, accent.description, self.read):
+            elif _changes(change, row) and self._matches(row, place, accent.description):
                 row[change.name] = function_of(change)[0](row[change.name])
         return row
 
     def feed(self, item: Item) -> Item | None:
         """Take an item; a tuple comes back canonical."""
         if "$accent" in item:
-            self.accents.append(parse_accent(item["$accent"]))
+            self._accent(parse_accent(item["$accent"]))
         elif "$punctuation" in item:
             self.punctuations.append((len(self.accents), parse_punctuation(item["$punctuation"])))
         else:
             return self.canonical(item)
         return None
 
+    def _accent(self, accent: syntax.AccentText) -> None:
+        change = accent.primitive
+        if change.name in self.names:  # of the tuples that bring the attribute by this name
+            anything = syntax.Condition(change.name, syntax.Wildcard(span=accent.span), span=accent.span)
+            change = evolve(change, name=self.names[change.name])
+            accent = evolve(accent, description=(*accent.description, anything), primitive=change)
+        if isinstance(change, syntax.RenameAttribute) and change.field != change.name:
+            self.names[change.field] = change.name
+        self.accents.append(accent)
+
     def closed(self, canonical: Item) -> bool:
         """Whether some punctuation so far says that this tuple never comes (theory 3)."""
         return any(
-            matches(self.raw_at(canonical, count), punctuation.conditions, self.read)
+            self._matches(self.raw_at(canonical, count), count, punctuation.conditions)
             for count, punctuation in self.punctuations
         )

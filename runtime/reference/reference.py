@@ -169,14 +169,19 @@ class Reference:
         """A tuple in canonical values, and what rejects it."""
         if "$corrupt" in item:
             return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
+        types = state.field_types
         try:
-            raw = {
-                n: read_value(state.types[n], v)
-                for n, v in read_strings(item, state.types).items()
-                if n in state.types and v is not None
+            fields = {
+                n: read_value(types[n], v)
+                for n, v in read_strings(item, types).items()
+                if n in types and v is not None
             }
         except ValueError:
-            return {}, ("RQ301", _misfit(item, state.types))
+            return {}, ("RQ301", _misfit(item, types))
+        raw = {n: v for n, v in fields.items() if n in state.types}
+        for name, attribute in state.names.of.items():
+            if name in fields:
+                raw.setdefault(attribute, fields[name])
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
@@ -194,7 +199,7 @@ class Reference:
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
             if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
-                for name in item.keys() - self.states[source].types.keys():
+                for name in item.keys() - self.states[source].field_types.keys():
                     values.setdefault((source, name), []).append(item[name])
         return values
 
@@ -205,6 +210,13 @@ class Reference:
             tree = state.present.get(name, ABSENT)
             return regions.contains(tree, {n: control(row.get(n)) for n in regions.attributes(tree)})
 
+        for name, tree in state.names.here.items():
+            by = [each for each in (name, *state.names.of) if state.names.of.get(each, each) == name]
+            came = [each for each in by if item.get(each) is not None]
+            if len(came) > 1:
+                return "RQ312", name
+            if came and _at(tree, row) != came[0]:
+                return "RQ313", came[0]
         declared = self.plan.source_of[source].attributes
         for attribute in declared:
             if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:
@@ -222,7 +234,7 @@ class Reference:
         if inside(state.closed, row):
             return "RQ305", ""
         drift = self.plan.settings["drift"]
-        unknown = sorted(n for n, v in item.items() if v is not None and n not in state.types)
+        unknown = sorted(n for n, v in item.items() if v is not None and n not in state.field_types)
         if not unknown or drift == "ignore":
             return None
         unwritable = [name for name in unknown if not is_name(name)] if drift == "infer" else []

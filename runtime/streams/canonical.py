@@ -30,6 +30,7 @@ class Canonical:
     adds: tuple[str, ...]
     punctuations: tuple[str, ...]
     alters: tuple[str, ...]
+    renames: tuple[str, ...]
     drops: tuple[str, ...]
     lost: tuple[Diagnostic, ...] = ()
 
@@ -64,12 +65,14 @@ class Writer:
         adds: Iterable[CanonicalMarker],
         punctuations: Iterable[CanonicalMarker],
         alters: Iterable[CanonicalMarker],
+        renames: Iterable[Described],
         drops: Iterable[Described],
     ) -> Canonical:
         return Canonical(
             tuple(text for add in adds for text in self._add(add)),
             tuple(text for marker in _absorbed(punctuations) for text in self._punctuation(marker)),
             tuple(text for marker in _composed(alters) for text in self._alter(marker)),
+            tuple(text for rename in renames for text in self._alter(CanonicalMarker(rename))),
             tuple(text for drop in drops for text in self._drop(drop)),
             tuple(self._lost),
         )

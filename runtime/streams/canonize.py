@@ -17,9 +17,10 @@ from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Rename, ToUnit
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.marker_reading import canonical_maps
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 from cedilla.runtime.items.json_objects import json_text
@@ -29,7 +30,7 @@ from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.canonical import Canonical, CanonicalMarker, Writer
 from cedilla.runtime.streams.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.streams.schema import Schema
-from cedilla.runtime.streams.stream_checker import Row, StreamChecker, canonical_maps
+from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 
 def canonize(
@@ -60,7 +61,7 @@ def canonize(
                 continue  # no news
             warnings += diagnostics
             always.see(item)
-            for each in _without_units(item, before):
+            for each in _plain(item, before):
                 gathered.take(each, before, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
         markers = gathered.end(writer, used)
@@ -68,7 +69,8 @@ def canonize(
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
         output.writelines(tuples)
         marker = [("$punctuation", text) for text in markers.punctuations]
-        marker += [("$accent", text) for text in (*markers.alters, *markers.drops)]
+        accents = (*markers.alters, *markers.renames, *markers.drops)
+        marker += [("$accent", text) for text in accents]
         output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in marker)
     return (*warnings, *markers.lost)
 
@@ -108,11 +110,12 @@ class _AlwaysThere:
 # --- gathering -------------------------------------------------------------------------------------------
 
 
-def _without_units(
-    item: Accent | Punctuation | Row, before: SourceState
-) -> Sequence[Accent | Punctuation | Row]:
-    """An item; for a unit accent the Alters that it stands for, which have no text of their own (theory N4)."""
+def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Accent | Punctuation | Row]:
+    """An item; for a unit accent the Alters that it stands for, which have no text of their own (theory N4). Neither
+    has a marker with a name of a rename (N2)."""
     match item:
+        case Accent(named=named) | Punctuation(named=named) if named:
+            return _plain(evolve(item, text="", named=frozenset()), before)
         case Accent(_, _, ToUnit() as change):
             return [evolve(alter, text="") for alter in before.alters_of(item, change)]
         case _:
@@ -160,6 +163,15 @@ def _presence(accent: Accent, before: SourceState) -> Tree:
     return before.present.get(accent.primitive.attribute, ABSENT)
 
 
+def _renames(state: SourceState) -> Iterator[Described]:
+    """The renames that are in force, in the units of this place: tuples that still come have these names."""
+    scale, facts = canonical_maps(state), state.facts()
+    for name, attribute in state.names.of.items():
+        region = state.names.by(attribute, name)
+        if not regions.is_empty(regions.intersection(region, facts.may_have(attribute)), facts.universe):
+            yield Described(translate(region, scale), Rename(attribute, name))
+
+
 @define
 class _AtOnce:
     """The canonical stream kept up item by item; everything but Alters in canonical values."""
@@ -187,17 +199,17 @@ class _AtOnce:
             case Punctuation(pattern, text):
                 region = before.canonical(pattern)
                 self.punctuations.append(
-                    CanonicalMarker(Closing(region), text if region == pattern else None)
+                    CanonicalMarker(Closing(region), text or None if region == pattern else None)
                 )
             case Accent(description, _, Add() as primitive, text):
-                self._add(primitive, before.canonical(description), text)
+                self._add(primitive, before.canonical(description), text or None)
                 self.alters += [CanonicalMarker(reset) for reset in _resets(item, before)]
             case Accent(description, _, Alter() as primitive, text):
                 self.alters.append(CanonicalMarker(Described(description, primitive), text or None))
             case Accent(_, _, Drop(name)):
                 self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
 
-    def _add(self, primitive: Add, where: Tree, text: str) -> None:
+    def _add(self, primitive: Add, where: Tree, text: str | None) -> None:
         """Case 4: what was dropped there before is as if it had not been; the rest is new (R8, R9)."""
         name = primitive.attribute
         new = regions.difference(where, self.told.get(name, False))
@@ -206,7 +218,7 @@ class _AtOnce:
             self.drops[name] = regions.difference(self.drops[name], where)
         self._merge(Described(new, primitive), text)
 
-    def _merge(self, new: Described, text: str) -> None:
+    def _merge(self, new: Described, text: str | None) -> None:
         """One more Add, together with the last of its attribute where the order of births allows it (R3, R8)."""
         names = [add.item.primitive.attribute for add in self.adds]
         if (name := new.primitive.attribute) in names:
@@ -221,7 +233,7 @@ class _AtOnce:
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
         scale = canonical_maps(self.follower.state)
         drops = [Described(translate(region, scale), Drop(name)) for name, region in self.drops.items()]
-        return writer.write(self.adds, self.punctuations, self.alters, drops)
+        return writer.write(self.adds, self.punctuations, self.alters, _renames(self.follower.state), drops)
 
 
 @define
@@ -248,6 +260,8 @@ class _OneByOne:
             case Accent(_, _, Drop() as primitive):
                 raw = translate(_dropped(item, before), canonical_maps(before))
                 self.items.append(Described(raw, primitive))
+            case Accent(_, _, Rename()):
+                pass  # tuples and descriptions have the names of attributes already
             case Accent(description, _, primitive):
                 self.items.append(Described(description, primitive))
 
@@ -264,17 +278,17 @@ class _OneByOne:
                 case Closing():
                     punctuations.append(CanonicalMarker(item))
                 case Described(_, Add()):
-                    adds.append(CanonicalMarker(item, self.first[item.primitive.attribute]))
+                    adds.append(CanonicalMarker(item, self.first[item.primitive.attribute] or None))
                 case Described(_, Alter()):
                     alters.append(CanonicalMarker(item))
                 case Described():
                     drops.append(item)
-        return writer.write(adds, punctuations, alters, drops)
+        return writer.write(adds, punctuations, alters, _renames(self.follower.state), drops)
 
 
 def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:
     """A tuple's line with other values; as it was read, where they are the same."""
     changed = {name: value for name, value in values.items() if value != row.raw[name]}
-    if not changed and not line.is_csv:
+    if not changed and not line.is_csv and not row.renamed:
         return f"{line.text}\n"
     return f"{json_text({**row.item, **{name: number_to_json(value) for name, value in changed.items()}})}\n"

@@ -17,12 +17,10 @@ from cedilla.compiler.facts.markers import (
     Accent,
     Grow,
     Punctuation,
-    read_accent,
-    read_growth,
-    read_punctuation,
 )
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
@@ -52,11 +50,13 @@ _HINTS = {
 
 @frozen
 class Row:
-    """A tuple: its attributes as they are read of JSON, as the control plane has them, and canonical."""
+    """A tuple: its attributes as they are read of JSON, as the control plane has them, and canonical. `renamed`: the
+    line has other names."""
 
     item: Mapping[str, Any]
     raw: Mapping[str, Value]
     canonical: Mapping[str, Value]
+    renamed: bool = False
 
 
 Read = Accent | Grow | Punctuation | Row
@@ -110,18 +110,18 @@ class StreamChecker:
     # --- markers ---
 
     def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
-        if (growth := read_growth(text, self.state.types)) is not None:
+        if (growth := read_growth(self.state, text)) is not None:
             if self.state.is_new(self._source, growth):
                 self.state = self.state.grown_by(growth)
             return growth, ()
-        accent = read_accent(text, self.state.types, units=self._source.units)
+        accent = read_accent(self.state, text, self._source.units)
         warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
         self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})
         return accent, warnings
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
-        punctuation = read_punctuation(text, self.state.types)
+        punctuation = read_punctuation(self.state, text)
         closed = self.state.canonical(punctuation.pattern)
         self.state = self.state.close(closed)
         self._closing.append((text, line.place, closed))
@@ -136,10 +136,12 @@ class StreamChecker:
         state = self.state
         raw: dict[str, Value] = {}
         diagnostics: list[Diagnostic] = []
-        parsed, item = item, read_strings(item, state.types)
-        for name, value in item.items():
+        types = state.field_types
+        parsed, item = item, read_strings(item, types)
+        for field, value in item.items():
             if value is None:
                 continue
+            name = state.names.of.get(field, field)
             if name not in state.types:
                 hint = f"an add before it: [[+({name}: double)]]; known attributes: {', '.join(state.types)}"
                 diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
@@ -147,7 +149,7 @@ class StreamChecker:
             try:
                 raw[name] = value_of_json(state.types[name], value)
             except ValueError:
-                wrong = misfit(name, state.types[name], shown(parsed, name))
+                wrong = misfit(field, state.types[name], shown(parsed, field))
                 diagnostics.append(_complaint(line, "RQ301", wrong, None))
         if any(each.code == "RQ301" for each in diagnostics):
             return None, diagnostics
@@ -164,7 +166,12 @@ class StreamChecker:
                 diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))
         if any(each.code == "RQ310" for each in diagnostics):
             return None, diagnostics
-        row = Row(item, raw, canonical)
+        for code, name in state.names.misnamed(item, canonical):
+            attribute = state.names.of.get(name, name)
+            hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
+            diagnostics.append(_complaint(line, code, reason(code, name), hint))
+        renamed = not state.names.of.keys().isdisjoint(item)
+        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
         return row, [*diagnostics, *self._misplaced(row, line)]
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
@@ -194,11 +201,6 @@ class StreamChecker:
             if regions.contains(region, row.canonical):
                 return f": {text} of {place}"
         return ""
-
-
-def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
-    """Attribute -> tree over canonical values: the function that leads to the raw value at this place."""
-    return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
 
 
 def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:

@@ -57,7 +57,9 @@ LITERALS = (st.integers(-9, 9) | DECIMALS | st.booleans() | STRINGS).map(literal
 SETS = make(syntax.SetPattern, several(LITERALS))
 LOWER, UPPER = (optional(st.integers(*ends).map(literal)) for ends in ((-9, 0), (1, 9)))
 RANGES = make(syntax.RangePattern, LOWER, UPPER, st.booleans(), st.booleans())
-ATTRIBUTES = make(syntax.Attribute, NAMES, optional(NAMES))
+# A call reads its first word `distinct` as the keyword, so that of a relation of this name it has no attributes.
+RELATIONS = NAMES.filter(lambda name: name != "distinct")
+ATTRIBUTES = make(syntax.Attribute, NAMES, optional(RELATIONS))
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"])
 EXPRESSIONS = st.recursive(
     ATTRIBUTES | POSITIVE | MEASURED,
@@ -170,6 +172,7 @@ PRIMITIVES = (
     | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
+    | make(syntax.RenameAttribute, NAMES, NAMES)
 )
 
 

@@ -21,6 +21,7 @@ LAWS = (
     "tests/laws/test_certain.py",
     "tests/laws/test_reference.py",
     "tests/compiler/test_evolution.py",
+    "tests/laws/test_renames.py",
 )
 
 
@@ -181,7 +182,7 @@ MUTATIONS = (
     ),
     Mutation(
         "R6, D0 the latest Alter is undone first",
-        "runtime/control/source_state.py",
+        "runtime/control/tree_changes.py",
         "    return original.after(inverse)",
         "    return inverse.after(original)",
     ),
@@ -208,6 +209,24 @@ MUTATIONS = (
         "runtime/control/descriptions.py",
         "            said = regions.difference(said, _unsayable(told, scale, facts.universe))",
         "            pass",
+    ),
+    Mutation(
+        "N2 a marker by another name speaks of the tuples that have it",
+        "runtime/control/marker_reading.py",
+        "    description = regions.intersection(accent.description, by)\n",
+        "    description = accent.description\n",
+    ),
+    Mutation(
+        "N2, G32 an Add comes by its own name",
+        "runtime/control/names.py",
+        "        return self._changed(attribute, attribute, where, here) if attribute in self.here else self",
+        "        return self",
+    ),
+    Mutation(
+        "N2 only the tuples of a rename have its name",
+        "runtime/control/names.py",
+        "        return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)",
+        "        return evolve(self._changed(rename.attribute, rename.name, True, here), of=of)",
     ),
 )
 

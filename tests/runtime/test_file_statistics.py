@@ -13,7 +13,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import Content, MarkerLine, Range
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.file_statistics import are_all_valid
+from cedilla.runtime.ingest.file_statistics import known_valid
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
@@ -50,7 +50,7 @@ def state_after(*markers: tuple[str, str, int]) -> SourceState:
 
 
 def is_vouched(state: SourceState, **ranges: Range) -> bool:
-    return are_all_valid(PLAN.sources[0], state, {0: Content(10, {**GOOD, **ranges})}, frozenset())
+    return known_valid(PLAN.sources[0], state, {0: Content(10, {**GOOD, **ranges})}, frozenset()) is not None
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_an_attribute_that_is_dropped_may_not_come() -> None:
 
 def test_files_of_markers_have_no_tuples() -> None:
     content = Content(3, {name: Range(3) for name in GOOD})
-    assert not are_all_valid(PLAN.sources[0], state_after(), {0: content}, frozenset())
-    assert are_all_valid(PLAN.sources[0], state_after(), {0: content}, frozenset({0}))
+    assert not known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset())
+    assert known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset({0}))
 
 
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:

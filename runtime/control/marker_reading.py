@@ -1,0 +1,65 @@
+"""Markers from their texts, at the place in a stream where its state stands (theory G22, N2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.measured import Units
+from cedilla.compiler.facts import markers
+from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
+from cedilla.compiler.regions import PARTITION, Tree
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.translation import translate
+
+
+def read_accent(state: SourceState, text: str, units: Units) -> Accent:
+    """An accent, as `markers.read_accent`; `units`: those of the source's declaration. What it says by a name that a
+    rename has brought leaves out the tuples that bring the attribute by another.
+
+    Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are.
+    """
+    accent = markers.read_accent(text, state.types, units=units, names=state.names.of)
+    if not accent.named:
+        return accent
+    by = _by(state, accent.named)
+    name = accent.primitive.attribute
+    if name in regions.attributes(by):
+        why = f"by which name tuples bring an attribute depends on `{name}` itself"
+        raise failure(
+            "RQ201", why, accent.span, hint="the names of the query describe tuples whatever theirs are"
+        )
+    description = regions.intersection(accent.description, by)
+    return evolve(
+        accent, description=description, mentions=accent.mentions | (regions.attributes(by) - {PARTITION})
+    )
+
+
+def read_growth(state: SourceState, text: str) -> Grow | None:
+    """A growth, as `markers.read_growth`."""
+    return markers.read_growth(text, state.types, names=state.names.of)
+
+
+def read_punctuation(state: SourceState, text: str) -> Punctuation:
+    """A punctuation, as `markers.read_punctuation`."""
+    punctuation = markers.read_punctuation(text, state.types, names=state.names.of)
+    if not punctuation.named:
+        return punctuation
+    return evolve(
+        punctuation, pattern=regions.intersection(punctuation.pattern, _by(state, punctuation.named))
+    )
+
+
+def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
+    """Attribute -> tree over canonical values: the function that leads to the raw value at this place."""
+    return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
+
+
+def _by(state: SourceState, named: frozenset[str]) -> Tree:
+    """The raw tuples that bring attributes by some names."""
+    scale = canonical_maps(state)
+    names = state.names
+    return regions.intersection(*(translate(names.by(names.of[each], each), scale) for each in sorted(named)))

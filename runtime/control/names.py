@@ -1,0 +1,94 @@
+"""By which names the tuples of a source bring its attributes (theory N2).
+
+A name is of one attribute as long as the stream lasts. So the value of an attribute is that of whichever of its names a
+tuple has, wherever it stands; which one it should have is a tree over canonical values, as presence is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import Accent, Rename
+from cedilla.compiler.regions import Tree, Universe
+from cedilla.grammar.diagnostics import failure
+
+
+@frozen
+class Names:
+    """`of`: every name that renames have brought -> its attribute. `here`: attribute -> tree over canonical values: the
+    name by which tuples bring it; `placed`: the same with positions, for the tuples of the epoch under way."""
+
+    of: Mapping[str, str] = field(factory=dict[str, str])
+    here: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
+
+    def next_epoch(self) -> Names:
+        """The names with no epoch under way."""
+        return evolve(self, placed=self.here) if self.of else self
+
+    def all_of(self, attribute: str) -> tuple[str, ...]:
+        """Every name of an attribute, its own first."""
+        return (attribute, *(name for name, other in self.of.items() if other == attribute))
+
+    def by(self, attribute: str, name: str, where: Tree = True) -> Tree:
+        """The canonical tuples, of a region, that bring an attribute by a name."""
+        return regions.within(where, self.here.get(attribute, attribute), lambda leaf: leaf == name)
+
+    def with_rename(self, rename: Rename, where: Tree, here: Tree) -> Names:
+        """The names after a rename of some canonical tuples; `here`: with their positions."""
+        of = (
+            self.of
+            if rename.name in (rename.attribute, *self.of)
+            else {**self.of, rename.name: rename.attribute}
+        )
+        return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)
+
+    def with_add(self, attribute: str, where: Tree, here: Tree) -> Names:
+        """The names after an Add: a new incarnation comes by the name of the Add (G32)."""
+        return self._changed(attribute, attribute, where, here) if attribute in self.here else self
+
+    def without(self, attribute: str) -> Names:
+        """The names but for those of one attribute."""
+        others = {name: other for name, other in self.of.items() if other != attribute}
+        here = {name: tree for name, tree in self.here.items() if name != attribute}
+        return Names(others, here, here)
+
+    def _changed(self, attribute: str, name: str, where: Tree, here: Tree) -> Names:
+        def changed(trees: Mapping[str, Tree], region: Tree) -> dict[str, Tree]:
+            tree = regions.update(trees.get(attribute, attribute), region, lambda _: name)
+            return {**trees, attribute: tree}
+
+        return evolve(self, here=changed(self.here, where), placed=changed(self.placed, here))
+
+    def plain(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """A tuple by the names of attributes; of an attribute that it brings by several names, one value."""
+        values = {name: value for name, value in item.items() if name not in self.of}
+        for name, attribute in self.of.items():
+            if item.get(name) is not None and values.get(attribute) is None:
+                values[attribute] = item[name]
+        return values
+
+    def misnamed(self, item: Mapping[str, Any], canonical: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What rejects a tuple for its names: codes, each with a name. `canonical`: its values as in regions."""
+        for attribute, tree in self.here.items():
+            came = [name for name in self.all_of(attribute) if item.get(name) is not None]
+            if len(came) > 1:
+                yield "RQ312", attribute
+            elif came and regions.contains(tree, canonical) != came[0]:
+                yield "RQ313", came[0]
+
+
+def renamed_to(names: Names, accent: Accent, rename: Rename, live: Tree, universe: Universe) -> None:
+    """Raises `DiagnosticError` RQ461 where some tuples bring the attribute by the name already. `live`: the canonical
+    tuples described that may still come."""
+    if not regions.is_empty(names.by(rename.attribute, rename.name, live), universe):
+        raise failure(
+            "RQ461",
+            f"the accent renames `{rename.attribute}` to `{rename.name}`, by which tuples there bring it already",
+            accent.span,
+            hint="the description must leave these out",
+        )

@@ -1,0 +1,61 @@
+"""What markers do to the trees of a source: presence, units, and the maps from raw to canonical values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import History
+from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+
+MANY = 4096
+"""Functions and histories of which one object each is kept."""
+
+
+def altered(history: History, function: Affine) -> History:
+    """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
+    worked out for one of them is worked out for all."""
+    return (*history, function.after(history[-1]))
+
+
+@lru_cache(MANY)
+def undone(original: Affine, inverse: Affine) -> Affine:
+    """A map to canonical values that undoes one more function first."""
+    return original.after(inverse)
+
+
+def after(position: int) -> Tree:
+    """The places behind one."""
+    return regions.interval(POSITION, (position, 1), None)
+
+
+def changed(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
+) -> dict[str, Tree]:
+    """The trees, of which that of an attribute has a value in a region."""
+    return changed_by(trees, attribute, default, where, lambda _: value)
+
+
+def changed_by(
+    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, change: Callable[[Any], Any]
+) -> dict[str, Tree]:
+    """The trees, of which that of an attribute is changed in a region."""
+    return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
+
+
+def shifted(
+    trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
+) -> dict[str, Tree]:
+    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
+
+    Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
+    cells are told apart by t.
+    """
+    changed = dict(trees)
+    for other, tree in trees.items():
+        if attribute in regions.attributes(tree):
+            changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
+    return changed_by(changed, attribute, IDENTITY, where, lambda f: undone(f, inverse))
