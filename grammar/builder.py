@@ -69,11 +69,12 @@ class Builder(MarkerBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
+        origin: syntax.Origin | None,
         unit: str | syntax.UnitFrom | None,
         domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
         return syntax.AttributeDeclaration(
-            str(name), type, optional is not None, domain, unit, span=self._span(meta)
+            str(name), type, optional is not None, domain, unit, origin, span=self._span(meta)
         )
 
     def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:

@@ -138,7 +138,12 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     mark = "?" if attribute.optional else ""
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
-    return f"{attribute.name}{mark}: {type_text(attribute.type)}{unit}{domain}"
+    origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
+    return f"{attribute.name}{mark}: {type_text(attribute.type)}{origin}{unit}{domain}"
+
+
+def _origin(origin: syntax.Origin) -> str:
+    return f"from {'' if origin.root is None else f'{origin.root} '}{quote(origin.text)}"
 
 
 def _unit(unit: str | syntax.UnitFrom) -> str:

@@ -217,14 +217,24 @@ class UnitFrom(Node):
 
 
 @frozen
+class Origin(Node):
+    """`from "address.city"`, a path of keys; or, with a `root`, `from labels "service.name"`, two keys as they are."""
+
+    text: str
+    root: str | None = None
+
+
+@frozen
 class AttributeDeclaration(Node):
-    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}` or `s: int in devices.s`."""
+    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}`, `s: int in devices.s` or
+    `city: string from "address.city"`."""
 
     name: str
     type: TypeName
     optional: bool = False
     domain: SetPattern | RangePattern | TableColumn | None = None
     unit: str | UnitFrom | None = None
+    origin: Origin | None = None
 
 
 @frozen

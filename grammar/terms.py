@@ -237,6 +237,9 @@ class TermBuilder(Transformer[Token, Any]):
     def fixed_unit(self, meta: Meta, name: Token, unit: str) -> syntax.FixedUnit:
         return syntax.FixedUnit(str(name), unit, span=self._span(meta))
 
+    def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
+        return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
+
     def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
         return unit
 

@@ -158,6 +158,8 @@ def _attribute(attribute: Attribute) -> str:
         rest += f", unit={attribute.unit!r}"
     if attribute.unit_from is not None:
         rest += f", unit_from={attribute.unit_from!r}"
+    if attribute.keys:
+        rest += f", keys={attribute.keys!r}"
     return f"Attribute({attribute.name!r}, {str(attribute.type)!r}{rest})"
 
 

@@ -25,6 +25,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.origins import check_origins, keys_of
 from cedilla.compiler.plan.topics import TOPIC, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import foreign, syntax
@@ -87,7 +88,9 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
-    return Attribute(node.name, type_, node.optional, _domain_text(domain, type_), unit=unit, unit_from=named)
+    keys = keys_of(node.origin)
+    text = _domain_text(domain, type_)
+    return Attribute(node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=keys)
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
@@ -137,7 +140,11 @@ def _check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """The units of declared attributes. Raises RQ143, RQ144."""
+    """The units of attributes that an operator returns. Raises RQ143, RQ144, RQ146."""
+    nodes = list(nodes)
+    for node in nodes:
+        if node.origin is not None:
+            raise failure("RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span)
     units = {node.name: declared_unit(node) for node in nodes}
     return {name: unit for name, unit in units.items() if unit is not None}
 
@@ -284,6 +291,7 @@ def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iter
 def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers;
     and as `_check_units`."""
+    check_origins(node, attributes)
     _check_units(node, attributes)
     for scheme in node.punctuated:
         for name in scheme:

@@ -18,10 +18,11 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan.origins import Keys, path_text
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.expression_formatter import quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SETTINGS, SetPattern
 
@@ -53,7 +54,8 @@ class Attribute:
     """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`, `unit` that of its
     canonical values. `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
-    `members`: the values of a domain that comes from a table, once the table has been looked at.
+    `members`: the values of a domain that comes from a table, once the table has been looked at. `keys`: those that
+    lead to its value in an object; none where its name is the key.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Attribute:
     members: Tree | None = field(default=None, eq=False, repr=False)
     unit: str | None = None
     unit_from: tuple[str, tuple[str, ...]] | None = None
+    keys: Keys = ()
 
     def domain_members(self) -> Tree:
         """The declared domain without ⊥; every value of the type where none is declared or known."""
@@ -99,7 +102,8 @@ class Attribute:
         if self.unit_from is not None:
             of, units = self.unit_from
             unit = f" unit from {of} in {{{', '.join(map(unit_text, units))}}}"
-        return f"{self.name}{'?' if self.optional else ''}: {self.type}{unit}{domain}"
+        origin = f" from {quote(path_text(self.keys))}" if self.keys else ""
+        return f"{self.name}{'?' if self.optional else ''}: {self.type}{origin}{unit}{domain}"
 
 
 @frozen
@@ -142,6 +146,11 @@ class Source:
     def units(self) -> dict[str, str]:
         """The units of its canonical values, as they are declared."""
         return {a.name: a.unit for a in self.attributes if a.unit is not None}
+
+    @property
+    def paths(self) -> dict[str, Keys]:
+        """The keys that lead to the values of attributes inside of objects, where these are not their names."""
+        return {a.name: a.keys for a in self.attributes if a.keys}
 
     @property
     def tied(self) -> frozenset[str]:

@@ -170,6 +170,8 @@ class _Comparison:
             yield self._change("new checkpoint", f"{old} → {attribute}", why)
         elif old is not None and old.unit != attribute.unit:
             yield self._unit(name, old.unit, attribute.unit)
+        if old is not None and old.keys != attribute.keys:
+            yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)
             yield self._change("continues", f"{attribute} is declared", "an accent has added it already")

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
 from cedilla.runtime.formats.source import Content, Format, InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.marker import STRAY, MarkerLine
+from cedilla.runtime.items.nested import Paths
 
 _MARKERS = JsonLines()
 
@@ -26,6 +27,10 @@ class Marked(Format):
         # What is asked of the class, of others; here each has its own.
         for name in ("malformed", "columnar", "by_bytes"):
             setattr(self, name, getattr(base, name))
+
+    @property
+    def paths(self) -> Paths:
+        return self._base.paths
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         return self._base.tuples(spark, _data(files), types)

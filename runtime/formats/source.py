@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.items.marker import MarkerLine, Types
 from cedilla.runtime.items.near_markers import is_near_marker
+from cedilla.runtime.items.nested import Paths
 from cedilla.runtime.items.record_files import record_file
 
 CORRUPT = "$corrupt"
@@ -102,6 +103,11 @@ class Format(ABC):
     """Whether a row's place in its file is a byte, and not the number of the row."""
     columnar: ClassVar[bool] = False
     """Whether a pass over some of the columns costs much less than one over all."""
+
+    @property
+    def paths(self) -> Paths:
+        """Where the values of attributes are read, if not by their names."""
+        return {}
 
     @abstractmethod
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:

@@ -21,6 +21,12 @@ FORMATS: dict[str, Format] = {
 _MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
 
 
+_NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}
+
+
 def format_of(source: Source) -> Format:
     """The format of a source's files, those of its folder of markers among them."""
+    if source.paths:
+        nested = _NESTED[source.format](source.paths)
+        return nested if source.markers is None else Marked(nested)
     return (FORMATS if source.markers is None else _MARKED)[source.format]

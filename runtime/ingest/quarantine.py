@@ -12,6 +12,7 @@ from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
+from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 
 
@@ -44,14 +45,16 @@ def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None
 
 def rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
     """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
+    part, paths = read.part, read.part.format.paths
+    read_at = [f"WHEN {quote(name)} THEN {quote(read_from(name, paths))}" for name in paths]
+    where = f"CASE attribute {' '.join(read_at)} ELSE '' END" if read_at else "''"
     reasons = " ".join(
-        f"WHEN {quote(code)} THEN replace({quote(reason)}, '{{}}', attribute)"
+        f"WHEN {quote(code)} THEN concat(replace({quote(reason)}, '{{}}', attribute), {where})"
         for code, reason in REASONS.items()
     )
     bad = read.frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})")).selectExpr(
         f"{CODE} AS code", f"{ATTRIBUTE} AS attribute", column(CORRUPT), column(POSITION)
     )
-    part = read.part
     malformed = f"coalesce(fault, {quote(part.format.malformed)})"
     return part.format.located(spark, part.numbered, bad, read.fields).selectExpr(
         "code",

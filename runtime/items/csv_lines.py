@@ -55,9 +55,9 @@ def _records(stream: object, name: str) -> Generator[Line]:
             names = _names(record, line)
             continue
         try:
-            yield evolve(line, item=parse_record(names, record))
+            yield evolve(line, item=parse_record(names, record), is_csv=True)
         except ValueError as problem:
-            yield evolve(line, fault=str(problem))
+            yield evolve(line, fault=str(problem), is_csv=True)
 
 
 def _names(record: bytes, line: Line) -> tuple[str, ...]:

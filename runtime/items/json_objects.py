@@ -24,6 +24,10 @@ _MANY_DIGITS = 400
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
+class NoObject:
+    """What stands for a value that lies inside of what is no object."""
+
+
 class JsonObject(dict[str, Any]):
     """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text;
     `written`: attribute -> its text, where values are written as texts."""
@@ -42,6 +46,10 @@ class JsonObject(dict[str, Any]):
         except ValueError:  # of a word for an infinity
             return self._texts()
         return {n: str(again[n]).lower() if isinstance(self[n], bool) else again[n] for n in names}
+
+    def shown(self, name: str) -> str:
+        """A value for a message."""
+        return _shown(self, name)
 
     def _texts(self) -> dict[str, str]:
         line = self.line
@@ -116,7 +124,11 @@ def _after_blanks(text: str, at: int) -> int:
 def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
     """A tuple with the text of each value in place of what is no string in an attribute of type `string`, and `?` for
     half a pair of surrogates, which UTF-8 has no bytes for."""
-    strings = {n: v for n, v in item.items() if v is not None and types.get(n) == STRING}
+    strings = {
+        n: v
+        for n, v in item.items()
+        if v is not None and types.get(n) == STRING and not isinstance(v, NoObject)
+    }
     others = [name for name, value in strings.items() if not isinstance(value, str)]
     if others:
         texts = (
@@ -140,6 +152,10 @@ _CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
 
 def shown(item: Mapping[str, Any], name: str) -> str:
     """A value of a line for a message, the same as `formats.faults` makes of it in SQL."""
+    return item.shown(name) if isinstance(item, JsonObject) else _shown(item, name)
+
+
+def _shown(item: Mapping[str, Any], name: str) -> str:
     written = item.written if isinstance(item, JsonObject) else {}
     match written.get(name, item[name]):
         case bool() as value:
@@ -170,8 +186,11 @@ def word(value: Any) -> float | None:
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as text, decimals with all their digits, NaN and infinities as strings, as Spark writes them."""
+    """A JSON value as text, decimals with all their digits, NaN and infinities as strings, as Spark writes them.
+    `ValueError` for what is none."""
     match value:
+        case NoObject():
+            raise ValueError("a value lies inside of what is no object")
         case Decimal():
             return f"{value:f}" if abs(value.adjusted()) < _MANY_DIGITS else str(value)
         case float() if not math.isfinite(value):

@@ -24,8 +24,8 @@ T = TypeVar("T")
 class Line:
     """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD.
 
-    `only_markers`: it is of a folder of markers. `item`, `fault`: of a record of CSV, what it holds, or what is wrong
-    with it.
+    `only_markers`: it is of a folder of markers. `item`: what it holds by the names of attributes, where that is not
+    what is written; `is_csv`: it is a record of CSV, `fault`: what is wrong with that.
     """
 
     text: str
@@ -33,11 +33,8 @@ class Line:
     is_utf8: bool = True
     only_markers: bool = False
     item: JsonObject | None = None
+    is_csv: bool = False
     fault: str = ""
-
-    @property
-    def is_csv(self) -> bool:
-        return self.item is not None or bool(self.fault)
 
     def holds(self) -> JsonObject:
         """The object that the line is or means. `ValueError` where it is none."""

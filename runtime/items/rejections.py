@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.items.nested import Paths, read_from
+
+_NO_PATHS: Paths = {}
 
 REASONS = {
     "RQ302": "`{}` is required, but missing",
@@ -24,9 +27,9 @@ REASONS = {
 NO_OBJECT = "the line is no JSON object"
 
 
-def reason(code: str, attribute: str) -> str:
+def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
     """Why a tuple is rejected: the first attribute that is wrong in it, in the order of the source's attributes."""
-    return REASONS[code].replace("{}", attribute)
+    return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
 
 
 def misfit(attribute: str, type_: Type, shown: str) -> str:

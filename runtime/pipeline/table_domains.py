@@ -16,7 +16,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, listed, looked_up
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.listing import listed_files
-from cedilla.runtime.formats.source_formats import FORMATS
+from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.intake import REJECT, tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.slices import Slice
@@ -77,7 +77,7 @@ class TableDomains:
 
     def _read(self, plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
         """The values of a table's valid rows, canonical."""
-        format_ = FORMATS[table.format]
+        format_ = format_of(table)
         files = tuple(listed_files(self.files, table.path))
         if not files:
             return dict.fromkeys(names, frozenset[Value]())

@@ -40,6 +40,8 @@ def parsed(source: Source, line: Line) -> Input:
     """A line as an item of a source."""
     if line.is_csv:
         return Input(source.name, _of_record(line), line)
+    if line.item is not None:
+        return Input(source.name, line.item, line)
     try:
         item: Any = parse_line(line.text)
     except ValueError:

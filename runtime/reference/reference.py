@@ -185,14 +185,14 @@ class Reference:
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
-                return {}, ("RQ310", reason("RQ310", name))
+                return {}, ("RQ310", reason("RQ310", name, self.plan.source_of[source].paths))
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
         for name in state.digits.keys() & row.keys():
             if not is_odd(row[name]):
                 near = near_digits(Fraction(row[name]), state.digits[name])
                 row[name] = float(near) if isinstance(near, int) else near
         rejection = self._rejection(state, source, row, item)
-        return row, rejection and (rejection[0], reason(*rejection))
+        return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
         """The values of attributes that nothing has announced, by source and name."""

@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.rejections import is_fatal, refusal
+from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.table_domains import with_domains
@@ -135,7 +136,7 @@ def _inputs(plan: Plan) -> Iterator[Input]:
             yield from (
                 parsed(source, line)
                 for file in files_of(source.path)
-                for line in lines_in(file, source.format)
+                for line in tuples_of(lines_in(file, source.format), source)
             )
             yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
     waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
@@ -144,7 +145,8 @@ def _inputs(plan: Plan) -> Iterator[Input]:
             if files := waiting.get(source.name):
                 file, is_markers = files.pop(0)
                 format_ = "json" if is_markers else source.format
-                read = (parsed(source, line) for line in lines_in(file, format_))
+                lines = lines_in(file, format_)
+                read = (parsed(source, line) for line in (lines if is_markers else tuples_of(lines, source)))
                 yield from map(_of_markers, read) if is_markers else read
 
 

@@ -13,6 +13,7 @@ from cedilla.runtime.control.table_domains import MOST, listed, looked_up
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.items.lines import local_path as local
+from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import is_marker, parsed
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
@@ -56,7 +57,7 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
     reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
     found: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path):
-        for line in (parsed(table, each) for each in lines_in(file, table.format)):
+        for line in (parsed(table, each) for each in tuples_of(lines_in(file, table.format), table)):
             if is_marker(line.item):
                 try:
                     reference.step([(table.name, line.item)])

@@ -289,6 +289,6 @@ class _OneByOne:
 def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:
     """A tuple's line with other values; as it was read, where they are the same."""
     changed = {name: value for name, value in values.items() if value != row.raw[name]}
-    if not changed and not line.is_csv and not row.renamed:
+    if not changed and line.item is None and not row.renamed:
         return f"{line.text}\n"
     return f"{json_text({**row.item, **{name: number_to_json(value) for name, value in changed.items()}})}\n"

@@ -163,7 +163,9 @@ class StreamChecker:
             canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(each[name]) for each in (raw, canonical)):
-                diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name), BEYOND_HINT))
+                diagnostics.append(
+                    _complaint(line, "RQ310", reason("RQ310", name, self._source.paths), BEYOND_HINT)
+                )
         if any(each.code == "RQ310" for each in diagnostics):
             return None, diagnostics
         for code, name in state.names.misnamed(item, canonical):
@@ -178,7 +180,7 @@ class StreamChecker:
         diagnostics: list[Diagnostic] = []
         for each in self._rejections():
             if each.rejects(row.canonical):
-                said = reason(each.code, each.attribute) + (
+                said = reason(each.code, each.attribute, self._source.paths) + (
                     self._closed_by(row) if not each.attribute else ""
                 )
                 diagnostics.append(

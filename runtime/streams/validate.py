@@ -14,6 +14,7 @@ from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, to_json
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import Line, files_of, stream_files
+from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
@@ -63,7 +64,7 @@ def _no_stream(message: str) -> DiagnosticError:
 def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:
     """The schema given, or what the first lines tell; and all lines."""
     if schema is not None:
-        return schema, lines
+        return schema, tuples_of(lines, schema.source)
     sample = list(islice(lines, SAMPLE))
     return inferred_schema(sample), chain(sample, lines)
 

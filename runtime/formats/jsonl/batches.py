@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.json
-from attrs import frozen
+from attrs import field, frozen
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.plan.origins import Keys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
@@ -25,6 +26,7 @@ from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, jo
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
+from cedilla.runtime.items.nested import Paths, by_names
 from cedilla.runtime.items.rejections import NO_OBJECT
 
 pc: Any = pyarrow.compute
@@ -42,14 +44,16 @@ def tuple_lines(block: Block) -> tuple[Places, Places]:
 
 @frozen
 class JsonBatches(TextBatches):
-    """Makes batches of lines of JSON."""
+    """Makes batches of lines of JSON. `paths`: where in a line the values of attributes stand."""
+
+    paths: Paths = field(factory=dict[str, Keys])
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         return tuple_lines(block)
 
     def item(self, row: bytes) -> JsonObject:
         try:
-            return parse_line(row.decode().strip("\r"))
+            return by_names(parse_line(row.decode().strip("\r")), self.paths)
         except ValueError:
             raise ValueError(NO_OBJECT) from None
 
@@ -64,7 +68,11 @@ class JsonBatches(TextBatches):
         corrupt: pa.Array = pa.nulls(count, pa.string())
         columns: list[pa.Array] = []
         for name, type_ in self.types.items():
-            column = one_array(table.column(name).chunks)
+            if (keys := self._keys.get(name)) is None:
+                columns.append(pa.nulls(count, arrow_type(type_)))
+                continue
+            column = one_array(table.column(keys[0]).chunks)
+            column = pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
             if type_ == STRING and column.type != pa.string():
                 column = column.cast(pa.string())
             elif type_.name in ("timestamp", "date"):
@@ -82,26 +90,52 @@ class JsonBatches(TextBatches):
 
         A number or a truth value for a string is refused first; of a whole number the text is what it is written as.
         """
-        numbers: set[str] = set()
+        numbers: set[Keys] = set()
+        parsed = {keys: self.types[name] for name, keys in self._keys.items()}
         while True:
             try:
-                table = read_json(
-                    text,
-                    {n: _parsed_as(t) for n, t in self.types.items() if n not in numbers},
-                    infer=bool(numbers),
-                )
+                types = {keys: _parsed_as(t) for keys, t in parsed.items() if keys not in numbers}
+                table = read_json(text, nested_types(types), infer=bool(numbers))
             except pa.ArrowInvalid as problem:
                 found = _NO_STRING.search(str(problem))
-                if found is None or found[1] in numbers or self.types.get(found[1]) != STRING:
+                keys = () if found is None else tuple(found[1].split("/"))
+                if keys in numbers or parsed.get(keys) != STRING:
                     return None
-                numbers.add(found[1])
+                numbers.add(keys)
                 continue
-            if any(
-                name not in table.column_names or table.schema.field(name).type not in _AS_WRITTEN
-                for name in numbers
-            ):
+            if any(_type_at(table.schema, keys) not in _AS_WRITTEN for keys in numbers):
                 return None
             return None if numbers and _MINUS_ZERO.search(text) else table
+
+    @property
+    def _keys(self) -> dict[str, Keys]:
+        """The keys of all attributes but those whose name is a key that a path begins with."""
+        outer = {keys[0] for keys in self.paths.values()}
+        return {
+            name: self.paths.get(name, (name,))
+            for name in self.types
+            if name in self.paths or name not in outer
+        }
+
+
+def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
+    """Types of values by the keys that lead to them -> those of the fields of a line."""
+    found: dict[str, pa.DataType] = {}
+    inner: dict[str, dict[Keys, pa.DataType]] = {}
+    for (key, *rest), type_ in types.items():
+        if rest:
+            inner.setdefault(key, {})[tuple(rest)] = type_
+        else:
+            found[key] = type_
+    return found | {key: pa.struct([*nested_types(each).items()]) for key, each in inner.items()}
+
+
+def _type_at(types: pa.Schema | pa.StructType, keys: Keys) -> pa.DataType | None:
+    """The type of what keys lead to; `None` where there is nothing."""
+    if (at := types.get_field_index(keys[0])) < 0:
+        return None
+    type_ = types.field(at).type
+    return type_ if len(keys) == 1 else _type_at(type_, keys[1:]) if pa.types.is_struct(type_) else None
 
 
 def plain_lines(text: bytes, starts: Places, ends: Places) -> bytes | None:

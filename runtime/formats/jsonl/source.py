@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from pyspark.sql import SparkSession
+
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl import fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
@@ -13,21 +15,35 @@ from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import InputFile, Numbered, Types
 from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.items.nested import Paths
 
 
 class JsonLines(TextFormat):
-    """One line is one tuple or marker; large files are read by several tasks."""
+    """One line is one tuple or marker; large files are read by several tasks. `paths`: where in a line the values of
+    attributes stand (`items.nested`)."""
 
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
     markers_in = markers_in
     fields_in = fields.of_block
     merged = fields.merged
 
+    def __init__(self, paths: Paths | None = None) -> None:
+        self._paths = {} if paths is None else paths
+
+    @property
+    def paths(self) -> Paths:
+        return self._paths
+
     def parts(self, files: Numbered) -> list[Part]:
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
 
     def batches(self, types: Types) -> JsonBatches:
-        return JsonBatches(dict(types))
+        return JsonBatches(dict(types), self.paths)
+
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+        """None that is read elsewhere, or that a path begins with."""
+        elsewhere = {*self.paths, *(keys[0] for keys in self.paths.values())}
+        return {name: kind for name, kind in super().fields(spark, files).items() if name not in elsewhere}
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return Part(file.path, number)

@@ -1,0 +1,69 @@
+"""Where in an object the value of an attribute stands: the keys that lead to it, outside in.
+
+A path is keys with dots between them, `address.city`; a key with a dot, or with a backtick (which is doubled), stands
+in backticks, `` labels.`service.name` ``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import failure
+
+if TYPE_CHECKING:
+    from cedilla.compiler.plan.plan import Attribute
+
+Keys = tuple[str, ...]
+
+_PLAIN = re.compile(r"[^.`]+")
+_KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
+
+NESTED = ("json", "kafka")
+"""The formats of sources whose tuples are objects in objects."""
+
+
+def keys_of(origin: syntax.Origin | None) -> Keys:
+    """The keys of an origin; none where there is none. Raises RQ145 where its text is no path."""
+    if origin is None:
+        return ()
+    if origin.root is not None:
+        return origin.root, origin.text
+    keys: list[str] = []
+    at, end = 0, "."
+    while end and (found := _KEY.match(origin.text, at)) is not None:
+        quoted, plain, end = found.groups()
+        keys.append(plain if quoted is None else quoted.replace("``", "`"))
+        at = found.end()
+    if end or at < len(origin.text):
+        hint = "keys with dots between them, as in `address.city`; a key with a dot stands in backticks"
+        raise failure("RQ145", f'"{origin.text}" is no path', origin.span, hint=hint)
+    return tuple(keys)
+
+
+def path_text(keys: Keys) -> str:
+    """Keys as a path."""
+    return ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in keys)
+
+
+def check_origins(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raise RQ146 where an attribute comes from inside what has no inside; RQ145 where two attributes come from one
+    key, or one from inside what another is."""
+    taken: dict[Keys, str] = {}
+    for declared in node.attributes:
+        keys = attributes[declared.name].keys or (declared.name,)
+        span = declared.span if declared.origin is None else declared.origin.span
+        if declared.origin is not None and node.format not in NESTED:
+            message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
+            hint = "paths are for `json` and `kafka`; elsewhere an attribute has its column's name"
+            raise failure("RQ146", message, span, hint=hint)
+        for other, name in taken.items():
+            shorter = min(len(other), len(keys))
+            if other[:shorter] == keys[:shorter]:
+                message = (
+                    f"`{declared.name}` is read from {path_text(keys)}, and `{name}` from {path_text(other)}"
+                )
+                raise failure("RQ145", message, span, hint="each attribute has a value of its own")
+        taken[keys] = declared.name

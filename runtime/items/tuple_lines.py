@@ -1,0 +1,34 @@
+"""The tuples of lines whose format or schema says that they are not the objects as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve
+
+from cedilla.compiler.plan import Source
+from cedilla.runtime.items.json_objects import JsonObject
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.nested import by_names
+
+
+def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
+    """Lines of a source by the names of its attributes; markers, and what is no object, as they are."""
+    paths = source.paths
+    if not paths:
+        yield from lines
+        return
+    for line in lines:
+        item = None if line.is_csv or line.only_markers else _tuple(line)
+        yield line if item is None else evolve(line, item=by_names(item, paths))
+
+
+def _tuple(line: Line) -> JsonObject | None:
+    """The object of a line that is no marker."""
+    try:
+        item = line.holds()
+    except ValueError:
+        return None
+    is_marker = any(item.get(f"${kind}") is not None for kind in ("accent", "punctuation"))
+    return None if is_marker or not line.is_utf8 or near_key(line.text, item) is not None else item
