@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Literal, overload
 
+from attrs import evolve
 from lark.exceptions import UnexpectedInput
 
 from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.syntax import AccentText, Constant, Expression, PunctuationText, Query
+from cedilla.grammar.syntax import AccentText, Comparison, Constant, Expression, PunctuationText, Query
 
 _MARKERS = 1024
 """How many texts of markers keep their nodes: a stream says many again, and each is read by more than one part."""
@@ -36,7 +38,30 @@ def parse_query(
 @lru_cache(_MARKERS)
 def parse_accent(text: str, source: str = "<accent>") -> AccentText:
     """An accent such as `[[s = 2, alter(t, y -> y * 2)]]` (design, section 6)."""
+    if (point := _POINT.match(text)) is not None:
+        head, number = point.groups()
+        with suppress(DiagnosticError):  # which would show another text
+            return _at(_accent_like(f"{head}{'1' * len(number)}{text[point.end() :]}", source), number)
     return _parse(text, source, "accent")
+
+
+_POINT = re.compile(r"(\[\[\w+ = )(0|[1-9][0-9]{0,17})(?=, )")
+"""How the accents of a fleet begin, which differ in this number only: all of one length have the same nodes but for it,
+and the same places. The parser takes most of the time of an accent."""
+
+
+@lru_cache(_MARKERS)
+def _accent_like(text: str, source: str) -> AccentText:
+    return _parse(text, source, "accent")
+
+
+def _at(like: AccentText, number: str) -> AccentText:
+    """The accent whose first condition compares with another number."""
+    first, *others = like.description
+    assert isinstance(first.pattern, Comparison)
+    value = evolve(first.pattern.value, value=int(number), text=number)
+    first = evolve(first, pattern=evolve(first.pattern, value=value))
+    return evolve(like, description=(first, *others))
 
 
 @lru_cache(_MARKERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
@@ -32,6 +33,7 @@ Names = Mapping[str, str]
 """Names by which tuples bring attributes -> the attributes, as far as they have others in the query (theory N2)."""
 _NO_UNITS: Units = {}
 _NO_NAMES: Names = {}
+_MANY = 1024
 
 
 @frozen
@@ -301,6 +303,7 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
 
 
+@lru_cache(_MANY)
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
     if form is None or form[0] != parameter or has_units(body):
