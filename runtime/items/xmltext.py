@@ -7,6 +7,7 @@ one that would be taken for something else stands in double quotes.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types import STRING, Type
@@ -16,7 +17,7 @@ from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern,
 _ELEMENT = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _OUTER = re.compile(r"\s*<[^>]*>(.*)</[^>]*>\s*", re.DOTALL)
-_REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);")
+_REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _BLANKS = " \t\r\n"
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -33,7 +34,8 @@ def unescaped(text: str) -> str:
 def _character(reference: str) -> str:
     if reference in _NAMED:
         return _NAMED[reference]
-    return chr(int(reference[2:], 16) if reference[1] == "x" else int(reference[1:]))
+    number = int(reference[2:], 16) if reference[1] == "x" else int(reference[1:])
+    return chr(number) if number <= sys.maxunicode and not 0xD800 <= number < 0xE000 else "\ufffd"
 
 
 def escaped(text: str) -> str:

@@ -257,8 +257,6 @@ def test_what_cannot_be_is_refused_before_anything_runs(folder: Path) -> None:
     def options(**given: object) -> Options:
         return Options(once=True, **given)  # type: ignore[arg-type]
 
-    xml = compile_query(QUERY.replace('from json "pumps"', 'from xml "pumps"'))
-    assert code_of(lambda: run(xml, options(engine="sail"))) == "RQ429"
     assert code_of(lambda: run("q.rq", options(engine="sail", checkpoint="a[1]"))) == "RQ434"
     assert code_of(lambda: run("q.rq", options(engine="sail", sinks={"late": "a*"}))) == "RQ434"
     assert code_of(lambda: run("q.rq", options(remote="sc://127.0.0.1:1"))) == "RQ428"

@@ -1,1 +1,1 @@
-"""XML as a source: elements as the engine reads them."""
+"""XML as a source: elements as blocks of bytes, as markers and as batches."""

@@ -1,0 +1,124 @@
+"""Elements of XML to Arrow batches: the texts of all elements of a name are cast at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.runtime.engines.arrow_types import arrow_type
+from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, joined, moments_of
+from cedilla.runtime.formats.lines.blocks import Block, Places
+from cedilla.runtime.formats.xml.blocks import XmlBlock
+from cedilla.runtime.formats.xml.markers import tuple_lines
+from cedilla.runtime.formats.xml.tags import Elements, Leaves, elements_of
+from cedilla.runtime.items.json_objects import JsonObject
+from cedilla.runtime.items.xml_records import parse_element
+from cedilla.runtime.items.xmltext import unescaped
+
+pc: Any = pyarrow.compute
+
+_WHOLE = r"^[+-]?[0-9]+$"
+_NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
+_BLANKS = " \t\r\n"
+
+
+@frozen
+class XmlBatches(TextBatches):
+    """Makes batches of the elements of tuples."""
+
+    def tuple_lines(self, block: Block) -> tuple[Places, Places]:
+        assert isinstance(block, XmlBlock)
+        return tuple_lines(block)
+
+    def batch(self, block: Block, place: int) -> pa.RecordBatch:
+        """The tuples of a block, at once where its elements are known."""
+        assert isinstance(block, XmlBlock)
+        elements = block.elements
+        may_be = elements is not None and not elements.has_markers and is_utf8(block.text)
+        columns = self._columns(elements) if elements is not None and may_be else None
+        if columns is None:
+            return super().batch(block, place)
+        return pa.record_batch([*columns, pa.array(block.starts + (place + block.place))], schema=self.schema)
+
+    def item(self, row: bytes) -> JsonObject:
+        """An element without a text has a value only if that is a string."""
+        item = parse_element(row)
+        for name in [name for name, value in item.items() if value == "" and self.types.get(name) != STRING]:
+            del item[name]
+        return item
+
+    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        plain = joined(text, starts, ends)
+        elements = elements_of(plain) if is_utf8(plain) else None
+        if elements is None or elements.has_markers or len(elements.starts) != len(starts):
+            return None
+        return self._columns(elements)
+
+    def _columns(self, elements: Elements) -> list[pa.Array] | None:
+        """The columns of tuples; `None` where some may be bad."""
+        if any((np.diff(leaves.rows) == 0).any() for leaves in elements.leaves.values()):
+            return None  # an element that is there twice
+        count = len(elements.starts)
+        columns: list[pa.Array] = []
+        for name, type_ in self.types.items():
+            leaves = elements.leaves.get(name.encode())
+            column = pa.nulls(count, arrow_type(type_))
+            if leaves is not None and (column := _values(_texts(elements, leaves, count), type_)) is None:
+                return None
+            columns.append(column)
+        return [*columns, pa.nulls(count, pa.string())]
+
+
+def _texts(elements: Elements, leaves: Leaves, count: int) -> pa.Array:
+    """The texts of the elements of a name, as they are written but for blanks around them; null where a tuple has
+    none."""
+    if len(leaves.rows) == count:
+        at = pa.array(leaves.texts)
+    else:
+        places, is_missing = np.zeros(count, np.int64), np.ones(count, bool)
+        places[leaves.rows], is_missing[leaves.rows] = leaves.texts, False
+        at = pa.array(places, mask=is_missing)
+    return pc.utf8_trim(elements.texts.take(at).view(pa.string()), characters=_BLANKS)
+
+
+def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
+    """Texts as a type; `None` where some are none of it, or nobody can tell."""
+    referring = pc.match_substring(texts, "&")
+    if pc.any(referring).as_py():
+        values = texts.to_pylist()
+        for n in np.flatnonzero(referring.fill_null(False).to_numpy(zero_copy_only=False)).tolist():
+            values[n] = unescaped(values[n])
+        texts = pa.array(values, pa.string())
+    if type_ == STRING:
+        return texts
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    if type_.name in ("timestamp", "date"):
+        return moments_of(texts, type_)
+    if type_.name == "boolean":
+        found = pc.equal(texts, "true")
+        is_known = pc.or_(found, pc.equal(texts, "false"))
+        return found if pc.all(is_known).as_py() is not False else None
+    if not type_.is_numeric:
+        return None
+    try:
+        column = texts.cast(arrow_type(type_))
+    except pa.ArrowInvalid:
+        return None
+    return column if _is_exact(texts, column, type_) else None
+
+
+def _is_exact(texts: pa.Array, column: pa.Array, type_: Type) -> bool:
+    """Whether a cast has taken texts for what they are."""
+    if type_.name == "decimal":
+        return fits(column) and pc.all(pc.match_substring_regex(texts, _NUMBER)).as_py() is not False
+    if type_.name in ("int", "long"):
+        return not pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
+    if pc.all(pc.is_finite(column)).as_py() is not False:
+        return True
+    return pc.all(pc.match_substring_regex(texts, _DOUBLE)).as_py() is not False

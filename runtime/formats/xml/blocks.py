@@ -1,0 +1,89 @@
+"""Files of XML as blocks of whole elements. Where tags are in order numpy finds the elements; else `items.xml_records`
+does, piece by piece, which comes to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import frozen
+
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part
+from cedilla.runtime.formats.xml.tags import Elements, elements_of
+from cedilla.runtime.items import xml_records
+from cedilla.runtime.items.xml_records import LONGEST
+
+_TOGETHER = 1 << 19
+"""Bytes in which elements are looked for at once: where one is not in order, those behind it are found one by one."""
+
+
+@frozen(eq=False)
+class XmlBlock(Block):
+    """Whole pieces of a file, of which those that are not skipped stand from `starts` to `ends`; `elements`: the same
+    where all are in order."""
+
+    starts: Places
+    ends: Places
+    elements: Elements | None
+
+    def lines(self) -> tuple[Places, Places]:
+        return self.starts, self.ends
+
+    def count(self) -> int:
+        return len(self.starts)
+
+    def end_of(self, begin: int) -> int:
+        return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
+
+
+@frozen
+class XmlPart(Part):
+    """All elements of a file: in the middle nobody knows whether a tag stands in a comment."""
+
+    def blocks(self) -> Iterator[Block]:
+        with opened_part(self) as stream:
+            text, is_last = b"", False
+            while not is_last and len(text) < LONGEST:
+                chunk: bytes = stream.read(costs.BLOCK)
+                is_last, text = not chunk, text + chunk
+            root, begin = xml_records.root_of(text[:LONGEST])
+            if begin:
+                yield XmlBlock(text[:begin], 0, *_NONE, None)
+            place, text = begin, text[begin:]
+            while True:
+                used = 0
+                for block in _blocks(text, place, root, is_last=is_last):
+                    used += len(block.text)
+                    yield block
+                place, text = place + used, text[used:]
+                if is_last:
+                    return
+                chunk = stream.read(costs.BLOCK)
+                is_last, text = not chunk, text + chunk
+
+
+_NONE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[XmlBlock]:
+    """What can be told of a text, in blocks; the first begins with it, at a place of its file."""
+    at = 0
+    while at < len(text):
+        window = text[at : at + _TOGETHER]
+        found = elements_of(window)
+        if found is not None:
+            whole = int(found.ends[-1])
+            yield XmlBlock(window[:whole], place + at, found.starts, found.ends, found)
+            at += whole
+            if found.all_in_order and at + _TOGETHER - whole < len(text):
+                continue  # with what the window has cut off
+        end = min(at + _TOGETHER, len(text))
+        if at == end:
+            return
+        pairs, whole = xml_records.bounds(text, at, end, root, is_last=is_last)
+        if whole == at:
+            return
+        starts, ends = np.array(pairs, np.int64).reshape(-1, 2).T - at
+        yield XmlBlock(text[at:whole], place + at, starts, ends, None)
+        at = whole

@@ -1,0 +1,43 @@
+"""Markers among elements, found by searching bytes; what is a marker is said by `items.xml_records`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cedilla.runtime.formats.lines.blocks import Places
+from cedilla.runtime.formats.lines.text_format import FoundMarker
+from cedilla.runtime.formats.xml.blocks import XmlBlock
+from cedilla.runtime.items import xml_records
+
+
+def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
+    """The markers of a block in their order; elements that are meant as such are spoilt."""
+    numbers = {
+        int(np.searchsorted(block.starts, at, "right")) - 1
+        for key in xml_records.MARKERS
+        for at in _places(block.text, key)
+    }
+    for number in sorted(numbers - {-1}):
+        begin, end = int(block.starts[number]), int(block.ends[number])
+        piece = block.text[begin:end]
+        kind = xml_records.kind_of(piece)
+        if kind in ("accent", "punctuation", "spoilt"):
+            yield FoundMarker(kind, piece.decode("utf-8", "replace"), begin, end)
+
+
+def _places(text: bytes, key: bytes) -> Iterator[int]:
+    at = text.find(key)
+    while at >= 0:
+        yield at
+        at = text.find(key, at + 1)
+
+
+def tuple_lines(block: XmlBlock) -> tuple[Places, Places]:
+    """Where the elements of a block that are no markers begin, and where they end."""
+    markers = [marker.begin for marker in markers_in(block) if marker.is_read]
+    if not markers:
+        return block.starts, block.ends
+    kept = ~np.isin(block.starts, markers)
+    return block.starts[kept], block.ends[kept]

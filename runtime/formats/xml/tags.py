@@ -1,0 +1,188 @@
+"""The elements of a text, found all at once: what stands between `<` and `>` is a tag, and the kinds of tags tell by
+their order where tuples are and where their values.
+
+Where something is not in order the elements before it are told; `items.xml_records` goes on from there, piece by piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from attrs import frozen
+
+from cedilla.runtime.formats.lines.blocks import Places
+from cedilla.runtime.items.xml_records import BLANK
+
+pc: Any = pyarrow.compute
+
+_NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.:\-\x80-\xff]*+"
+_TAG = re.compile(rb"<(?:(?P<open>%b)(?:\s[^<>]*?)?(?P<empty>/)?|/(?P<close>%b)\s*+)>" % (_NAME, _NAME))
+_DISTINCT = 4096
+"""Of more different tags than this, each is looked at where it stands."""
+_BLANKS = np.isin(np.arange(256), np.frombuffer(BLANK, np.uint8))
+"""Whether a sign is one that is left out."""
+Steps = np.ndarray[Any, np.dtype[np.int32]]
+
+
+@frozen(eq=False)
+class Leaves:
+    """The elements of one name in tuples: the numbers of the tuples, and those of the texts in `Elements.texts`."""
+
+    rows: Places
+    texts: Places
+
+
+@frozen(eq=False)
+class Elements:
+    """The first elements of a text: where they begin and end; `all_in_order`: what is left may be the beginning of one;
+    `has_markers`: some of them are none of tuples; `leaves`: by their names; `texts`: tags and what is between, the
+    last of which is empty."""
+
+    starts: Places
+    ends: Places
+    all_in_order: bool
+    has_markers: bool
+    leaves: dict[bytes, Leaves]
+    texts: pa.Array
+
+
+def elements_of(text: bytes) -> Elements | None:
+    """The elements that a text begins with, as far as they are as they should be; `None`: there are none."""
+    signs = np.frombuffer(text, np.uint8)
+    begins, ends = np.flatnonzero(signs == ord("<")), np.flatnonzero(signs == ord(">"))
+    begins, ends, all_paired = _paired(begins, ends)
+    if not len(begins):
+        return None
+    texts = _between(text, begins, ends)
+    every = pc.dictionary_encode(texts)  # of tags only, it would have to copy them first
+    codes = every.indices.to_numpy()[0:-1:2]
+    occurring = np.flatnonzero(np.bincount(codes))
+    if len(occurring) > _DISTINCT:
+        return None
+    steps, named, names = _kinds(every.dictionary.take(pa.array(occurring)).to_pylist())
+    of_code = np.zeros(len(every.dictionary), np.int32)
+    of_code[occurring] = np.arange(len(occurring))
+    codes = of_code[codes]
+    tags = _Tags(begins, ends, steps[codes], named[codes])
+    good, is_all = tags.in_order(signs, np.array([name.startswith(_PREFIXES) for name in names], bool))
+    return tags.first(good).elements(names, texts, all_in_order=is_all and all_paired) if good else None
+
+
+def _paired(begins: Places, ends: Places) -> tuple[Places, Places, bool]:
+    """Where the first tags begin, and where the first `>` behind each stands; and whether there are no others but one
+    that is not over. There is another where a tag has a `<` in it."""
+    count = min(len(begins), len(ends))
+    if not ((begins[:count] < ends[:count]).all() and (begins[1:count] > ends[: count - 1]).all()):
+        at = np.searchsorted(ends, begins)
+        count = int(np.searchsorted(at, len(ends)))
+        ends = ends[at[:count]]
+    following = begins[1 : count + 1]
+    spoilt = np.flatnonzero(following < ends[: len(following)])
+    first = int(spoilt[0]) if len(spoilt) else count
+    return begins[:first], ends[:first], first == count
+
+
+def _between(text: bytes, begins: Places, ends: Places) -> pa.Array:
+    """Tags and what stands between them, in turns; behind them an empty text."""
+    bounds = np.empty(2 * len(begins) + 1, np.int32)
+    bounds[0:-1:2], bounds[1::2], bounds[-1] = begins, ends + 1, ends[-1] + 1
+    return pa.Array.from_buffers(
+        pa.binary(), 2 * len(begins), [None, pa.py_buffer(bounds), pa.py_buffer(text)]
+    )
+
+
+_BAD = 9
+_PREFIXES = (b"accent:", b"punct:")
+
+
+def _kinds(tags: Sequence[bytes]) -> tuple[Steps, Steps, list[bytes]]:
+    """Of each tag by how much it leads deeper, and the number of its name; and the names. An accent leads as deep as an
+    element in a tuple."""
+    numbers: dict[bytes, int] = {}
+    steps, named = np.full(len(tags), _BAD, np.int32), np.zeros(len(tags), np.int32)
+    for n, tag in enumerate(tags):
+        if (found := _TAG.fullmatch(tag)) is None:
+            continue
+        name = found["open"] or found["close"]
+        step = 0 if found["empty"] else 1 if found["open"] else -1
+        if name.startswith(_PREFIXES[0]):
+            step = 2 * step or _BAD
+        steps[n], named[n] = step, numbers.setdefault(name, len(numbers))
+    return steps, named, list(numbers)
+
+
+@frozen(eq=False)
+class _Tags:
+    """Where tags begin and where their `>` stands; how much deeper each leads, and the number of its name."""
+
+    begins: Places
+    ends: Places
+    steps: Steps
+    named: Steps
+
+    def first(self, count: int) -> _Tags:
+        """So many of them."""
+        return _Tags(self.begins[:count], self.ends[:count], self.steps[:count], self.named[:count])
+
+    def in_order(self, signs: Any, is_prefixed: Any) -> tuple[int, bool]:
+        """How many tags there are to the end of the last element before which all is in order, and whether those behind
+        are, too."""
+        steps, named = self.steps, self.named
+        depth = np.cumsum(steps, dtype=np.int32)
+        bad = (steps == _BAD) | (depth < 0) | (depth > 2)
+        is_open = (depth == 2) & (steps > 0)  # an element of text, or an accent
+        before = is_open[:-1]
+        bad[1:] |= before & ((steps[1:] >= 0) | (named[1:] != named[:-1]))
+        if is_prefixed.any():
+            bad |= is_prefixed[named] & (((depth == 2) & (steps == 1)) | ((depth == 1) & (steps == 0)))
+        # An element in a tuple is closed by the tag behind it, so others that close have another depth.
+        opens, closes = (
+            np.flatnonzero((depth == 1) & (steps == 1)),
+            np.flatnonzero((depth == 0) & (steps == -1)),
+        )
+        pairs = min(len(opens), len(closes))
+        bad[closes[:pairs][named[opens[:pairs]] != named[closes[:pairs]]]] = True
+        blanks = np.flatnonzero(~before & (self.begins[1:] - self.ends[:-1] > 1))
+        bad[blanks + 1] |= ~_are_blank(signs, self.ends[blanks] + 1, self.begins[blanks + 1])
+        bad[0] |= not _are_blank(signs, np.array([0]), self.begins[:1]).all()
+        good = int(bad.argmax()) if bad.any() else len(bad)
+        over = np.flatnonzero(depth[:good] == 0)
+        return int(over[-1]) + 1 if len(over) else 0, good == len(bad)
+
+    def elements(self, names: Sequence[bytes], texts: pa.Array, *, all_in_order: bool) -> Elements:
+        """The elements of tags all of which are in order."""
+        depth = np.cumsum(self.steps, dtype=np.int32)
+        is_over = depth == 0
+        begun = np.append(np.array([True]), is_over[:-1])
+        numbers = np.cumsum(begun) - 1
+        leaves: dict[bytes, Leaves] = {}
+        at = np.flatnonzero(((depth == 2) & (self.steps == 1)) | ((depth == 1) & (self.steps == 0)))
+        of = self.named[at]
+        for n in np.flatnonzero(np.bincount(of)).tolist():
+            mine = at[of == n]
+            is_empty = self.steps[mine] == 0
+            leaves[names[n]] = Leaves(numbers[mine], np.where(is_empty, len(texts) - 1, 2 * mine + 1))
+        kinds = np.array([name.startswith(_PREFIXES) for name in names])
+        has_markers = bool(kinds[self.named[begun]].any())
+        return Elements(self.begins[begun], self.ends[is_over] + 1, all_in_order, has_markers, leaves, texts)
+
+
+_FEW = 64
+"""Up to so many signs between tags are looked at one by one."""
+
+
+def _are_blank(signs: Any, begins: Places, ends: Places) -> Any:
+    """Whether all signs between some places are blank."""
+    longest = int((ends - begins).max()) if len(begins) else 0
+    if longest > _FEW:
+        written = np.append(np.zeros(1, np.int32), np.cumsum(~_BLANKS[signs], dtype=np.int32))
+        return written[begins] == written[ends]
+    blank = np.ones(len(begins), bool)
+    for n in range(longest):
+        blank &= (begins + n >= ends) | _BLANKS[signs[np.minimum(begins + n, len(signs) - 1)]]
+    return blank
