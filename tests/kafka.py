@@ -152,24 +152,40 @@ class Broker:
 
     def records(self, name: str) -> list[list[Item]]:
         """What a reader of committed records sees, by partition."""
-        consumer = library().Consumer(
-            {
-                "bootstrap.servers": self.address,
-                "group.id": "tests",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed",
-            }
+        return [[json.loads(value) for _, value in partition] for partition in self._read(name)]
+
+    def keys(self, name: str) -> set[bytes | None]:
+        """The keys that its records have."""
+        return {key for partition in self._read(name) for key, _ in partition}
+
+    def ends(self, name: str) -> list[int]:
+        """Where its partitions end."""
+        consumer = self._consumer()
+        parts = [library().TopicPartition(name, p) for p in range(self._count(consumer, name))]
+        ends = [consumer.get_watermark_offsets(part, timeout=_SECONDS)[1] for part in parts]
+        consumer.close()
+        return ends
+
+    def _consumer(self) -> Any:
+        own = {"group.id": "tests", "enable.auto.commit": False, "enable.partition.eof": True}
+        return library().Consumer(
+            {"bootstrap.servers": self.address, "isolation.level": "read_committed", **own}
         )
-        count = len(consumer.list_topics(name, timeout=_SECONDS).topics[name].partitions)
-        consumer.assign([library().TopicPartition(name, p, 0) for p in range(count)])
-        found: list[list[Item]] = [[] for _ in range(count)]
-        left = count
+
+    @staticmethod
+    def _count(consumer: Any, name: str) -> int:
+        return len(consumer.list_topics(name, timeout=_SECONDS).topics[name].partitions)
+
+    def _read(self, name: str) -> list[list[tuple[bytes | None, bytes]]]:
+        consumer = self._consumer()
+        left = self._count(consumer, name)
+        consumer.assign([library().TopicPartition(name, p, 0) for p in range(left)])
+        found: list[list[tuple[bytes | None, bytes]]] = [[] for _ in range(left)]
         while left:
             message = consumer.poll(_SECONDS)
             assert message is not None
             if message.error() is None:
-                found[message.partition()].append(json.loads(message.value()))
+                found[message.partition()].append((message.key(), message.value()))
             else:
                 assert message.error().code() == library().KafkaError._PARTITION_EOF, message.error()
                 left -= 1

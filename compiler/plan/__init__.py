@@ -4,6 +4,7 @@ In: syntax. Out: `Plan` of sources, operators in topological order, emits and se
 `facts`, `expressions`, `regions` and the grammar.
 """
 
+from cedilla.compiler.plan.places import check_paths, folders, is_within
 from cedilla.compiler.plan.plan import (
     DEFAULTS,
     SETTINGS,
@@ -13,11 +14,8 @@ from cedilla.compiler.plan.plan import (
     Plan,
     Source,
     TableColumn,
-    check_paths,
     derive,
-    folders,
     follow,
-    is_within,
 )
 
 __all__ = [

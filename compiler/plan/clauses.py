@@ -34,9 +34,9 @@ from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
-FORMATS = ("json", "parquet", "xml")
+FORMATS = ("json", TOPIC, "parquet", "xml")
 """Formats that sources and sinks can have."""
-SOURCES = ("csv", TOPIC, *FORMATS)
+SOURCES = ("csv", *FORMATS)
 """Formats that sources can have."""
 
 

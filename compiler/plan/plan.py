@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,9 +17,9 @@ from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, State
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan.origins import Keys, path_text
-from cedilla.compiler.plan.topics import TOPIC
+from cedilla.compiler.plan.topics import TOPIC, topic_of
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SETTINGS, SetPattern
@@ -185,6 +183,16 @@ class Emit:
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
 
+    @property
+    def is_topic(self) -> bool:
+        """Whether it writes to a topic of Kafka, and not to a folder or to standard output."""
+        return self.format == TOPIC and self.path != "-"
+
+    @property
+    def place(self) -> str:
+        """Where it writes to: of a topic its name, whatever the path says beside it."""
+        return f"kafka:{topic_of(self.path).name}" if self.is_topic else self.path.rstrip("/")
+
 
 @define(kw_only=True, slots=False, eq=False)
 class Plan:
@@ -309,47 +317,6 @@ class Plan:
         ]
         lines += [evolve(operator, line=0).constructor() for operator in self.operators]
         return lines + [f"emit {emit.relation} to {emit.format}" for emit in self.emits]
-
-
-def check_paths(plan: Plan) -> None:
-    """Raise RQ116 where two emits write to one folder (`-` is standard output, and none), RQ225 where a folder of
-    markers and one of tuples overlap."""
-    for source in plan.sources:
-        both = (source.path, source.markers or source.path)
-        if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
-            message = (
-                f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
-            )
-            hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
-            raise failure("RQ225", message, source.span, hint=hint)
-    for index, emit in enumerate(plan.emits):
-        for other in plan.emits[:index]:
-            if emit.path != "-" and emit.path.rstrip("/") == other.path.rstrip("/"):
-                message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
-                hint = f"each emit requires a folder of its own; `--sink {emit.name}=PATH` names another"
-                raise failure("RQ116", message, emit.span, hint=hint)
-
-
-def is_within(folder: str, other: str) -> bool:
-    """Whether what lies in a folder is seen in another one, too, by their paths."""
-    inner, outer = (
-        (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
-        for path in (folder, other)
-    )
-    rest = inner.removeprefix(outer)
-    return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
-
-
-def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
-    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words; `of`: those of one
-    source. Topics are no folders."""
-    for source in plan.sources if of is None else [plan.source_of[of]]:
-        if source.is_topic:
-            continue
-        what = f"{'table' if source.table else 'stream'} `{source.name}`"
-        yield source.name, source.path, what
-        if source.markers is not None:
-            yield f"{source.name}.markers", source.markers, f"the markers of {what}"
 
 
 def derive(

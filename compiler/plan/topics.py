@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from attrs import frozen
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.slips import meant
 
 TOPIC = "kafka"
 """The format whose paths are addresses of topics."""
@@ -15,32 +17,39 @@ TOPIC = "kafka"
 _ADDRESS = re.compile(r"(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)/(?P<name>[A-Za-z0-9._-]{1,249})")
 
 
+_KEY = "?key="
+
+
 @frozen
 class Topic:
-    """A topic: the brokers that are asked first, `host:9092,other:9092`, and its name."""
+    """A topic: the brokers that are asked first, `host:9092,other:9092`, and its name. `key`: the attribute whose value
+    is the key of the records that are written."""
 
     servers: str
     name: str
+    key: str | None = None
 
 
 def is_topic(path: str) -> bool:
     """Whether a path is the address of a topic."""
-    return _ADDRESS.fullmatch(path) is not None
+    return _ADDRESS.fullmatch(path.partition(_KEY)[0]) is not None
 
 
 def topic_of(path: str, span: Span | None = None) -> Topic:
     """The topic of an address. Raises `DiagnosticError` RQ440 where it is none."""
-    if (found := _ADDRESS.fullmatch(path)) is None:
+    address, _, key = path.partition(_KEY)
+    if (found := _ADDRESS.fullmatch(address)) is None:
         hint = 'brokers and a topic: `"host:9092/topic"`, `"one:9092,two:9092/topic"`'
         raise failure("RQ440", f"`{path}` is no address of a topic", span, hint=hint)
-    return Topic(found["servers"], found["name"])
+    return Topic(found["servers"], found["name"], key or None)
 
 
 def check_topic(node: syntax.StreamDeclaration) -> None:
     """Raise RQ440 where a topic has no address, RQ441 where it is declared with what no topic has. Stored plans have
     `-` in place of it."""
-    if node.path != "-":
-        topic_of(node.path, node.span)
+    if node.path != "-" and topic_of(node.path, node.span).key is not None:
+        hint = "the keys of records that are read mean nothing"
+        raise failure("RQ441", f"a stream has no key, and `{node.path}` names one", node.span, hint=hint)
     if node.kind == "table":
         hint = "a table is read to its end, and a topic has none: a `stream`, or a folder"
         raise failure("RQ441", f"a topic is a stream, and `{node.name}` is a table", node.span, hint=hint)
@@ -49,3 +58,11 @@ def check_topic(node: syntax.StreamDeclaration) -> None:
         raise failure(
             "RQ441", f"a topic has no folder of markers, and `{node.name}` does", node.span, hint=hint
         )
+
+
+def check_output(path: str, attributes: Collection[str], span: Span | None) -> None:
+    """Raise RQ440 where an output has no address of a topic, RQ449 where its key is no attribute of what is emitted."""
+    key = topic_of(path, span).key
+    if key is not None and key not in attributes:
+        message = f"`{key}` is to be the key of records, and is no attribute of what is emitted"
+        raise failure("RQ449", message, span, hint=meant(key, attributes, "attributes"))

@@ -36,6 +36,7 @@ from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.formats.sinks.formats import SINKS
+from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
@@ -139,9 +140,12 @@ class Executor:
             sink = self._sink(emit)
             sink.publish(last.epoch)
             sink.tidy(last.epoch)
+            sink.close()
         return changes
 
     def _sink(self, emit: Emit) -> Sink:
+        if emit.is_topic:
+            return KafkaSink.of(self.files, self.checkpoint.path, emit)
         if emit.path != "-":
             return SINKS[emit.format](self.files, emit.path, emit.relation)
         labels = labels_of([each.name for each in self.plan.emits if each.path == "-"])
@@ -189,8 +193,10 @@ class Executor:
             sink.tidy(self.last.epoch)
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads go, and brokers."""
         self.jobs.close()
+        for sink in self.sinks.values():
+            sink.close()
 
     @property
     def _base(self) -> Commit:

@@ -164,7 +164,7 @@ def start(
         # A server may run elsewhere, whatever it calls local.
         if engine == "connect" or (engine == "spark" and not is_local(session)):
             on_step("looking at the machines of the cluster, once it has some for us")
-            sinks = [emit.path for emit in plan.emits if emit.path != "-" and on_epoch is None]
+            sinks = [e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None]
             sources = [folder for _, folder, _ in folders(plan)]
             check_machines(session, files, sources, [checkpoint.path, *sinks])
         executor = Executor(

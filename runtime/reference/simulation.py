@@ -10,7 +10,7 @@ from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan import Plan, Source, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import Line, files_of, stream_files
@@ -109,6 +109,9 @@ def _check(plan: Plan) -> None:
         if node.format not in ("json", "csv"):
             message = f"`{node.format}` cannot be simulated: only JSON Lines and CSV are"
             hint = "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines, CSV and Parquet"
+            if node.is_topic:
+                option = "source" if isinstance(node, Source) else "sink"
+                hint = f"records that were written to files, one a line: `--{option} {node.name}=FOLDER`"
             raise failure("RQ406", message, node.span, hint=hint)
     check_inputs(plan, stdin=True)
 

@@ -11,8 +11,8 @@ import click
 from attrs import evolve, field, fields, frozen
 
 from cedilla.compiler import ENGINES, Engine
-from cedilla.compiler.plan import Plan, folders
-from cedilla.compiler.plan.topics import is_topic
+from cedilla.compiler.plan import Emit, Plan, folders
+from cedilla.compiler.plan.topics import TOPIC, is_topic
 from cedilla.grammar.syntax import SETTINGS
 
 Texts = Mapping[str, str]
@@ -63,14 +63,23 @@ def apply(plan: Plan, options: Options) -> Plan:
             evolve(
                 s,
                 path=(path := options.sources.get(s.name, s.path)),
-                format="json" if s.is_topic and not is_topic(path) else s.format,
+                format=_format_at(path, s.format),
                 markers=options.sources.get(f"{s.name}.markers", s.markers),
             )
             for s in plan.sources
         ],
-        emits=[evolve(e, path=options.sinks.get(e.name, e.path)) for e in plan.emits],
+        emits=[_written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
         settings={**plan.settings, **options.settings},
     )
+
+
+def _written_to(emit: Emit, path: str) -> Emit:
+    return evolve(emit, path=path, format=_format_at(path, emit.format))
+
+
+def _format_at(path: str, format_: str) -> str:
+    """The format of what a path names: where that is a folder in place of a topic, that of recorded records."""
+    return "json" if format_ == TOPIC and not is_topic(path) else format_
 
 
 def path_options(command: Callable[..., Any]) -> Callable[..., Any]:

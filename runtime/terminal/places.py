@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
+from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.lines import local_path
 
@@ -27,6 +28,13 @@ def check_places(plan: Plan, checkpoint: str | None) -> None:
 
 def check_unread(plan: Plan) -> None:
     """Raise RQ116 where a source reads what an emit writes."""
+    read = {topic_of(source.path).name: source for source in plan.sources if source.is_topic}
+    for emit in plan.emits:
+        if emit.is_topic and (name := topic_of(emit.path).name) in read:
+            message = (
+                f"`{emit.name}` is emitted to the topic `{name}`, which stream `{read[name].name}` reads"
+            )
+            raise _failed("RQ116", message, emit, f"another topic; `--sink {emit.name}=PATH` names one")
     for _, folder, what in folders(plan):
         for emit in plan.emits:
             if emit.path != "-" and is_within(emit.path, folder):
@@ -72,7 +80,7 @@ def _source(plan: Plan, name: str) -> Source:
 def check_sail(plan: Plan, checkpoint: str | None) -> None:
     """Raise RQ434 where Sail would take the path of an output or of the checkpoint for a pattern of many."""
     home = checkpoint or default_checkpoint(plan)
-    for path in (home, *(emit.path for emit in plan.emits)):
+    for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
         if found := re.search(r"[*?\[\]{}]", str(Path(path).absolute())):
             message = f"Sail takes the path {path} for a pattern, as it has `{found[0]}` in it"
             raise failure("RQ434", message, hint="a folder with a plain name, or `--engine spark`")

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
+SECONDS = 30.0
+"""So long brokers may take to answer."""
 PROPERTIES = "CEDILLA_KAFKA_PROPERTIES"
 """The variable that names a file of properties: TLS, SASL and whatever else the client knows."""
 
@@ -87,6 +90,37 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
             else "the properties do not go together"
         )
         raise failure("RQ443", f"the client of Kafka cannot be set up: {what}", hint=_FORM) from None
+
+
+def partitions_of(client: Any, topic: Topic, use: str) -> int:
+    """How many partitions a topic has. Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic, `use`
+    being what it is for."""
+    try:
+        of_topic = client.list_topics(topic.name, timeout=SECONDS).topics[topic.name]
+    except library().KafkaException as problem:
+        raise refused(topic.servers, problem) from None
+    if of_topic.error is not None:
+        raise missing(topic, use, of_topic.error)
+    return len(of_topic.partitions)
+
+
+def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
+    """RQ445 where an error says that there is no such topic; else RQ444."""
+    if error.code() != library().KafkaError.UNKNOWN_TOPIC_OR_PART:
+        return refused(topic.servers, library().KafkaException(error))
+    message = f"{topic.servers} has no topic `{topic.name}`, which {use}"
+    hint = "a topic without records is fine; `--source NAME=HOST:PORT/TOPIC` and `--sink` name another"
+    return failure("RQ445", message, hint=hint)
+
+
+def identity_of(topic: Topic) -> str:
+    """What tells a topic from another one of the same name. Raises `DiagnosticError`: RQ442, RQ443, RQ444."""
+    admin = made("AdminClient", topic.servers, {}, "confluent_kafka.admin")
+    try:
+        (described,) = admin.describe_topics(library().TopicCollection([topic.name])).values()
+        return str(described.result(SECONDS).topic_id)
+    except library().KafkaException as problem:
+        raise refused(topic.servers, problem) from None
 
 
 def refused(servers: str, problem: Exception) -> DiagnosticError:

@@ -16,10 +16,16 @@ from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import RecordFile
-from cedilla.runtime.topics.client import library, made, refused
+from cedilla.runtime.topics.client import (
+    SECONDS,
+    identity_of,
+    library,
+    made,
+    missing,
+    partitions_of,
+    refused,
+)
 
-_SECONDS = 30.0
-"""So long a broker may take to answer."""
 _TOGETHER = 10_000
 _IDLE, _BUSY = 0.05, 1.0
 """So many seconds nobody waits for the first record, and for more where some have come."""
@@ -65,7 +71,6 @@ class TopicReader:
     partitions: int = field(init=False)
     identity: str = field(init=False)
     _consumer: Any = field(init=False)
-    _admin: Any = field(init=False)
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
     _goals: dict[int, int] = field(init=False, factory=dict[int, int])
@@ -74,7 +79,6 @@ class TopicReader:
     def __attrs_post_init__(self) -> None:
         """Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic."""
         self._consumer = made("Consumer", self.topic.servers, _OWN)
-        self._admin = made("AdminClient", self.topic.servers, {}, "confluent_kafka.admin")
         self.look()
 
     def close(self) -> None:
@@ -83,24 +87,12 @@ class TopicReader:
 
     def look(self) -> None:
         """Ask how many partitions there are. Raises RQ444, RQ445."""
-        known = self._asked(lambda: self._consumer.list_topics(self.topic.name, timeout=_SECONDS))
-        of_topic = known.topics[self.topic.name]
-        if of_topic.error is not None:
-            self._missing(of_topic.error)
-        self.partitions = len(of_topic.partitions)
-        self.identity = self._asked(self._identity)
+        self.partitions = partitions_of(self._consumer, self.topic, self._use)
+        self.identity = identity_of(self.topic)
 
-    def _identity(self) -> str:
-        names = library().TopicCollection([self.topic.name])
-        (described,) = self._admin.describe_topics(names, request_timeout=_SECONDS).values()
-        return str(described.result(_SECONDS).topic_id)
-
-    def _missing(self, error: Any) -> None:
-        if error.code() != library().KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise refused(self.topic.servers, library().KafkaException(error))
-        message = f"{self.topic.servers} has no topic `{self.topic.name}`, which stream `{self.source}` reads"
-        hint = f"a topic without records is fine; `--source {self.source}=HOST:PORT/TOPIC` reads another"
-        raise failure("RQ445", message, hint=hint)
+    @property
+    def _use(self) -> str:
+        return f"stream `{self.source}` reads"
 
     def _asked(self, ask: Any) -> Any:
         try:
@@ -143,7 +135,7 @@ class TopicReader:
 
     def _ends(self, partition: int) -> tuple[int, int]:
         part = library().TopicPartition(self.topic.name, partition)
-        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=_SECONDS))
+        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS))
 
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
@@ -220,7 +212,7 @@ class TopicReader:
             part = library().TopicPartition(self.topic.name, partition, low)
             self._asked(lambda: self._consumer.seek(part))
         elif error.code() in (errors.UNKNOWN_TOPIC_OR_PART, errors._UNKNOWN_PARTITION, errors._UNKNOWN_TOPIC):
-            self._missing(errors(errors.UNKNOWN_TOPIC_OR_PART))
+            raise missing(self.topic, self._use, errors(errors.UNKNOWN_TOPIC_OR_PART))
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):
             raise refused(self.topic.servers, library().KafkaException(error))
 

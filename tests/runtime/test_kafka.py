@@ -17,8 +17,10 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.topics.client import made
 from tests.kafka import Broker, broker
 from tests.pipeline import read_output
 from tests.stream import Item, is_tuple
@@ -236,7 +238,7 @@ def test_secrets_are_shown_nowhere(
 
 
 def test_brokers_that_do_not_answer_end_the_run(sail: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("cedilla.runtime.topics.reader._SECONDS", 0.5)
+    monkeypatch.setattr("cedilla.runtime.topics.client.SECONDS", 0.5)
     assert Query(sail, "localhost:1/r", tmp_path).refused().code == "RQ444"
 
 
@@ -250,6 +252,123 @@ def test_on_spark(kafka: Broker, spark: SparkSession, tmp_path: Path) -> None:
     query.run()
     assert query.output == [{"wid": 0, "t": 72.5}, closed("[wid < 1]")]
     assert [q["position"] for q in query.quarantine()] == [{"file": "spark/1", "line": 1}]
+
+
+# --- outputs ---
+
+COPY = PLAIN.replace('to json "OUT"', 'to kafka "ADDRESS_OUT"')
+
+
+def copied(kafka: Broker, sail: SparkSession, folder: Path, name: str, partitions: int = 2) -> Query:
+    """A query that copies a topic `name` to one `name_out`, by key."""
+    address = kafka.topic(name)
+    kafka.topic(f"{name}_out", partitions)
+    return Query(sail, address, folder, COPY.replace("ADDRESS_OUT", f"{address}_out?key=s"))
+
+
+def test_an_output_is_a_stream_in_each_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = copied(kafka, sail, tmp_path, "through")
+    kafka.send("through", [row(0, 1, 77.0), row(1, 1, 60.0)], [row(0, 2, 68.0)])
+    query.run()
+    both = [accent(CELSIUS), row(2, 1, 25.0), closed("[ts < 10]")]
+    kafka.send("through", both, [*both[:1], row(2, 2, 20.0), *both[2:]])
+    query.run()
+    kafka.send("through", [row(10, 1, 25.0), closed("[]")], [closed("[]")])
+    query.run()
+    announced = accent("[[alter(t, y -> (y * 5 - 160) / 9)]]")
+    first, second = kafka.records("through_out")
+    for partition in (first, second):
+        assert [i for i in partition if not is_tuple(i)] == [closed("[ts < 10]"), announced, closed("[]")]
+    assert {i["s"] for i in first if is_tuple(i)}.isdisjoint(i["s"] for i in second if is_tuple(i))
+    keys = kafka.keys("through_out")
+    assert keys == {b"1", b"2", None}
+
+    # Another query reads it, and understands it.
+    (tmp_path / "again").mkdir()
+    again = Query(sail, f"{kafka.address}/through_out", tmp_path / "again", PLAIN)
+    again.run()
+    tuples = sorted((i["ts"], i["s"], round(i["t"], 9)) for i in again.tuples)
+    assert tuples == [(0, 1, 77.0), (0, 2, 68.0), (1, 1, 60.0), (2, 1, 77.0), (2, 2, 68.0), (10, 1, 77.0)]
+    assert again.quarantine() == []
+
+
+def test_a_new_checkpoint_does_not_write_into_an_old_output(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = copied(kafka, sail, tmp_path, "old")
+    kafka.send("old", [row(0, 1, 1.0)])
+    query.run()
+    assert query.refused(checkpoint=str(tmp_path / "other")).code == "RQ405"
+    kafka.delete("old_out")
+    kafka.topic("old_out")
+    kafka.send("old", [row(1, 1, 1.0)])
+    assert query.refused().code == "RQ447"
+
+
+@pytest.mark.parametrize(
+    "step", ["begin_transaction", "send_offsets_to_transaction", "commit_transaction", "deleted"]
+)
+def test_an_epoch_that_is_written_again_is_seen_once(
+    kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    query = copied(kafka, sail, tmp_path, f"once-{step}", 1)
+    kafka.send(f"once-{step}", [row(0, 1, 1.0)])
+    query.run()
+    kafka.send(f"once-{step}", [row(1, 1, 1.0), row(2, 2, 1.0)])
+
+    class Killed(BaseException):
+        pass
+
+    def die(*given: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        if step == "deleted":
+            patch.setattr(KafkaSink, "_forget", die)
+        else:
+            patch.setattr("cedilla.runtime.topics.writer.made", dying(step, die))
+        with pytest.raises(Killed):
+            query.run()
+    query.run()
+    kafka.send(f"once-{step}", [row(3, 2, 1.0)])
+    query.run()
+    (records,) = kafka.records(f"once-{step}_out")
+    assert sorted(item["ts"] for item in records) == [0, 1, 2, 3]
+
+
+def dying(step: str, die: Any) -> Any:
+    """Clients as they are made, but for one function."""
+
+    class Dying:
+        def __init__(self, of: Any) -> None:
+            self.of = of
+
+        def __getattr__(self, name: str) -> Any:
+            return die if name == step else getattr(self.of, name)
+
+    def make(kind: str, *given: Any) -> Any:
+        client = made(kind, *given)
+        return Dying(client) if kind == "Producer" else client
+
+    return make
+
+
+def test_a_driver_that_is_killed_writes_each_tuple_once(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    query = copied(kafka, sail, tmp_path, "output")
+    kafka.send("output", [row(n, 1, 1.0) for n in range(2000)], [row(n, 2, 1.0) for n in range(2000)])
+    for epochs in (2, 5, 9):
+        running = _started(query, "--records-per-epoch", "100")
+        end = time.monotonic() + 60
+        while sum(kafka.ends("output_out")) < epochs * 100:
+            assert time.monotonic() < end, (query.folder / "log").read_text()
+            time.sleep(0.05)
+        running.kill()
+        running.wait()
+    query.run()
+    tuples = [(item["s"], item["ts"]) for partition in kafka.records("output_out") for item in partition]
+    assert sorted(tuples) == [(s, n) for s in (1, 2) for n in range(2000)]
 
 
 def _started(query: Query, *options: str) -> subprocess.Popen[bytes]:

@@ -6,4 +6,4 @@ from cedilla.runtime.formats.sinks.sink import FolderSink
 from cedilla.runtime.formats.sinks.xml import XmlSink
 
 SINKS: dict[str, type[FolderSink]] = {"json": JsonLinesSink, "parquet": ParquetSink, "xml": XmlSink}
-"""The same names as `cedilla.compiler.plan.clauses.FORMATS`."""
+"""Those of folders: the names of `cedilla.compiler.plan.clauses.FORMATS` without that of topics."""

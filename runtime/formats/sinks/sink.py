@@ -49,6 +49,10 @@ class Sink(ABC):
     def check_fresh(self) -> bool:
         """Whether no epoch was ever published here."""
 
+    def close(self) -> None:
+        """Let go of what was opened to publish."""
+        return
+
 
 class FolderSink(Sink):
     """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""

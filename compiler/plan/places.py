@@ -1,0 +1,54 @@
+"""Where a plan reads and writes: folders and topics, and which of them cannot be together."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from cedilla.compiler.plan.plan import Plan
+from cedilla.compiler.plan.topics import check_output
+from cedilla.grammar.diagnostics import failure
+
+
+def check_paths(plan: Plan) -> None:
+    """Raise RQ116 where two emits write to one folder (`-` is standard output, and none), RQ225 where a folder of
+    markers and one of tuples overlap, RQ440 and RQ449 where an output cannot be written to a topic."""
+    for source in plan.sources:
+        both = (source.path, source.markers or source.path)
+        if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
+            message = (
+                f"the marker folder {source.markers} of `{source.name}` and {source.path} lie in each other"
+            )
+            hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
+            raise failure("RQ225", message, source.span, hint=hint)
+    for index, emit in enumerate(plan.emits):
+        if emit.is_topic:
+            check_output(emit.path, plan.start[emit.relation].types, emit.span)
+        for other in plan.emits[:index]:
+            if emit.path != "-" and emit.place == other.place:
+                message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
+                hint = f"each emit requires a place of its own; `--sink {emit.name}=PATH` names another"
+                raise failure("RQ116", message, emit.span, hint=hint)
+
+
+def is_within(folder: str, other: str) -> bool:
+    """Whether what lies in a folder is seen in another one, too, by their paths."""
+    inner, outer = (
+        (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
+        for path in (folder, other)
+    )
+    rest = inner.removeprefix(outer)
+    return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
+
+
+def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
+    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words; `of`: those of one
+    source. Topics are no folders."""
+    for source in plan.sources if of is None else [plan.source_of[of]]:
+        if source.is_topic:
+            continue
+        what = f"{'table' if source.table else 'stream'} `{source.name}`"
+        yield source.name, source.path, what
+        if source.markers is not None:
+            yield f"{source.name}.markers", source.markers, f"the markers of {what}"

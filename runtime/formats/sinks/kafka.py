@@ -1,0 +1,104 @@
+"""A topic as a sink: an epoch is staged in the checkpoint, and written in one transaction once it is committed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from itertools import count
+from uuid import uuid4
+
+from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.topics import Topic, topic_of
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.files import Files, name_of
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.topics.writer import Record, TopicWriter
+
+
+class KafkaSink(JsonLinesSink):
+    """A tuple is a record of one partition, by its key if it has one; a marker is a record of each (theory N9).
+
+    The partitions are those that the topic had when the output began: to another, later one the accents before it would
+    have to be said again.
+    """
+
+    def __init__(self, files: Files, path: str, relation: str, topic: Topic) -> None:
+        super().__init__(files, path, relation)
+        self._topic = topic
+        self._turn = count()
+        self._made: TopicWriter | None = None
+        self._next: int | None = None  # the epoch behind the last one that was written, once that is known
+
+    @classmethod
+    def of(cls, files: Files, checkpoint: str, emit: Emit) -> KafkaSink:
+        """The sink of an emit, whose epochs are staged in a folder of the checkpoint."""
+        topic = topic_of(emit.path, emit.span)
+        return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic)
+
+    def publish(self, number: int) -> None:
+        """Write a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
+        RQ448."""
+        staged = self._staged(number)
+        if not self._files.list(staged):
+            return
+        if not self._files.exists(record := f"{self._path}/output.json"):
+            raise self._another("holds records of another output")
+        known = json.loads(self._files.read(record))
+        writer = self._writer(known["name"])
+        if self._next is None:
+            self._check(writer, known["topic"])
+            self._next = writer.next_epoch()
+        if self._next <= number:
+            writer.write(number, self._records(staged, known["partitions"]))
+            self._next = number + 1
+        self._forget(staged)
+
+    def _forget(self, staged: str) -> None:
+        self._files.delete(staged)
+
+    def _check(self, writer: TopicWriter, identity: str) -> None:
+        if writer.identity() != identity:
+            raise self._another("was deleted and made anew since the output has begun")
+
+    def _another(self, why: str) -> DiagnosticError:
+        hint = "a new checkpoint, and a topic without records, begin a new output"
+        return failure("RQ447", f"the topic `{self._topic.name}` {why}", hint=hint)
+
+    def check_fresh(self) -> bool:
+        """Whether no record is in the topic; the output begins then. Raises `DiagnosticError`: RQ442 to RQ445."""
+        name = f"cedilla-{uuid4().hex}"
+        writer = self._writer(name)
+        if not writer.is_empty():
+            return False
+        known = {"name": name, "topic": writer.identity(), "partitions": writer.partitions()}
+        self._files.write(f"{self._path}/output.json", json.dumps(known))
+        return True
+
+    def _writer(self, name: str) -> TopicWriter:
+        if self._made is None or self._made.name != name:
+            self.close()
+            self._made = TopicWriter(self._topic, name)
+        return self._made
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
+    def _records(self, staged: str, partitions: int) -> Iterator[Record]:
+        for file in self._files.list(staged):
+            are_tuples = name_of(file.path).startswith("1-tuples")
+            for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
+                if not line:
+                    continue
+                if are_tuples:
+                    yield self._tuple(line, partitions)
+                else:
+                    yield from ((partition, None, line) for partition in range(partitions))
+
+    def _tuple(self, line: bytes, partitions: int) -> Record:
+        value = None if self._topic.key is None else json.loads(line).get(self._topic.key)
+        if value is None:
+            return next(self._turn) % partitions, None, line
+        key = (value if isinstance(value, str) else json.dumps(value)).encode()
+        return zlib.crc32(key) % partitions, key, line

@@ -1,0 +1,123 @@
+"""A topic as an output: each epoch is one transaction, which says in itself that it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from cedilla.compiler.plan.topics import Topic
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.topics.client import SECONDS, identity_of, library, made, partitions_of, refused
+
+Record = tuple[int, bytes | None, bytes]
+"""The partition, the key and the value of a record."""
+
+_MINUTES = 10
+"""So long a transaction may take."""
+_POLLED = 1000
+
+
+@define(eq=False)
+class TopicWriter:
+    """Writes epochs into a topic. `name`: that of this output of this checkpoint, for ever the same.
+
+    A transaction moves the offset of a consumer group of that name, too, which nobody reads by: it is the number of the
+    next epoch. So an epoch that is written again after a crash is known, and a reader of committed records sees each
+    record once.
+    """
+
+    topic: Topic
+    name: str
+    _producer: Any = field(init=False, default=None)
+    _group: Any = field(init=False, default=None)
+
+    def connect(self) -> None:
+        """Raises `DiagnosticError`: RQ442, RQ443, RQ444. What a process that died has begun is given up."""
+        if self._producer is not None:
+            return
+        own = {
+            "transactional.id": self.name,
+            "transaction.timeout.ms": _MINUTES * 60_000,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 200_000,
+        }
+        self._group = made(
+            "Consumer", self.topic.servers, {"group.id": self.name, "enable.auto.commit": False}
+        )
+        producer = made("Producer", self.topic.servers, own)
+        self._asked(lambda: producer.init_transactions(SECONDS))
+        self._producer = producer
+
+    def close(self) -> None:
+        """Let the brokers go."""
+        if self._group is not None:
+            self._group.close()
+        self._producer = self._group = None
+
+    def partitions(self) -> int:
+        """How many the topic has. Raises RQ445 where there is no such topic."""
+        self.connect()
+        return partitions_of(self._producer, self.topic, "an output is written to")
+
+    def identity(self) -> str:
+        """That of the topic, which another one of its name does not have."""
+        return identity_of(self.topic)
+
+    def is_empty(self) -> bool:
+        """Whether no partition has a record."""
+        parts = map(self._part, range(self.partitions()))
+        ends = [
+            self._asked(lambda p=part: self._group.get_watermark_offsets(p, timeout=SECONDS))
+            for part in parts
+        ]
+        return all(low == high for low, high in ends)
+
+    def next_epoch(self) -> int:
+        """The number of the epoch behind the last one that was written."""
+        self.connect()
+        (known,) = self._asked(lambda: self._group.committed([self._part(0)], timeout=SECONDS))
+        return max(int(known.offset), 0)
+
+    def write(self, epoch: int, records: Iterable[Record]) -> None:
+        """Write an epoch, all of it or nothing. Raises `DiagnosticError` RQ448."""
+        self.connect()
+        errors = library().KafkaException
+        try:
+            self._producer.begin_transaction()
+            for number, (partition, key, value) in enumerate(records):
+                self._send(partition, key, value)
+                if not number % _POLLED:
+                    self._producer.poll(0)
+            done = [library().TopicPartition(self.topic.name, 0, epoch + 1)]
+            self._producer.send_offsets_to_transaction(done, self._group.consumer_group_metadata(), SECONDS)
+            self._producer.commit_transaction(SECONDS)
+        except errors as problem:
+            self.close()
+            raise self._failed(epoch, problem) from None
+
+    def _send(self, partition: int, key: bytes | None, value: bytes) -> None:
+        while True:
+            try:
+                self._producer.produce(self.topic.name, value, key, partition)
+                return
+            except BufferError:  # more than the client keeps: it is sent first
+                self._producer.poll(0.1)
+
+    def _part(self, partition: int) -> Any:
+        return library().TopicPartition(self.topic.name, partition)
+
+    def _asked(self, ask: Any) -> Any:
+        try:
+            return ask()
+        except library().KafkaException as problem:
+            raise refused(self.topic.servers, problem) from None
+
+    def _failed(self, epoch: int, problem: Exception) -> DiagnosticError:
+        error: Any = problem.args[0]
+        message = f"epoch {epoch} was not written to `{self.topic.name}`: {error.str()}"
+        hint = "it is committed, and kept: the next run writes it before all others"
+        if error.code() in (library().KafkaError._FENCED, library().KafkaError.INVALID_PRODUCER_EPOCH):
+            hint = f"{hint}; another process has the same checkpoint"
+        return failure("RQ448", message, hint=hint)
