@@ -63,8 +63,9 @@ def check(root: Path) -> None:
     assert {row["ts"] for row in canonical(root / "out" / "all")} == {0, 500, 600, 30000, 61000, 61500, 61600}
 
 
-def test_units_are_converted_on_an_engine(sail: SparkSession, tmp_path: Path) -> None:
-    run = Run(sail, tmp_path, QUERY)
+@pytest.mark.either_engine
+def test_units_are_converted_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
     for parts in zip(INLAND, COAST, strict=True):
         for source, items in zip(("inland", "coast"), parts, strict=True):
             run.write(source, items)
@@ -102,14 +103,15 @@ emit r to json "out/r";
 """
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [1, 12])
-def test_unit_accents_on_an_engine(sail: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     """An `int` becomes a double at the first one that changes a unit (RQ310)."""
     items = [
         {**item, "t": item["t"] if number == 0 else float(item["t"])} if "t" in item else item
         for number, item in enumerate(ACCENTS)
     ]
-    run = Run(sail, tmp_path, ONE)
+    run = Run(spark, tmp_path, ONE)
     for start in range(0, 12, per_epoch):
         run.write("r", items[start : start + per_epoch])
     run.process(1)
@@ -132,10 +134,11 @@ def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.
     assert "RQ142" in refused.output
 
 
-def test_an_output_with_its_own_units_is_announced_none(sail: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.either_engine
+def test_an_output_with_its_own_units_is_announced_none(spark: SparkSession, tmp_path: Path) -> None:
     """Not even that whole numbers have become doubles: they are doubles from the first tuple on."""
     query = ONE.replace('"out/r";', '"out/r" with t in degF;')
-    run = Run(sail, tmp_path, query)
+    run = Run(spark, tmp_path, query)
     run.write("r", ACCENTS[:2])
     run.write("r", [{**item, "t": float(item["t"])} if "t" in item else item for item in ACCENTS[2:]])
     run.process(1)
@@ -160,9 +163,10 @@ NAMED: list[Item] = [
 ]
 
 
-def test_tuples_name_their_units_on_an_engine(sail: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.either_engine
+def test_tuples_name_their_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
     """What names another unit is set aside; a restart in the middle goes on."""
-    run = Run(sail, tmp_path, FROM)
+    run = Run(spark, tmp_path, FROM)
     for start in (0, 2, 5):
         run.write("r", NAMED[start : start + (2 if not start else 3 if start == 2 else 2)])
         run.go_on(run.executor(), start)
