@@ -18,10 +18,12 @@ class Commands(click.Group):
         "Run a query": ("run", "simulate", "verify", "compile"),
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("read", "status", "validate", "canonize", "suspect"),
+        "Write a stream": ("accent",),
     }
     pages: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("run", "compile", "read"), "docs/runtime.md"),
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
+        "accent": "docs/produce.md",
         **dict.fromkeys(("status", "validate", "canonize", "suspect"), "docs/streams.md"),
     }
 

@@ -19,7 +19,13 @@ from cedilla.runtime.cli.query import (
     fmt_command,
     trace_command,
 )
-from cedilla.runtime.cli.streams import canonize_command, read_command, suspect_command, validate_command
+from cedilla.runtime.cli.streams import (
+    accent_command,
+    canonize_command,
+    read_command,
+    suspect_command,
+    validate_command,
+)
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -79,6 +85,7 @@ for _command in (
     validate_command,
     canonize_command,
     suspect_command,
+    accent_command,
 ):
     main.add_command(_command)
 

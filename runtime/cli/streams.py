@@ -1,4 +1,4 @@
-"""Commands about one stream, none of which starts Spark: validate, canonize, suspect, read."""
+"""Commands about one stream, none of which starts Spark: validate, canonize, suspect, accent, read."""
 
 from __future__ import annotations
 
@@ -125,6 +125,30 @@ def canonize_command(stream: Stream, rules: bool) -> None:
         console.diagnostics(canonize(lines, known, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):
         console.note(f"{name.replace('_', ' ')}: {count:,}")
+
+
+@click.command("accent")
+@stream_options
+@click.argument("texts", metavar="MARKER...", nargs=-1, required=True)
+def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
+    """Write markers at the end of a stream, after a check that they are right there. Starts no Spark.
+
+    STREAM is a file in JSON Lines, or a folder, into which a file is written; with --markers the file goes there.
+    MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
+    """
+    from cedilla.runtime.produce.stream import Stream as Sender
+    from cedilla.runtime.streams.validate import stream_lines
+
+    console = Console()
+    with reported(console, {}):
+        stream_lines(stream.path, stream.markers)  # they are there
+    known = schema_of(stream, console)
+    with reported(console, {}):
+        sender = Sender.of(stream.path, known, stream.markers, lambda found: console.diagnostics([found], {}))
+        with sender:
+            for text in texts:
+                sender.marker(text)
+    console.note(f"{len(texts)} written to {stream.markers or stream.path}")
 
 
 @click.command("read")

@@ -1,0 +1,131 @@
+"""Where checked lines go: to the end of a file, or to new files of a folder. One sender at a time has either."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+
+
+class Target(ABC):
+    """Takes lines."""
+
+    @abstractmethod
+    def write(self, text: str) -> None:
+        """Take a line with its end."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Let readers see all lines."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """The same, and let others write."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Let others write."""
+
+
+class Appended(Target):
+    """The end of a file. A line is one write of the system's, so that readers and other senders never see half of one.
+
+    Raises `DiagnosticError`: RQ437 where another sender has the file, RQ431 where it cannot be written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as problem:
+            raise _refused(file, problem) from None
+        _lock(self._file, file)
+        size = os.fstat(self._file).st_size
+        # What its line lacks: an end. A line that is cut off is refused when the file is read.
+        self._before = "" if size == 0 or os.pread(self._file, 1, size - 1) == b"\n" else "\n"
+
+    def write(self, text: str) -> None:
+        data = (self._before + text).encode()
+        size = os.fstat(self._file).st_size
+        if os.write(self._file, data) != len(data):  # the disk is full
+            os.ftruncate(self._file, size)
+            raise failure("RQ431", "a line was not written: no space is left", hint="space on the disk")
+        self._before = ""
+
+    def flush(self) -> None:
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            self.flush()
+            self.abandon()
+
+    def abandon(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+
+class Published(Target):
+    """New files of a folder: each is written aside and renamed into place, since a run reads a file once.
+
+    Raises as `Appended` does.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(folder, os.O_RDONLY)
+        except OSError as problem:
+            raise _refused(folder, problem) from None
+        _lock(self._lock, folder)
+        self._folder = folder
+        self._lines: list[str] = []
+
+    def write(self, text: str) -> None:
+        self._lines.append(text)
+
+    def flush(self) -> None:
+        if not self._lines:
+            return
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z.jsonl"
+        aside = self._folder / f"_{name}"
+        try:
+            aside.write_text("".join(self._lines), "utf-8")
+            aside.rename(self._folder / name)
+        except OSError as problem:
+            raise _refused(self._folder, problem) from None
+        self._lines.clear()
+
+    def close(self) -> None:
+        if self._lock >= 0:
+            self.flush()
+            self.abandon()
+
+    def abandon(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
+
+
+def _lock(opened: int, path: Path) -> None:
+    """Have a file or folder for this sender alone, where the system can."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        message = f"another sender writes to {path}"
+        hint = "one sender a file: `close()` there, or a file or a folder for each"
+        raise failure("RQ437", message, hint=hint) from None
+
+
+def _refused(path: Path, problem: OSError) -> DiagnosticError:
+    reason = (problem.strerror or str(problem)).lower()
+    return failure("RQ431", f"{path} cannot be written: {reason}", hint="rights and space")

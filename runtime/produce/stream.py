@@ -1,0 +1,270 @@
+"""A stream that its sender writes, checked line by line by the code of `cedilla validate` (theory G34)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from time import sleep
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan import Source
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.tuple_lines import tuples_of
+from cedilla.runtime.produce.files import Appended, Published, Target
+from cedilla.runtime.reference.table_domains import with_domains
+from cedilla.runtime.streams.schema import Schema, declared_schema
+from cedilla.runtime.streams.stream_checker import StreamChecker
+from cedilla.runtime.streams.validate import stream_lines, with_schema
+from cedilla.runtime.terminal.rowtext import json_line
+
+if TYPE_CHECKING:
+    from cedilla.compiler.compile import CompiledQuery
+
+Where = str | Mapping[str, Any]
+"""A description: as accents write it, `'s in {1, 2}, ts >= 60'`, or attribute -> the value, or a list of the values."""
+
+
+class Writable(Protocol):
+    """What takes lines that are checked, each with its end: a text file that is open, or a topic."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def _warn(found: Diagnostic) -> None:
+    warnings.warn(f"{found.code}: {found.message}", stacklevel=6)
+
+
+_NEXT_FILE = 0.002
+"""Seconds after which a file has another time than the one before; stores tell milliseconds."""
+
+
+class Stream:
+    """The end of a stream.
+
+    `to`: a file in JSON Lines, which is made or continued; a folder, in which each `flush` publishes a new file; or
+    what has a `write`, behind which a stream begins. `query`, of which `source` is one (its only one otherwise), or
+    `schema`, as between the parentheses of a `stream`, tells the attributes. `markers`: the folder of markers beside
+    that of the tuples, into which they go then.
+
+    What a stream holds already is read first. Every method raises `DiagnosticError` with what `cedilla validate` would
+    find, and has written nothing then; RQ435 to RQ437 for the place. A marker that is doubtful (RQ217, RQ218) is
+    written, and `on_warning` told; otherwise it is a warning of Python's. It is used by one thread.
+    """
+
+    def __init__(
+        self,
+        to: str | Path | Writable,
+        *,
+        query: str | Path | CompiledQuery | None = None,
+        source: str | None = None,
+        schema: str | None = None,
+        markers: str | Path | None = None,
+        on_warning: Callable[[Diagnostic], None] = _warn,
+    ) -> None:
+        known = _schema(query, source, schema)
+        self._open(to, known, None if markers is None else str(markers), on_warning)
+
+    @classmethod
+    def of(
+        cls, to: str, known: Schema | None, markers: str | None, on_warning: Callable[[Diagnostic], None]
+    ) -> Stream:
+        """The end of a stream of a schema that is known; `None`: what its first lines tell."""
+        stream = cls.__new__(cls)
+        stream._open(to, known, markers, on_warning)
+        return stream
+
+    def _open(
+        self,
+        to: str | Path | Writable,
+        known: Schema | None,
+        markers: str | None,
+        on_warning: Callable[[Diagnostic], None],
+    ) -> None:
+        self.name = str(to) if isinstance(to, str | Path) else str(getattr(to, "name", "stream"))
+        self._on_warning = on_warning
+        self._tuples: Target | Writable = to if not isinstance(to, str | Path) else _target(str(to))
+        self._markers = self._tuples if markers is None else _beside(self._tuples, markers)
+        self._last = self._tuples
+        self._written = 0
+        try:
+            lines = stream_lines(self.name, markers) if isinstance(to, str | Path) else iter(())
+            schema, lines = with_schema(lines, known)
+            self._source: Source = schema.source
+            self._checker = StreamChecker(schema)
+            for line in lines:
+                self._checked(line)
+        except DiagnosticError as error:
+            self._each("abandon")
+            raise _spoilt(self.name, error.diagnostics[0]) from None
+        except BaseException:
+            self._each("abandon")
+            raise
+
+    # --- tuples and markers ---
+
+    def tuple(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Write a tuple: attribute -> value. `None` is undefined."""
+        row = {name: value for name, value in {**(values or {}), **more}.items() if value is not None}
+        if marker := next((name for name in ("$accent", "$punctuation") if name in row), None):
+            raise failure(
+                "RQ212", f"a tuple has an attribute `{marker}`", hint="`marker(text)` writes markers"
+            )
+        self._write(self._tuples, json_line(row))
+
+    def add(self, name: str, type: str | Type, where: Where = "") -> None:
+        """Write an Add: from here on these tuples may have an attribute."""
+        self.accent(f"+({name}: {type})", where)
+
+    def drop(self, name: str, where: Where = "") -> None:
+        """Write a Drop: from here on these tuples have it no more."""
+        self.accent(f"-({name})", where)
+
+    def alter(self, name: str, function: str, where: Where = "") -> None:
+        """Write an Alter: from here on values are those of `function`, `y -> y * 1000`, of what they were."""
+        self.accent(f"alter({name}, {function})", where)
+
+    def unit(self, name: str, unit: str, where: Where = "") -> None:
+        """Write the Alter to a unit: from here on values are in it."""
+        self.accent(f"unit({name}, {unit})", where)
+
+    def rename(self, field: str, name: str, where: Where = "") -> None:
+        """Write a Rename: from here on tuples bring as `field` what the stream's readers know as `name`."""
+        self.accent(f"rename({field}, {name})", where)
+
+    def punctuate(self, where: Where) -> None:
+        """Write a punctuation: no more such tuples come; `""`: none at all."""
+        self.marker(f"[{', '.join(self._conditions(where))}]")
+
+    def accent(self, change: str, where: Where = "") -> None:
+        """Write an accent with any change."""
+        self.marker(f"[[{', '.join([*self._conditions(where), change])}]]")
+
+    def marker(self, text: str) -> None:
+        """Write an accent `[[...]]` or a punctuation `[...]` as it stands."""
+        kind = "accent" if text.lstrip().startswith("[[") else "punctuation"
+        self._write(self._markers, json_line({f"${kind}": text}))
+
+    def _conditions(self, where: Where) -> list[str]:
+        if isinstance(where, str):
+            return [where] if where.strip() else []
+        return [self._condition(name, value) for name, value in where.items()]
+
+    def _condition(self, name: str, value: Any) -> str:
+        if isinstance(value, list | set | frozenset):
+            return f"{name} in {{{', '.join(sorted(map(_constant, value)))}}}"
+        return f"{name} = {_constant(value)}"
+
+    # --- writing ---
+
+    def _write(self, target: Target | Writable, text: str) -> None:
+        before = self._checker.state
+        (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
+        doubts = self._checked(line)
+        try:
+            if self._last is not target:  # what came before is of an earlier file
+                self.flush()
+                sleep(_NEXT_FILE)
+            self._last = target
+            target.write(text + "\n")
+        except BaseException:
+            self._checker.state = before
+            raise
+        self._written += 1
+        for each in doubts:
+            self._on_warning(each)
+
+    def _checked(self, line: Line) -> list[Diagnostic]:
+        """What is doubtful about the next line. Raises `DiagnosticError` with what is wrong."""
+        _, found = self._checker.take(line)
+        if errors := [each for each in found if each.severity == "error"]:
+            raise DiagnosticError(errors)
+        return found
+
+    def flush(self) -> None:
+        """What was written can be read: in a folder, a file of it appears."""
+        self._each("flush")
+
+    def close(self) -> None:
+        """The same, and the stream is let go."""
+        self._each("close")
+
+    def _each(self, action: str) -> None:
+        for target in dict.fromkeys((self._tuples, self._markers)):
+            if isinstance(target, Target):
+                getattr(target, action)()
+            elif action == "flush" and hasattr(target, "flush"):
+                target.flush()  # type: ignore[attr-defined]
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What was written was right, also where something else has gone wrong."""
+        self.close()
+
+
+def _schema(query: str | Path | CompiledQuery | None, source: str | None, schema: str | None) -> Schema:
+    if (query is None) == (schema is None):
+        raise TypeError("one of `query` and `schema`, please")
+    if schema is not None:
+        return declared_schema(schema)
+    from cedilla.compiler.compile import compiled_query
+
+    assert query is not None
+    plan = compiled_query(query)[0].plan
+    names = [each.name for each in plan.sources]
+    chosen = names[0] if source is None and len(names) == 1 else source
+    if chosen not in names:
+        raise TypeError(f"`source` has to be one of {', '.join(names)}")
+    return Schema(with_domains(plan).source_of[chosen], True)
+
+
+_OTHERS = (".csv", ".xml", ".parquet", ".gz", ".bz2", ".zst")
+
+
+def _target(path: str) -> Target:
+    if path.endswith(_OTHERS):
+        message = f"lines cannot be added to {path}: only JSON Lines are written here, not compressed"
+        raise failure("RQ435", message, hint="a file `.jsonl`, or a folder, whose files may have any format")
+    if path == "-":
+        raise failure("RQ435", "lines cannot be added to standard input", hint="a file, or a folder")
+    is_folder = path.endswith("/") or Path(path).is_dir()
+    return Published(Path(path)) if is_folder else Appended(Path(path))
+
+
+def _beside(tuples: Target | Writable, markers: str) -> Published:
+    """A folder of markers: its files stand between those of the tuples by the times at which they were written."""
+    if isinstance(tuples, Published):
+        return Published(Path(markers))
+    if isinstance(tuples, Target):
+        tuples.abandon()
+    message = f"the folder of markers {markers} is for a folder of tuples"
+    raise failure("RQ435", message, hint="a folder for the tuples, or markers among them")
+
+
+def _spoilt(name: str, found: Diagnostic) -> DiagnosticError:
+    """RQ436: a stream that is not valid so far has no state to go on from."""
+    message = f"{name} cannot be continued, it is not valid: {found.code}: {found.message}"
+    hint = f"`cedilla validate {name}` shows all that is wrong; mend it, or begin another stream"
+    return failure("RQ436", message, hint=hint, notes=found.notes[-1:])
+
+
+def _constant(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            return f'"{value.isoformat().replace("+00:00", "Z")}"'
+        case date():
+            return f'"{value.isoformat()}"'
+        case str():
+            return Type("string").wire(value)
+        case _:
+            return str(value)
