@@ -27,8 +27,8 @@ from cedilla.runtime.topics.client import (
 )
 
 _TOGETHER = 10_000
-_IDLE, _BUSY = 0.05, 1.0
-"""So many seconds nobody waits for the first record, and for more where some have come."""
+_IDLE, _BUSY, _LONGEST = 0.05, 1.0, 10.0
+"""So many seconds nobody waits for records; for more where they come slowly; and where there is no end of them."""
 _MOST_BYTES = 128 << 20
 _OWN = {
     "group.id": "cedilla",
@@ -48,7 +48,7 @@ _OWN = {
 class _Records:
     """What has come of a partition, not yet in a file."""
 
-    values: list[bytes | None] = field(factory=list[bytes | None])
+    values: list[Any] = field(factory=list[Any])
     offsets: list[int] = field(factory=list[int])
 
 
@@ -66,6 +66,7 @@ class TopicReader:
     offsets: dict[int, int] = field(factory=dict[int, int])
     notes: list[str] = field(factory=list[str])
     """What people are to be told."""
+    is_closing: bool = False
     first: dict[int, int] = field(factory=dict[int, int])
     """Where each partition was begun."""
     partitions: int = field(init=False)
@@ -74,6 +75,7 @@ class TopicReader:
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
     _goals: dict[int, int] = field(init=False, factory=dict[int, int])
+    _failure: DiagnosticError | None = field(init=False, default=None)
     _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
 
     def __attrs_post_init__(self) -> None:
@@ -162,15 +164,26 @@ class TopicReader:
         return all(p in self._ended or self.offsets[p] >= self._goals[p] for p in self._assigned)
 
     def fetch(self) -> list[FoundFile]:
-        """The next records, in a file for each partition that has some. Raises RQ444, RQ446."""
+        """The next records, in a file for each partition that has some. Raises RQ444 to RQ447, once what came before is
+        in files."""
+        if self._failure is not None:
+            raise self._failure
         count = size = 0
-        begun = time.monotonic()
-        before = dict(self.offsets)
-        while count < self.most and size < _MOST_BYTES:
-            some = self._consumed(min(_TOGETHER, self.most - count))
-            got, length = self._take(some)
+        begun, before = time.monotonic(), dict(self.offsets)
+        while count < self.most and size < _MOST_BYTES and not self.is_closing:
+            wanted = min(_TOGETHER, self.most - count)
+            some = self._consumed(wanted)
+            try:
+                got, length = self._take(some)
+            except DiagnosticError as failure_:
+                if not self._pending:
+                    raise
+                self._failure = failure_
+                break
             count, size = count + got, size + length
-            if (not some and count) or self._assigned <= self._ended or time.monotonic() - begun > _BUSY:
+            seconds = time.monotonic() - begun
+            is_slow = seconds > _BUSY and len(some) < wanted
+            if (not some and count) or self._assigned <= self._ended or is_slow or seconds > _LONGEST:
                 break
         return [self._written(partition, before[partition]) for partition in sorted(self._pending)]
 
@@ -179,15 +192,15 @@ class TopicReader:
 
     def _take(self, messages: list[Any]) -> tuple[int, int]:
         """Keep what has come: how many records, and bytes."""
-        for message in (m for m in messages if m.error() is not None):
-            self._told(message)
-        records = [m for m in messages if m.error() is None]
-        if not records:
-            return 0, 0
-        partitions = [m.partition() for m in records]
-        offsets = [m.offset() for m in records]
-        values = [m.value() for m in records]
-        cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(records)]
+        errors = [m.error() for m in messages]
+        told: list[Any] = []
+        if any(errors):
+            told = [m for m, error in zip(messages, errors, strict=True) if error is not None]
+            messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
+        partitions = [m.partition() for m in messages]
+        offsets = [m.offset() for m in messages]
+        values = [m.value() for m in messages]
+        cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
         for begin, end in pairwise(cuts):
             partition = partitions[begin]
             self._ended.discard(partition)
@@ -195,13 +208,16 @@ class TopicReader:
             pending.values += values[begin:end]
             pending.offsets += offsets[begin:end]
             self.offsets[partition] = offsets[end - 1] + 1
-        return len(records), sum(len(v) for v in values if v is not None)
+        for message in told:
+            self._told(message)
+        return len(messages), sum(map(len, filter(None, values)))
 
     def _told(self, message: Any) -> None:
         """What comes in place of a record."""
         errors, error, partition = library().KafkaError, message.error(), message.partition()
         if error.code() == errors._PARTITION_EOF:
-            self._ended.add(partition)
+            if message.offset() >= self.offsets[partition]:  # else a record came behind it
+                self._ended.add(partition)
         elif error.code() in (errors._AUTO_OFFSET_RESET, errors.OFFSET_OUT_OF_RANGE):
             low, high = self._ends(partition)
             at = self.offsets[partition]
@@ -219,12 +235,13 @@ class TopicReader:
     def _written(self, partition: int, begin: int) -> FoundFile:
         """Put what has come of a partition into a file."""
         pending = self._pending.pop(partition)
-        some = [(v, o) for v, o in zip(pending.values, pending.offsets, strict=True) if v is not None]
-        lines: list[bytes] = [value for value, _ in some]
-        text = b"\n".join(lines) + b"\n" if lines else b"\n"
-        if lines and (text.count(b"\n") != len(lines) or b"\r" in text):
+        lines, offsets = pending.values, pending.offsets
+        if None in lines:
+            offsets = [offset for value, offset in zip(lines, offsets, strict=True) if value is not None]
+            lines = [value for value in lines if value is not None]
+        text = b"\n".join(lines) + b"\n"
+        if text.count(b"\n") != max(len(lines), 1) or b"\r" in text:
             text = b"\n".join(map(_one_line, lines)) + b"\n"
-        offsets = [offset for _, offset in some]
         records = RecordFile(self.topic.name, partition, begin, self.offsets[partition])
         if offsets and (offsets[0] != begin or offsets[-1] - offsets[0] + 1 != len(offsets)):
             stream = io.BytesIO()

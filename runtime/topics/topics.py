@@ -61,6 +61,8 @@ class Topics:
 
     def close(self) -> None:
         """Let the brokers go, once nothing is fetched any more."""
+        for reader in self.readers.values():
+            reader.is_closing = True
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
         for reader in self.readers.values():

@@ -292,6 +292,27 @@ def test_an_output_is_a_stream_in_each_partition(kafka: Broker, sail: SparkSessi
     assert again.quarantine() == []
 
 
+def test_the_example_goes_from_a_topic_to_a_topic(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    source, sink = kafka.topic("readings"), kafka.topic("flow")
+    first = [{"ts": 0, "pump": 1, "litres": 100.0}, {"ts": 61, "pump": 1, "litres": 120.0}]
+    unit = accent('[[unit(litres, "m^3")]]')
+    kafka.send(
+        "readings",
+        [*first, unit, {"ts": 62, "pump": 1, "litres": 0.08}, {"ts": 200, "pump": 1, "litres": 0.1}],
+        [{"ts": 3, "pump": 2, "litres": 50.0}, {"ts": 200, "pump": 2, "litres": 10.0}],
+    )
+    options = Options(
+        once=True,
+        checkpoint=str(tmp_path / "checkpoint"),
+        sources={"readings": source},
+        sinks={"flow": f"{sink}?key=pump"},
+    )
+    run(Path("queries/kafka/pumps.rq"), options, spark=sail)
+    tuples = [item for partition in kafka.records("flow") for item in partition if is_tuple(item)]
+    found = sorted((i["minute"], i["pump"], round(i["litres"], 9)) for i in tuples)
+    assert found == [(0, 1, 0.1), (0, 2, 0.05), (1, 1, 0.1)]
+
+
 def test_a_new_checkpoint_does_not_write_into_an_old_output(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
