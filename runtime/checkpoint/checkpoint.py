@@ -179,6 +179,7 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "written": dict(record.written),
         **({"suspects": dict(record.suspects)} if record.suspects else {}),
         **({"topics": dict(record.topics)} if record.topics else {}),
+        **({"inferred": {n: dict(found) for n, found in record.inferred.items()}} if record.inferred else {}),
         "time": record.time,
         "engine": record.engine,
     }
@@ -203,6 +204,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         data.get("time"),
         data.get("engine"),
         data.get("topics", {}),
+        data.get("inferred", {}),
     )
 
 

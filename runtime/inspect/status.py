@@ -40,7 +40,8 @@ class Stream:
     """A source or an output: what its accents and punctuations have said so far, as texts.
 
     Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables;
-    `units`: those of canonical values, as they are declared; `offsets`: those that come next, by partition of a topic.
+    `units`: those of canonical values, as they are declared; `offsets`: those that come next, by partition of a topic;
+    `inferred`: attributes that `set drift = infer` has added, with the epoch that did.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Stream:
     domains: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
     offsets: Mapping[str, int] = {}
+    inferred: Mapping[str, int] = {}
 
 
 @frozen
@@ -186,9 +188,11 @@ def _told(stream: Stream) -> list[str]:
     closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
     offsets = ", ".join(f"{partition}: {offset}" for partition, offset in stream.offsets.items())
     read = [f"next offsets: {offsets}"] if offsets else []
+    inferred = ", ".join(f"{name} in epoch {epoch}" for name, epoch in stream.inferred.items())
     return [
         *read,
         *units_said(stream.units),
+        *([f"inferred, announced by nothing: {inferred}"] if inferred else []),
         *stream.domains,
         *(stream.accents or ("as at its start",)),
         *closed,
@@ -207,7 +211,11 @@ def _source(source: Source, commit: Commit) -> Stream:
     facts, accents = of_source(source, state)
     lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
     offsets = commit.topics.get(source.name, {}).get("offsets", {})
-    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units, offsets)
+    declared = {attribute.name for attribute in source.attributes}
+    inferred = {
+        n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
+    }
+    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units, offsets, inferred)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

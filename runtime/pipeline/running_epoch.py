@@ -39,6 +39,7 @@ from cedilla.runtime.ingest.intake import REJECT, Read
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
+from cedilla.runtime.pipeline.inferred import Inferred
 from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.terminal.report import EpochReport
@@ -98,7 +99,9 @@ class EpochStarter:
         number = base.epoch + 1
         self.state.begin(number)
         states = {**base.sources, **effects.states}
+        known = {name: state.types for name, state in states.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        inferred = Inferred.of(known, states)
         read = {
             name: intake.read(
                 self.spark, self.plan.source_of[name], states[name], part, drift[name], cached, self.jobs
@@ -149,6 +152,7 @@ class EpochStarter:
             {name: sink for name, (sink, _) in announced.items()},
             state_facts,
             dict(self.state.segments),
+            inferred=inferred.since(number, base.inferred),
         )
         return RunningEpoch(
             record,
@@ -165,7 +169,11 @@ class EpochStarter:
                 record,
                 read,
                 effects,
-                (*news(self.plan, sources, effects.begun), *left_out(self.plan, before, after)),
+                (
+                    *news(self.plan, sources, effects.begun),
+                    *inferred.notes(),
+                    *left_out(self.plan, before, after),
+                ),
             ),
             started,
             cached.pop_all(),

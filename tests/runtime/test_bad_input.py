@@ -229,7 +229,7 @@ def test_drift_is_ignored_taken_up_set_aside_or_fatal(
             run.process(settings={"drift": drift})
         assert caught.value.diagnostics[0].code == "RQ306"
         return
-    run.process(settings={"drift": drift})
+    executor = run.process(settings={"drift": drift})
     output = run.output("hot")
     rows = [i for i in output if is_tuple(i)]
     assert [r.get("extra") for r in rows] == {
@@ -238,6 +238,9 @@ def test_drift_is_ignored_taken_up_set_aside_or_fatal(
         "quarantine": [None],
     }[drift]
     assert ({"$accent": "[[+(extra: double)]]"} in output) == (drift == "infer")
+    told = [note for report in run.reports for note in report.notes if "inferred" in note]
+    assert told == (["inferred +(extra: double) of readings"] if drift == "infer" else [])
+    assert executor.last.inferred == ({"readings": {"extra": 0}} if drift == "infer" else {})
     assert [r["code"] for r in run.quarantine("readings")] == (["RQ306"] if drift == "quarantine" else [])
 
 

@@ -222,7 +222,15 @@ def test_as_json(tmp_path: Path) -> None:
     answer = json.loads(call(str(path), "--format", "json").stdout)
     assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
     assert answer["sources"] == [
-        {"name": "sensors", "accents": [], "closed": "ts < 20", "domains": [], "units": {}, "offsets": {}}
+        {
+            "name": "sensors",
+            "accents": [],
+            "closed": "ts < 20",
+            "domains": [],
+            "units": {},
+            "offsets": {},
+            "inferred": {},
+        }
     ]
     assert answer["query"] == compile_query(QUERY).plan.describe()
 
@@ -273,3 +281,14 @@ def test_a_file_that_was_read_is_known_whatever_signs_its_name_has(tmp_path: Pat
     """Paths are kept as they are, with nothing escaped."""
     file = tmp_path / "a%20b?c#.jsonl"
     assert inventory._resolved([f"file:{file}"]) == {file.resolve()}
+
+
+def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:
+    """Of what is still there, and is not declared by now."""
+    plan = compile_query(f"set drift = infer; {QUERY}").plan
+    folder = write(tmp_path, plan, {"sensors": ["[[+(p: double)]]", "[[+(q: double)]]"]})
+    record = folder / "commits" / "000000000007.json"
+    found = {"sensors": {"p": 3, "gone": 4, "t": 5}}
+    record.write_text(json.dumps({**json.loads(record.read_text()), "inferred": found}))
+    assert read_status(str(folder)).sources[0].inferred == {"p": 3}
+    assert "  inferred, announced by nothing: p in epoch 3\n" in call(str(folder)).stdout

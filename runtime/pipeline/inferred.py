@@ -1,0 +1,39 @@
+"""What `set drift = infer` has added in an epoch: told in its line, and kept for `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.markers import Add
+from cedilla.runtime.control.source_state import SourceState
+
+
+@frozen
+class Inferred:
+    """The attributes of sources that tuples have brought and nothing had announced, with their types."""
+
+    added: Mapping[str, Mapping[str, Type]]
+
+    @classmethod
+    def of(cls, known: Mapping[str, Mapping[str, Type]], states: Mapping[str, SourceState]) -> Inferred:
+        """What is in the states and was not known before."""
+        new = {
+            source: {name: type_ for name, type_ in state.types.items() if name not in known[source]}
+            for source, state in states.items()
+        }
+        return cls({source: types for source, types in new.items() if types})
+
+    def since(self, epoch: int, before: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+        """Of all that was ever inferred, in which epoch."""
+        found = {
+            source: {**before.get(source, {}), **dict.fromkeys(t, epoch)} for source, t in self.added.items()
+        }
+        return {**before, **found}
+
+    def notes(self) -> Iterator[str]:
+        """What the line of the epoch says of it."""
+        for source, types in self.added.items():
+            yield f"inferred {', '.join(str(Add(name, type_)) for name, type_ in types.items())} of {source}"
