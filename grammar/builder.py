@@ -37,7 +37,7 @@ class Builder(MarkerBuilder):
         attributes: tuple[syntax.AttributeDeclaration, ...],
         format: Token,
         path: Token,
-        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal,
+        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal | syntax.Metrics,
     ) -> syntax.StreamDeclaration:
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
         folders = [clause for clause in clauses if isinstance(clause, syntax.Literal)]
@@ -55,6 +55,7 @@ class Builder(MarkerBuilder):
             heartbeats[0] if heartbeats else None,
             self._span(format),
             str(folders[0].value) if folders else None,
+            tuple(name for clause in clauses if isinstance(clause, syntax.Metrics) for name in clause.names),
             span=self._span(meta),
         )
 

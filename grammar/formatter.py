@@ -110,6 +110,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
         clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {measure_text(stream.heartbeat.delay)}")
     if stream.markers is not None:
         clauses.append(f"markers {quote(stream.markers)}")
+    if stream.metrics:
+        clauses.append(f"metrics {', '.join(map(quote, stream.metrics))}")
     declared = f"{head}{', '.join(attributes)})"
     if len(declared) > _width():
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"

@@ -246,10 +246,17 @@ class Heartbeat(Node):
 
 
 @frozen
+class Metrics(Node):
+    """`metrics "http.server.duration", "http.server.request.duration"`."""
+
+    names: tuple[str, ...]
+
+
+@frozen
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
-    `markers`: a folder of markers beside that of the tuples.
+    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read.
     """
 
     kind: OneOf["stream", "table"]
@@ -261,6 +268,7 @@ class StreamDeclaration(Node):
     heartbeat: Heartbeat | None = None
     format_span: Span | None = field(default=None, eq=False, repr=False)
     markers: str | None = None
+    metrics: tuple[str, ...] = ()
 
 
 @frozen

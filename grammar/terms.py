@@ -240,6 +240,9 @@ class TermBuilder(Transformer[Token, Any]):
     def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
         return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
 
+    def metrics(self, meta: Meta, *names: Token) -> syntax.Metrics:
+        return syntax.Metrics(tuple(map(self._string, names)), span=self._span(meta))
+
     def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
         return unit
 

@@ -141,6 +141,8 @@ def _source(source: Source) -> str:
         arguments["heartbeat"] = _heartbeat(source.heartbeat)
     if source.markers is not None:
         arguments["markers"] = repr(source.markers)
+    if source.metrics:
+        arguments["metrics"] = repr(source.metrics)
     return _call("Source", {**arguments, "line": str(source.line)})
 
 

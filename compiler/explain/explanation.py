@@ -23,6 +23,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import KINDS, listed
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
+from cedilla.grammar.expression_formatter import quote
 
 VERSION = 1
 """Of the JSON form; a key that goes or changes its meaning raises it."""
@@ -240,6 +241,8 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
     if source.markers is not None:
         facts.append(f'markers "{source.markers}"')
+    if source.metrics:
+        facts.append(f"metrics {', '.join(map(quote, source.metrics))}")
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -26,6 +26,7 @@ from cedilla.compiler.operators import (
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.origins import check_origins, keys_of
+from cedilla.compiler.plan.telemetry import OTLP, check_points
 from cedilla.compiler.plan.topics import TOPIC, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import foreign, syntax
@@ -36,7 +37,7 @@ from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColum
 
 FORMATS = ("json", TOPIC, "parquet", "xml")
 """Formats that sources and sinks can have."""
-SOURCES = ("csv", *FORMATS)
+SOURCES = ("csv", OTLP, *FORMATS)
 """Formats that sources can have."""
 
 
@@ -73,6 +74,8 @@ def check_sink_format(name: str, span: Span) -> None:
     if name == "csv":
         hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
+    if name == OTLP:
+        raise failure("RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet` or `xml`")
     if name not in FORMATS:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, FORMATS))
 
@@ -292,6 +295,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers;
     and as `_check_units`."""
     check_origins(node, attributes)
+    check_points(node, attributes)
     _check_units(node, attributes)
     for scheme in node.punctuated:
         for name in scheme:

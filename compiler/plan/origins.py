@@ -21,7 +21,7 @@ Keys = tuple[str, ...]
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
-NESTED = ("json", "kafka")
+NESTED = ("json", "kafka", "otlp")
 """The formats of sources whose tuples are objects in objects."""
 
 
@@ -57,7 +57,7 @@ def check_origins(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         span = declared.span if declared.origin is None else declared.origin.span
         if declared.origin is not None and node.format not in NESTED:
             message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
-            hint = "paths are for `json` and `kafka`; elsewhere an attribute has its column's name"
+            hint = "paths are for `json`, `kafka` and `otlp`; elsewhere an attribute has its column's name"
             raise failure("RQ146", message, span, hint=hint)
         for other, name in taken.items():
             shorter = min(len(other), len(keys))

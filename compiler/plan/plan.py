@@ -125,6 +125,8 @@ class Source:
     heartbeat: Heartbeat | None = None
     markers: str | None = None
     """A folder of files that hold markers only."""
+    metrics: tuple[str, ...] = ()
+    """The metrics whose data points are read; all where none is named."""
     partitions: int | None = field(default=None, eq=False)
     """How many a topic has, once the brokers have been asked."""
     line: int = field(default=0, eq=False)

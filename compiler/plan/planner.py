@@ -148,6 +148,7 @@ class _Planner:
                 node.heartbeat, types, {a.name: a.unit for a in attributes if a.unit is not None}
             ),
             markers=node.markers,
+            metrics=node.metrics,
             line=node.span.line,
             span=node.span,
         )

@@ -39,6 +39,10 @@ class Mismatch(ValueError):
     """Two units do not go together; the text says why."""
 
 
+_ANNOTATION = re.compile(r"\{[^{}]*\}")
+"""UCUM's remarks, `{request}`: alone they stand for a plain number."""
+
+
 @frozen
 class Sum:
     """What a sum or difference gives: its unit, and what is done to each side before it."""
@@ -72,6 +76,8 @@ def _unit(name: str) -> Any:
 
     if len(name) > _LONGEST or _ODD.search(name) or not name:
         raise UnknownUnit(name)
+    if _ANNOTATION.fullmatch(name):
+        return _registry().parse_units(NUMBER)
     # A name that is none may also be no Python (pint reads names as such), or a number.
     try:
         return _registry().parse_units(name)

@@ -83,6 +83,8 @@ class _Comparison:
             yield self._change("at once", f"path {self.old.path} → {self.new.path}", why)
         if self.old.punctuated != self.new.punctuated:
             yield self._change("at once", "`punctuated on`", "it promises, and changes nothing in a run")
+        if self.old.metrics != self.new.metrics:
+            yield self._change("at once", "`metrics`", "data points of these are read from now on")
         if self.old.heartbeat != self.new.heartbeat:
             yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
 

@@ -104,6 +104,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
                 "path": source.path,
                 "punctuated": [list(scheme) for scheme in source.punctuated],
                 "markers": source.markers,
+                "metrics": list(source.metrics),
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -123,6 +124,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
             source,
             path=more["path"],
             markers=more.get("markers"),
+            metrics=tuple(more.get("metrics", ())),
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )

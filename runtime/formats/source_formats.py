@@ -5,12 +5,14 @@ from cedilla.runtime.formats.csv.source import Csv
 from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
+from cedilla.runtime.formats.otlp.source import Otlp
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
 
 FORMATS: dict[str, Format] = {
     "csv": Csv(),
+    "otlp": Otlp(),
     "json": JsonLines(),
     "kafka": Records(),
     "parquet": Parquet(),
@@ -26,6 +28,9 @@ _NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}
 
 def format_of(source: Source) -> Format:
     """The format of a source's files, those of its folder of markers among them."""
+    if source.format == "otlp":
+        points = Otlp(source)
+        return points if source.markers is None else Marked(points)
     if source.paths:
         nested = _NESTED[source.format](source.paths)
         return nested if source.markers is None else Marked(nested)

@@ -162,9 +162,9 @@ def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] |
         return None
     kept = part.scan.tuples
     if kept is None:
-        kept = sum(each.rows for each in contents.values()) - sum(
-            m.file in contents for m in part.scan.markers
-        )
+        # Where places are known, rows are tuples; else markers are among them.
+        mixed = {number for number, each in contents.items() if each.rows and each.places is None}
+        kept = sum(each.rows for each in contents.values()) - sum(m.file in mixed for m in part.scan.markers)
     if source.heartbeat is None:
         return ReadCounts(kept, {})
     greatest = _greatest(part, contents, source.heartbeat.attribute)

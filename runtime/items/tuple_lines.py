@@ -7,14 +7,20 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from cedilla.compiler.plan import Source
-from cedilla.runtime.items.json_objects import JsonObject
+from cedilla.compiler.plan.telemetry import OTLP
+from cedilla.runtime.items.json_objects import JsonObject, json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import near_key
 from cedilla.runtime.items.nested import by_names
+from cedilla.runtime.items.otlp import PointReader
 
 
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
-    """Lines of a source by the names of its attributes; markers, and what is no object, as they are."""
+    """Lines of a source by the names of its attributes, a line for each tuple; markers, and what is no object, as they
+    are."""
+    if source.format == OTLP:
+        yield from _points(lines, PointReader.of(source))
+        return
     paths = source.paths
     if not paths:
         yield from lines
@@ -22,6 +28,20 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     for line in lines:
         item = None if line.is_csv or line.only_markers else _tuple(line)
         yield line if item is None else evolve(line, item=by_names(item, paths))
+
+
+def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:
+    for line in lines:
+        item = None if line.only_markers else _tuple(line)
+        try:
+            points = [] if item is None else list(reader.points(item))
+        except ValueError as problem:
+            yield evolve(line, fault=str(problem))
+            continue
+        if item is None:
+            yield line
+        for number, point in enumerate(points):
+            yield evolve(line, text=json_text(reader.only(item or point, number)), item=point)
 
 
 def _tuple(line: Line) -> JsonObject | None:

@@ -42,6 +42,8 @@ def parsed(source: Source, line: Line) -> Input:
         return Input(source.name, _of_record(line), line)
     if line.item is not None:
         return Input(source.name, line.item, line)
+    if line.fault:
+        return Input(source.name, {"$corrupt": line.text, "$fault": line.fault}, line)
     try:
         item: Any = parse_line(line.text)
     except ValueError:

@@ -106,8 +106,8 @@ def replay(
 
 def _check(plan: Plan) -> None:
     for node in (*plan.sources, *plan.emits):
-        if node.format not in ("json", "csv"):
-            message = f"`{node.format}` cannot be simulated: only JSON Lines and CSV are"
+        if node.format not in ("json", "csv", "otlp"):
+            message = f"`{node.format}` cannot be simulated: only JSON Lines, CSV and OTLP are"
             hint = "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines, CSV and Parquet"
             if node.is_topic:
                 option = "source" if isinstance(node, Source) else "sink"

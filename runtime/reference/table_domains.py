@@ -36,9 +36,9 @@ def can_read(plan: Plan) -> bool:
 
 def _complaint(table: Source) -> Diagnostic | None:
     what = f"table `{table.name}`, which gives a domain,"
-    if table.format not in ("json", "csv"):
+    if table.format not in ("json", "csv", "otlp"):
         hint = "`cedilla run` reads every format"
-        message = f"the {what} is in {table.format}, and only JSON Lines and CSV are read here"
+        message = f"the {what} is in {table.format}, and only JSON Lines, CSV and OTLP are read here"
         return Diagnostic("RQ406", "error", message, table.span, help=hint)
     if table.path == "-":
         hint = "a folder, into which the lines are written"

@@ -60,7 +60,7 @@ class JsonBatches(TextBatches):
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """The columns of some lines, each of which is one object; `None` where some may not be."""
         plain, count = plain_lines(text, starts, ends), len(starts)
-        if plain is None or not is_utf8(plain) or _has_odd_words(plain):
+        if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
         table = self._table(plain)
         if table is None or table.num_rows != count:
@@ -165,7 +165,7 @@ def _written_plainly(text: bytes) -> Iterator[bytes]:
 _INFINITY = re.compile(rb"[:\[,][ \t]*-?Inf(?!inity)")
 
 
-def _has_odd_words(text: bytes) -> bool:
+def has_odd_words(text: bytes) -> bool:
     """Whether there may be words that only the parser takes for numbers."""
     if place_of(b"-NaN", b"N", text) >= 0:
         return True

@@ -11,6 +11,7 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl import fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import InputFile, Numbered, Types
@@ -37,7 +38,7 @@ class JsonLines(TextFormat):
     def parts(self, files: Numbered) -> list[Part]:
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
 
-    def batches(self, types: Types) -> JsonBatches:
+    def batches(self, types: Types) -> TextBatches:
         return JsonBatches(dict(types), self.paths)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:

@@ -66,31 +66,44 @@ class TextBatches(ABC):
         """The tuples of a block; `place`: where its file begins in the slice."""
         starts, ends = self.tuple_lines(block)
         pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
-        columns = [
+        *columns, places = (
             one_array([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
-            for n, field in enumerate(list(self.schema)[:-1])
-        ]
-        return pa.record_batch([*columns, pa.array(starts + (place + block.place))], schema=self.schema)
+            for n, field in enumerate(self.schema)
+        )
+        return pa.record_batch([*columns, pc.add(places, place + block.place)], schema=self.schema)
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
-        """The columns of some rows, those that are parsed together in one piece."""
-        found = self.parsed(text, starts, ends)
+        """The columns of some rows and their places, those that are parsed together in one piece."""
+        found = self.together(text, starts, ends)
         if found is not None:
             yield found
         elif len(starts) <= _FEW:
-            yield self._read([text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+            yield self.apart(text, starts, ends)
         else:
             half = len(starts) // 2
             yield from self._pieces(text, starts[:half], ends[:half])
             yield from self._pieces(text, starts[half:], ends[half:])
 
+    def together(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """As `parsed`, and the places of the tuples in the text."""
+        found = self.parsed(text, starts, ends)
+        return None if found is None else [*found, pa.array(starts)]
+
     # --- row by row ---
 
+    def apart(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
+        """The same of few rows, each read by itself."""
+        rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return [*self._read(rows), pa.array(starts)]
+
     def _read(self, rows: list[bytes]) -> list[pa.Array]:
+        return self.columns([self._row(text) for text in rows])
+
+    def columns(self, rows: Sequence[tuple[Mapping[str, Any], str | None]]) -> list[pa.Array]:
+        """The columns of tuples and of what is wrong with them."""
         values: dict[str, list[Any]] = {name: [] for name in self.types}
         corrupt: list[str | None] = []
-        for text in rows:
-            row, fault = self._row(text)
+        for row, fault in rows:
             corrupt.append(fault)
             for name, column in values.items():
                 column.append(row.get(name))
@@ -107,6 +120,10 @@ class TextBatches(ABC):
             item = self.item(text)
         except ValueError as problem:
             return {}, str(problem)
+        return self.typed(item)
+
+    def typed(self, item: JsonObject) -> tuple[dict[str, Any], str | None]:
+        """The values of what a row holds, or what is wrong with one."""
         texts = read_strings(item, self.types)
         row: dict[str, Any] = {}
         for name, type_ in self.types.items():

@@ -44,6 +44,10 @@ class Part:
         with opened_part(self) as stream:
             yield from _blocks(stream, self.begin, self.end)
 
+    def row_at(self, block: Block, begin: int) -> bytes:
+        """The row at a byte of a block's text."""
+        return block.text[begin : block.end_of(begin)]
+
     def shown(self, line: int) -> int:
         """What people are told of a line, by its number in the file."""
         return line
@@ -217,5 +221,4 @@ def lines_at(file: Part, places: Iterable[int]) -> Iterator[tuple[bytes, int]]:
         begin = place - block.place
         number += block.line_ends(counted, begin)
         counted = begin
-        text = block.text[begin : block.end_of(begin)]
-        yield text.removesuffix(b"\r"), number
+        yield file.row_at(block, begin).removesuffix(b"\r"), number

@@ -1,0 +1,75 @@
+"""Data points of OpenTelemetry as tuples: what a stream in `otlp` may declare, and where each attribute stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cedilla.compiler.plan.origins import Keys, path_text
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.slips import meant
+
+if TYPE_CHECKING:
+    from cedilla.compiler.plan.plan import Attribute
+
+OTLP = "otlp"
+"""The format whose lines are requests of many data points."""
+
+_NUMBERS = ("double", "decimal", "long", "int")
+FIELDS: dict[str, tuple[str, ...]] = {
+    "metric": ("string",),
+    "unit": ("string",),
+    "description": ("string",),
+    "kind": ("string",),
+    "temporality": ("string",),
+    "monotonic": ("boolean",),
+    "start": ("timestamp", "long"),
+    "time": ("timestamp", "long"),
+    "value": _NUMBERS,
+    "count": _NUMBERS,
+    "sum": _NUMBERS,
+    "min": _NUMBERS,
+    "max": _NUMBERS,
+    "buckets": ("string",),
+    "bounds": ("string",),
+}
+"""The fields of a data point, and the types that an attribute which is one may have."""
+ROOTS = ("resource", "attribute", "scope")
+"""What else a data point has attributes of."""
+
+
+def keys_in_point(name: str, keys: Keys = ()) -> Keys:
+    """Where an attribute stands: where its declaration says, else in the field of its name; what an accent has added is
+    an attribute of the point."""
+    return keys or ((name,) if name in FIELDS else ("attribute", name))
+
+
+def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raise RQ147 where data points are picked by their metric and the format has none, RQ148 where an attribute is
+    nothing that a data point has, RQ149 where it is of another type."""
+    if node.format != OTLP:
+        if node.metrics:
+            hint = "`metrics` picks data points of `otlp`; elsewhere `select` picks tuples"
+            raise failure(
+                "RQ147", f"tuples of format `{node.format}` are of no metrics", node.span, hint=hint
+            )
+        return
+    for declared in node.attributes:
+        keys = attributes[declared.name].keys or (declared.name,)
+        span = declared.span if declared.origin is None else declared.origin.span
+        if len(keys) == 1 and keys[0] in FIELDS:
+            type_ = declared.type.name
+            if type_ not in FIELDS[keys[0]]:
+                message = f"`{keys[0]}` of a data point is no {type_}"
+                raise failure("RQ149", message, declared.span, hint=f"a {' or a '.join(FIELDS[keys[0]])}")
+        elif len(keys) != 2 or keys[0] not in ROOTS:
+            message = f"a data point has no `{path_text(keys)}`"
+            raise failure("RQ148", message, span, hint=_instead(*keys))
+
+
+def _instead(root: str, *rest: str) -> str:
+    if root in ROOTS and rest:
+        return f'`from {root} "{".".join(rest)}"`: a key as it is, with its dots'
+    near = meant(root, FIELDS, "fields") or ""
+    return f'`from resource "{".".join((root, *rest))}"`, `from attribute ...` or `from scope ...`; {near}'

@@ -1,0 +1,1 @@
+"""Data points of OpenTelemetry, in the JSON that the Collector writes: requests with many points on a line."""

@@ -1,0 +1,54 @@
+"""Lines of requests to Arrow batches of data points. Each has a place of its own within its line: the first the line's,
+the next ones the bytes behind it, of which a line has more than points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from cedilla.runtime.formats.jsonl.batches import has_odd_words, plain_lines, tuple_lines
+from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8
+from cedilla.runtime.formats.lines.blocks import Block, Places
+from cedilla.runtime.formats.otlp.points import Requests
+from cedilla.runtime.items.json_objects import JsonObject, parse_line
+from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
+
+
+@frozen
+class PointBatches(TextBatches):
+    """Makes batches of the data points of requests."""
+
+    reader: PointReader = field(kw_only=True)
+
+    def tuple_lines(self, block: Block) -> tuple[Places, Places]:
+        return tuple_lines(block)
+
+    def item(self, row: bytes) -> JsonObject:
+        return parse_line(row.decode().strip("\r"))
+
+    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """The columns of the points of some lines, and their places; `None` where some may be something else."""
+        plain = plain_lines(text, starts, ends)
+        if plain is None or not is_utf8(plain) or has_odd_words(plain):
+            return None
+        return Requests(self.reader).columns(plain, starts, self.types)
+
+    def together(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        return self.parsed(text, starts, ends)
+
+    def apart(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
+        rows: list[tuple[dict[str, Any], str | None]] = []
+        places: list[int] = []
+        for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            found = list(self._rows(text[begin:end]))
+            rows += found
+            places += range(begin, begin + len(found))
+        return [*self.columns(rows), pa.array(places, pa.int64())]
+
+    def _rows(self, line: bytes) -> list[tuple[dict[str, Any], str | None]]:
+        try:
+            return [self.typed(point) for point in self.reader.points(self.item(line))]
+        except ValueError:
+            return [({}, NO_REQUEST)]

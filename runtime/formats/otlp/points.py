@@ -1,0 +1,367 @@
+"""The data points of many requests at once: `pyarrow.json` parses the lines, and lists are taken apart by Arrow.
+
+What is written otherwise than the Collector does it, and all that is odd, is refused; `items.otlp` reads it then, and
+says the same where both do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from attrs import define, field, frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan.origins import Keys
+from cedilla.runtime.engines.arrow_types import arrow_type
+from cedilla.runtime.formats.jsonl.batches import read_json
+from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
+from cedilla.runtime.formats.lines.blocks import Places
+from cedilla.runtime.items.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader
+
+pc: Any = pyarrow.compute
+
+_ANY = pa.struct(
+    [
+        ("stringValue", pa.string()),
+        ("boolValue", pa.bool_()),
+        ("doubleValue", pa.float64()),
+        ("intValue", pa.string()),
+        ("bytesValue", pa.string()),
+        ("arrayValue", pa.struct([])),
+        ("kvlistValue", pa.struct([])),
+    ]
+)
+_ATTRIBUTES = pa.list_(pa.struct([("key", pa.string()), ("value", _ANY)]))
+_WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
+    "start": {MOMENTS["start"]: pa.string()},
+    "time": {MOMENTS["time"]: pa.string()},
+    "value": {"asDouble": pa.float64(), "asInt": pa.string()},
+    "count": {"count": pa.string()},
+    "sum": {"sum": pa.float64()},
+    "min": {"min": pa.float64()},
+    "max": {"max": pa.float64()},
+    "buckets": {"bucketCounts": pa.list_(pa.string())},
+}
+"""What a field of a data point is written as."""
+_WHOLE = "^-?[0-9]{1,19}$"
+
+
+class Refused(Exception):
+    """Lines that are not what is read here."""
+
+
+@frozen
+class Requests:
+    """Reads requests. `reader`: what of them."""
+
+    reader: PointReader
+
+    def columns(self, text: bytes, starts: Places, types: Mapping[str, Type]) -> list[pa.Array] | None:
+        """The columns of the data points of some lines that begin at `starts`, and their places; `None` where some may
+        be something else. Each line is one object, as far as that can be seen."""
+        keys = {name: self.reader.keys(name) for name in types}
+        try:
+            table = read_json(text, {"resourceMetrics": _schema(keys)}, infer=False)
+            if table.num_rows != len(starts):
+                return None
+            return self._columns(one_array(table.column("resourceMetrics").chunks), starts, types, keys)
+        except (pa.ArrowInvalid, Refused):
+            return None
+
+    def _columns(
+        self, requests: pa.ListArray, starts: Places, types: Mapping[str, Type], keys: Mapping[str, Keys]
+    ) -> list[pa.Array]:
+        if requests.null_count:
+            raise Refused
+        resources = _inside(requests, np.arange(len(requests)))
+        scopes = _inside(_at(resources.values, "scopeMetrics"), resources.lines)
+        metrics = _inside(_at(scopes.values, "metrics"), scopes.lines)
+        metrics = metrics.of(self.reader.metrics)
+        kinds = [
+            _Kind(kind, points, metrics, scopes, resources)
+            for kind in KINDS
+            if len(
+                (points := _inside(_at(metrics.values, kind, "dataPoints"), metrics.lines).recorded()).values
+            )
+        ]
+        found = [
+            one_array([_column(kind, keys[name], type_) for kind in kinds])
+            if kinds
+            else pa.array([], arrow_type(type_))
+            for name, type_ in types.items()
+        ]
+        metric = np.concatenate([np.zeros(0, np.int64), *(kind.points.parents for kind in kinds)])
+        lines = np.concatenate([np.zeros(0, np.int64), *(kind.points.lines for kind in kinds)])
+        order = np.argsort(metric, kind="stable")
+        lines = lines[order]
+        first = np.searchsorted(lines, lines)
+        places = pa.array(starts[lines] + np.arange(len(lines)) - first)
+        if len(kinds) > 1:
+            found = [column.take(pa.array(order)) for column in found]
+        return [*found, pa.nulls(len(lines), pa.string()), places]
+
+
+@define
+class _Level:
+    """Objects that are in lists: each one's number of the object with the list, and of the line."""
+
+    values: pa.StructArray
+    parents: Places
+    lines: Places
+
+    def of(self, names: tuple[str, ...]) -> _Level:
+        """Of metrics those of some names; all where there is none."""
+        if not names:
+            return self
+        return self._where(pc.is_in(self.values.field("name"), pa.array(names, pa.string())))
+
+    def recorded(self) -> _Level:
+        """Of data points those that have something recorded."""
+        flags = self.values.field("flags")
+        if flags.null_count == len(flags):
+            return self
+        return self._where(pc.equal(pc.bit_wise_and(pc.fill_null(flags, 0), 1), 0))
+
+    def _where(self, kept: pa.BooleanArray) -> _Level:
+        chosen = kept.to_numpy(zero_copy_only=False).astype(bool)
+        if chosen.all():
+            return self
+        return _Level(self.values.filter(pa.array(chosen)), self.parents[chosen], self.lines[chosen])
+
+
+def _inside(lists: pa.ListArray, lines: Places) -> _Level:
+    values, parents = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+    if values.null_count:
+        raise Refused
+    return _Level(values, parents, lines[parents])
+
+
+def _at(values: pa.StructArray, *keys: str) -> Any:
+    return pc.struct_field(values, list(keys))
+
+
+@define(eq=False)
+class _Kind:
+    """The data points of one kind of metrics."""
+
+    name: str
+    points: _Level
+    metrics: _Level
+    scopes: _Level
+    resources: _Level
+    found: dict[str, tuple[Places, pa.StringArray, pa.StructArray]] = field(factory=dict[str, Any])
+
+    @property
+    def metric(self) -> Places:
+        """The number of the metric of each point."""
+        return self.points.parents
+
+    @property
+    def scope(self) -> Places:
+        return self.metrics.parents[self.metric]
+
+    @property
+    def resource(self) -> Places:
+        return self.scopes.parents[self.scope]
+
+    def field_of_metric(self, *keys: str) -> pa.Array:
+        """For each point what its metric has."""
+        return _at(self.metrics.values, *keys).take(pa.array(self.metric))
+
+    def attribute(self, root: str, key: str) -> pa.StructArray:
+        """For each point the `AnyValue` of an attribute of it, or of its resource; of several the last."""
+        if root not in self.found:
+            of = self.points.values if root == "attribute" else self.resources.values
+            lists = _at(of, "attributes") if root == "attribute" else _at(of, "resource", "attributes")
+            pairs = lists.flatten()
+            if pairs.null_count:
+                raise Refused
+            parents = pc.list_parent_indices(lists).to_numpy()
+            self.found[root] = parents, pairs.field("key"), pairs.field("value")
+        parents, names, values = self.found[root]
+        hits = np.flatnonzero(pc.equal(names, key).fill_null(False).to_numpy(zero_copy_only=False))
+        owners = self.points.values if root == "attribute" else self.resources.values
+        at = np.full(len(owners), -1)
+        at[parents[hits]] = hits
+        at = at if root == "attribute" else at[self.resource]
+        return values.take(pa.array(at, mask=at < 0))
+
+
+def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
+    """What the points of a kind have of an attribute. Raises `Refused`, `ArrowInvalid`."""
+    root, *rest = keys
+    if root in ("resource", "attribute"):
+        return _plain(kind.attribute(root, rest[0]), type_)
+    if root == "scope":
+        scopes = _at(kind.scopes.values, "scope", rest[0])
+        return _of_texts(scopes.take(pa.array(kind.scope)), type_)
+    nothing = pa.nulls(len(kind.metric), arrow_type(type_))
+    if root in FIELDS_OF and kind.name not in FIELDS_OF[root]:
+        return nothing
+    match root:
+        case "metric" | "unit" | "description":
+            return _of_texts(kind.field_of_metric("name" if root == "metric" else root), type_)
+        case "kind":
+            return _of_texts(pa.array([kind.name] * len(kind.metric), pa.string()), type_)
+        case "temporality":
+            said = kind.field_of_metric(kind.name, "aggregationTemporality")
+            names = pa.array([None, *TEMPORALITIES.values()], pa.string())
+            known = pc.fill_null(pc.is_in(said, pa.array(list(TEMPORALITIES))), False)
+            return _of_texts(names.take(pc.if_else(known, said, 0)), type_)
+        case "monotonic":
+            return _of_truths(kind.field_of_metric(kind.name, "isMonotonic"), type_)
+        case "start" | "time":
+            return _moments(_whole(kind.points.values.field(MOMENTS[root])), type_)
+        case "value":
+            doubles, whole = (kind.points.values.field(name) for name in ("asDouble", "asInt"))
+            return _of_numbers(doubles, whole, type_)
+        case "count":
+            return _of_whole(_whole(kind.points.values.field("count")), type_)
+        case "buckets":
+            return _of_lists(kind.points.values.field("bucketCounts"), type_)
+        case "sum" | "min" | "max":
+            return _of_doubles(kind.points.values.field(root), type_)
+        case _:
+            raise Refused  # texts of numbers, sign by sign
+
+
+def _schema(keys: Mapping[str, Keys]) -> pa.DataType:
+    """The type of `resourceMetrics`: what is wanted, and what tells which point is whose."""
+    roots = {each[0] for each in keys.values()}
+    scope_keys = {each[1]: pa.string() for each in keys.values() if each[0] == "scope"}
+    attributes = [("attributes", _ATTRIBUTES)] if "attribute" in roots else []
+    metric: list[Any] = [("name", pa.string())]
+    metric += [(name, pa.string()) for name in ("unit", "description") if name in roots]
+    for kind in KINDS:
+        wanted = [root for root in roots if kind in FIELDS_OF.get(root, KINDS)]
+        fields = {key: type_ for root in wanted for key, type_ in _WRITTEN.get(root, {}).items()}
+        point = pa.struct([("flags", pa.int64()), *attributes, *fields.items()])
+        said = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
+        said += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
+        metric.append((kind, pa.struct([("dataPoints", pa.list_(point)), *said])))
+    scope: list[Any] = [("metrics", pa.list_(pa.struct(metric)))]
+    scope += [("scope", pa.struct([*scope_keys.items()]))] if scope_keys else []
+    resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope)))]
+    resource += [("resource", pa.struct([("attributes", _ATTRIBUTES)]))] if "resource" in roots else []
+    return pa.list_(pa.struct(resource))
+
+
+# --- values of a type ----------------------------------------------------------------------------------------
+
+
+def _none(values: pa.Array, type_: Type) -> pa.Array:
+    """Nulls in place of nulls; all else is for the plain way."""
+    if values.null_count < len(values):
+        raise Refused
+    return pa.nulls(len(values), arrow_type(type_))
+
+
+def _of_texts(texts: pa.Array, type_: Type) -> pa.Array:
+    if type_.name == "string":
+        return texts
+    if type_.name in ("timestamp", "date") and (moments := moments_of(texts, type_)) is not None:
+        return moments
+    return _none(texts, type_)
+
+
+def _of_truths(truths: pa.Array, type_: Type) -> pa.Array:
+    if type_.name == "string":
+        return truths.cast(pa.string())
+    return truths if type_.name == "boolean" else _none(truths, type_)
+
+
+def _of_doubles(doubles: pa.Array, type_: Type) -> pa.Array:
+    return doubles if type_.name == "double" else _none(doubles, type_)
+
+
+def _whole(texts: pa.Array) -> pa.Array:
+    """Whole numbers, which are written as strings."""
+    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # `None` is skipped
+        raise Refused
+    return texts.cast(pa.int64())
+
+
+def _of_whole(numbers: pa.Array, type_: Type) -> pa.Array:
+    match type_.name:
+        case "long":
+            return numbers
+        case "int" | "string":
+            return numbers.cast(arrow_type(type_))
+        case "double":
+            return numbers.cast(pa.float64(), safe=False)
+        case "decimal":
+            column = numbers.cast(arrow_type(type_))
+            if not fits(column):
+                raise Refused
+            return column
+        case _:
+            return _none(numbers, type_)
+
+
+def _of_numbers(doubles: pa.Array, texts: pa.Array, type_: Type) -> pa.Array:
+    """Doubles, or else whole numbers."""
+    if doubles.null_count == len(doubles):
+        return _of_whole(_whole(texts), type_)
+    found = _of_doubles(doubles, type_)
+    return found if texts.null_count == len(texts) else pc.coalesce(found, _of_whole(_whole(texts), type_))
+
+
+def _moments(nanoseconds: pa.Array, type_: Type) -> pa.Array:
+    known = pc.if_else(pc.equal(nanoseconds, 0), None, nanoseconds)
+    if type_.name != "timestamp":
+        return _of_whole(known, type_)
+    numbers = known.fill_null(0).to_numpy() // 1000
+    return pa.array(numbers, pa.int64(), mask=known.is_null().to_numpy(zero_copy_only=False)).cast(
+        arrow_type(type_)
+    )
+
+
+def _of_lists(lists: pa.ListArray, type_: Type) -> pa.Array:
+    if type_.name != "string":
+        return _none(lists, type_)
+    if lists.flatten().null_count:
+        raise Refused
+    whole = _whole(lists.flatten()).cast(pa.string())
+    texts = pc.binary_join(pa.ListArray.from_arrays(_offsets(lists), whole), ", ")
+    texts = pc.binary_join_element_wise("[", texts, "]", "")
+    return pc.if_else(lists.is_valid(), texts, None)
+
+
+def _offsets(lists: pa.ListArray) -> pa.Array:
+    return pa.array(
+        np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(lists), 0))]), pa.int32()
+    )
+
+
+_SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
+    ("stringValue", _of_texts),
+    ("boolValue", _of_truths),
+    ("doubleValue", _of_doubles),
+    ("bytesValue", _none),
+    ("intValue", lambda texts, type_: _of_whole(_whole(texts), type_)),
+    ("arrayValue", _none),
+    ("kvlistValue", _none),
+)
+
+
+def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
+    """The values of attributes."""
+    found = list(_each(values, type_))
+    return (
+        pc.coalesce(*found)
+        if len(found) > 1
+        else found[0]
+        if found
+        else pa.nulls(len(values), arrow_type(type_))
+    )
+
+
+def _each(values: pa.StructArray, type_: Type) -> Iterator[pa.Array]:
+    for key, read in _SOURCES:
+        column = _at(values, key)
+        if column.null_count < len(column):
+            yield read(column, type_)

@@ -1,0 +1,62 @@
+"""OTLP in JSON: a line is a request or a marker, and a tuple is a data point of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from attrs import evolve, frozen
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.plan import Source
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.jsonl.source import JsonLines
+from cedilla.runtime.formats.lines.blocks import Block, Part, parts_of
+from cedilla.runtime.formats.otlp.batches import PointBatches
+from cedilla.runtime.formats.source import InputFile, Numbered, Scan, Types
+from cedilla.runtime.items.json_objects import json_text, parse_line
+from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
+
+
+@frozen
+class RequestPart(Part):
+    """A file of requests; what is shown of a data point is a request with nothing else."""
+
+    reader: PointReader | None = None
+
+    def row_at(self, block: Block, begin: int) -> bytes:
+        first, end = block.line_around(begin)
+        line = block.text[first:end]
+        assert self.reader is not None
+        try:
+            one = self.reader.only(parse_line(line.decode().strip("\r")), begin - first)
+        except ValueError:
+            one = None
+        return line if one is None else json_text(one).encode()
+
+
+class Otlp(JsonLines):
+    """Requests of many data points; a source has its own, as it says which of them are read."""
+
+    malformed: ClassVar[str] = NO_REQUEST
+
+    def __init__(self, source: Source | None = None) -> None:
+        super().__init__({} if source is None else source.paths)
+        self._reader = PointReader({}) if source is None else PointReader.of(source)
+
+    def batches(self, types: Types) -> PointBatches:
+        return PointBatches(dict(types), reader=evolve(self._reader, types=dict(types)))
+
+    def parts(self, files: Numbered) -> list[Part]:
+        return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
+
+    def whole(self, file: InputFile, number: int = 0) -> Part:
+        return RequestPart(file.path, number, reader=self._reader)
+
+    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
+        """Nothing is known of how many data points there are."""
+        return [evolve(scan, tuples=None) for scan in super().scans(spark, slices)]
+
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+        """None: attributes that nobody has declared are passed over."""
+        return {}

@@ -1,0 +1,221 @@
+"""Data points of OpenTelemetry: a line is an `ExportMetricsServiceRequest` in JSON, as the Collector writes it, and
+each of its data points is a tuple.
+
+This is the plain way, point by point; `formats/otlp` says the same of many lines at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from attrs import field, frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.origins import Keys
+from cedilla.compiler.plan.telemetry import keys_in_point
+from cedilla.runtime.items.json_objects import JsonObject, json_text
+from cedilla.runtime.items.nested import Paths, read_from
+
+NO_REQUEST = "the line is no ExportMetricsServiceRequest in JSON"
+KINDS = ("sum", "gauge", "histogram", "exponentialHistogram", "summary")
+"""The kinds of metrics, by the keys of their data."""
+TEMPORALITIES = {1: "delta", 2: "cumulative"}
+MOMENTS = {"start": "startTimeUnixNano", "time": "timeUnixNano"}
+"""Fields that are nanoseconds since 1970; 0 means that nobody knows."""
+FIELDS_OF = {
+    "temporality": ("sum", "histogram", "exponentialHistogram"),
+    "monotonic": ("sum",),
+    "value": ("sum", "gauge"),
+    "count": ("histogram", "exponentialHistogram", "summary"),
+    "sum": ("histogram", "exponentialHistogram", "summary"),
+    "min": ("histogram", "exponentialHistogram"),
+    "max": ("histogram", "exponentialHistogram"),
+    "buckets": ("histogram",),
+    "bounds": ("histogram",),
+}
+"""The kinds of metrics whose points have a field, where not all have it."""
+_NAMED = {f"AGGREGATION_TEMPORALITY_{name.upper()}": name for name in TEMPORALITIES.values()}
+_INTEGER = re.compile(r"-?[0-9]{1,20}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Point(JsonObject):
+    """A data point by the names of attributes."""
+
+    paths: Paths
+
+    def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
+        return {name: json_text(self[name]) for name in names}
+
+    def shown(self, name: str) -> str:
+        """A value for a message, and where it stands."""
+        value = self[name]
+        plain = super().shown(name) if isinstance(value, bool | str | dict | list) else json_text(value)
+        return f"{plain}{read_from(name, self.paths)}"
+
+
+@frozen
+class PointReader:
+    """Reads data points. `types`: those of the attributes that are wanted; `paths`: where declared attributes stand, if
+    not in the fields of their names; `metrics`: those that are wanted, all where there is none named."""
+
+    types: Mapping[str, Type]
+    paths: Paths = field(factory=dict[str, Keys])
+    metrics: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, source: Source) -> PointReader:
+        """That of a source as it is declared."""
+        return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics)
+
+    def keys(self, name: str) -> Keys:
+        """Where an attribute stands in a data point."""
+        return keys_in_point(name, self.paths.get(name, ()))
+
+    def points(self, request: JsonObject) -> Iterator[Point]:
+        """The data points of a request, in its order. `ValueError` where it is none."""
+        for resource, scope, metric, kind, point in self._raw(request):
+            yield self._point(resource, scope, metric, kind, point)
+
+    def only(self, request: JsonObject, number: int) -> dict[str, Any] | None:
+        """A request that has nothing but the data point of a number; `None` where there is none."""
+        try:
+            found = next((raw for n, raw in enumerate(self._raw(request)) if n == number), None)
+        except ValueError:
+            return None
+        if found is None:
+            return None
+        resource, scope, metric, kind, point = found
+        name_and_unit = {key: value for key, value in metric.items() if key not in KINDS}
+        one = {**name_and_unit, kind: {**metric[kind], "dataPoints": [point]}}
+        in_scope = {**({"scope": scope["scope"]} if "scope" in scope else {}), "metrics": [one]}
+        of = {"resource": resource["resource"]} if "resource" in resource else {}
+        return {"resourceMetrics": [{**of, "scopeMetrics": [in_scope]}]}
+
+    def _raw(self, request: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any, str, Any]]:
+        if request and request.get("resourceMetrics") is None:
+            raise ValueError(NO_REQUEST)
+        for resource in _objects(request, "resourceMetrics"):
+            for scope in _objects(resource, "scopeMetrics"):
+                for metric in _objects(scope, "metrics"):
+                    kinds = [kind for kind in KINDS if metric.get(kind) is not None]
+                    if self.metrics and metric.get("name") not in self.metrics:
+                        continue
+                    for kind in kinds:
+                        for point in _objects(_object(metric, kind), "dataPoints"):
+                            flags = point.get("flags") or 0
+                            if not isinstance(flags, int):
+                                raise ValueError(NO_REQUEST)
+                            if not flags & 1:  # else nothing was recorded
+                                yield resource, scope, metric, kind, point
+
+    def _point(self, resource: Any, scope: Any, metric: Any, kind: str, point: Any) -> Point:
+        found = Point()
+        found.paths = self.paths
+        for name, type_ in self.types.items():
+            root, *rest = self.keys(name)
+            match root:
+                case "resource":
+                    value = _attribute(_object(resource, "resource"), rest[0])
+                case "attribute":
+                    value = _attribute(point, rest[0])
+                case "scope":
+                    value = _object(scope, "scope").get(rest[0])
+                case _:
+                    value = _field(root, metric, kind, point, type_)
+            if value is not None:
+                found[name] = value
+        return found
+
+
+def _objects(of: Mapping[str, Any], key: str) -> list[Any]:
+    found = of.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):  # type: ignore[reportUnknownVariableType]
+        raise ValueError(NO_REQUEST)
+    return found  # type: ignore[reportUnknownVariableType]
+
+
+def _object(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = of.get(key)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError(NO_REQUEST)
+    return found  # type: ignore[reportUnknownVariableType]
+
+
+def _attribute(of: Mapping[str, Any], key: str) -> Any:
+    """The value of an attribute; of several with the key that of the last one."""
+    value = None
+    for each in _objects(of, "attributes"):
+        if each.get("key") == key:
+            value = _plain(_object(each, "value"))
+    return value
+
+
+def _plain(value: Mapping[str, Any]) -> Any:
+    """An `AnyValue` as JSON would have it."""
+    for key in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        if value.get(key) is not None:
+            return value[key]
+    if value.get("intValue") is not None:
+        return _integer(value["intValue"])
+    if value.get("arrayValue") is not None:
+        return [_plain(each) for each in _objects(_object(value, "arrayValue"), "values")]
+    if value.get("kvlistValue") is not None:
+        pairs = _objects(_object(value, "kvlistValue"), "values")
+        return {str(each.get("key")): _plain(_object(each, "value")) for each in pairs}
+    return None
+
+
+def _integer(value: Any) -> Any:
+    """A number of 64 bits, which JSON has as a string."""
+    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
+
+
+def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, Any], type_: Type) -> Any:
+    if kind not in FIELDS_OF.get(name, KINDS):
+        return None
+    match name:
+        case "metric":
+            return metric.get("name")
+        case "unit" | "description":
+            return metric.get(name)
+        case "kind":
+            return kind
+        case "temporality":
+            said = _object(metric, kind).get("aggregationTemporality")
+            return TEMPORALITIES.get(said) if isinstance(said, int) else _NAMED.get(str(said))
+        case "monotonic":
+            return _object(metric, kind).get("isMonotonic")
+        case "start" | "time":
+            return _moment(_integer(point.get(MOMENTS[name])), type_)
+        case "value":
+            value = point.get("asDouble")
+            return _integer(point.get("asInt")) if value is None else value
+        case "count":
+            return _integer(point.get("count"))
+        case "buckets" | "bounds":
+            listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
+            return [_integer(each) for each in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
+        case _:
+            return point.get(name)
+
+
+def _moment(nanoseconds: Any, type_: Type) -> Any:
+    """Nanoseconds since 1970; as a timestamp without what is less than a microsecond."""
+    if nanoseconds == 0:
+        return None
+    if type_.name != "timestamp" or not isinstance(nanoseconds, int):
+        return nanoseconds
+    try:
+        moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:
+        return nanoseconds
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
