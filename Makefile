@@ -12,7 +12,7 @@ WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.engines.java)" && exp
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo test test-rest bench bench-full soak mutants lint clean distclean
+.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
 # ENGINE=sail runs it without Java, ENGINE=spark on Spark; by default on Sail where that is installed and Java is not.
@@ -33,6 +33,15 @@ demo: .venv/demo.stamp $(if $(filter sail,$(ENGINE)),.venv/sail.stamp)
 	$(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 $(if $(ENGINE),--engine $(ENGINE)) \
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
+
+demo-otel: .venv/demo.stamp $(if $(filter sail,$(ENGINE)),.venv/sail.stamp)
+	@$(DEMO_ENGINE)
+	rm -rf build/otel
+	mkdir -p build/otel
+	$(BIN)/python queries/otel/prepare.py queries/otel/data
+	$(BIN)/cedilla run queries/otel.rq --once --files-per-epoch 1 $(if $(ENGINE),--engine $(ENGINE)) \
+	  --checkpoint build/otel/checkpoint --sink averages=build/otel/latency
+	$(BIN)/python queries/otel/compare.py build/otel/latency
 
 # Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases.
 test: .venv/dev.stamp

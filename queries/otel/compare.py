@@ -1,0 +1,70 @@
+"""Compare Cedilla's latencies of queries/otel.rq with the truth.
+
+    python queries/otel/compare.py OUTPUT
+
+reads Cedilla's output directory and compares every minute of every service with what is known of the fleet, and shows
+beside them what a query says that adds up both metrics and ignores their units. Exit status 1 if a minute is missing,
+is one too many or differs by more than `TOLERANCE` of itself.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from prepare import LATENCIES, START, changes, reports
+from rich.console import Console
+from rich.table import Table
+
+from cedilla import read
+
+TOLERANCE = 1e-9
+Key = tuple[str, int]  # service, minute since 1970
+
+
+def averages(*, in_ms: bool) -> dict[Key, float]:
+    """The latency by service and minute: the truth in ms, or of the numbers as they are written."""
+    sums: dict[Key, float] = defaultdict(float)
+    counts: dict[Key, int] = defaultdict(int)
+    for report in reports():
+        key = report.service, report.time // 60
+        sums[key] += report.total if in_ms or not report.is_new else report.total / 1000
+        counts[key] += report.count
+    return {key: total / counts[key] for key, total in sums.items()}
+
+
+def main(folder: Path) -> int:
+    truth, ignoring = averages(in_ms=True), averages(in_ms=False)
+    rows = [row for row in read(str(folder)).rows() if row is not None]
+    found = {(str(row["service"]), int(row["minute"])): float(row["latency"]) for row in rows}
+    table = Table(title="Latency in ms, by service and minute")
+    for heading in ("service", "minute", "ignoring the unit", "Cedilla", "the truth"):
+        table.add_column(heading, justify="left" if heading == "service" else "right")
+    for service in LATENCIES:
+        for minute in (
+            changes(service, 0) - 1,
+            changes(service, 0),
+            changes(service, 1),
+            changes(service, 2) + 1,
+        ):
+            key = service, START // 60 + minute
+            values = [f"{each[key]:.3f}" if key in each else "none" for each in (ignoring, found, truth)]
+            table.add_row(service, f"{minute // 60}:{minute % 60:02}", *values)
+        table.add_section()
+    console = Console()
+    console.print(table)
+    wrong = sum(abs(ignoring[key] - value) > TOLERANCE * value for key, value in truth.items())
+    console.print(f"{len(truth)} minutes of services; ignoring the unit, {wrong} of them are wrong.")
+    bad = [k for k in truth.keys() | found.keys() if not _agree(found.get(k), truth.get(k))]
+    if bad or len(rows) != len(truth):
+        console.print(f"Cedilla differs from the truth in {len(bad)} of them: {sorted(bad)[:5]}")
+        return 1
+    console.print("Cedilla and the truth agree in all of them.")
+    return 0
+
+
+def _agree(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= TOLERANCE * abs(other)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

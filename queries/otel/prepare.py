@@ -1,0 +1,116 @@
+"""Write the telemetry of a fleet that changes the unit of its latency, as the OpenTelemetry Collector's file exporter
+writes it.
+
+    python queries/otel/prepare.py FOLDER
+
+Four services of three instances each report every ten seconds, for two hours, a histogram (delta temporality) of their
+latency. Instance by instance they go over from `http.server.duration` in ms to `http.server.request.duration` in s, so
+for some minutes a service reports both.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+START = 1_767_225_600  # 2026-01-01, in seconds
+MINUTES = 120
+EVERY = 10  # seconds
+PER_FILE = 10  # minutes
+INSTANCES = 3
+LATENCIES = {"cart": 35.0, "checkout": 180.0, "search": 90.0, "web": 12.0}  # ms
+SEED = 8415
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one instance did in ten seconds: requests, and the sum of their latencies in ms. `is_new`: it says s."""
+
+    time: int
+    service: str
+    instance: int
+    count: int
+    total: float
+    is_new: bool
+
+
+def changes(service: str, instance: int) -> int:
+    """The minute in which an instance gets its new version."""
+    return 20 + 22 * list(LATENCIES).index(service) + 3 * instance
+
+
+def reports() -> Iterator[Report]:
+    """All that happens, in the order of time."""
+    chance = Random(SEED)
+    for time in range(START, START + 60 * MINUTES, EVERY):
+        for service, usual in LATENCIES.items():
+            for instance in range(INSTANCES):
+                count = chance.randrange(20, 60)
+                total = sum(chance.expovariate(1 / usual) for _ in range(count))
+                is_new = time >= START + 60 * changes(service, instance)
+                yield Report(time, service, instance, count, total, is_new)
+
+
+def metric_of(report: Report) -> dict[str, Any]:
+    """A metric of one data point, as OTLP has it in JSON: whole numbers of 64 bits are strings."""
+    point = {
+        "startTimeUnixNano": str((report.time - EVERY) * 10**9),
+        "timeUnixNano": str(report.time * 10**9),
+        "count": str(report.count),
+        "sum": report.total / 1000 if report.is_new else report.total,
+        "bucketCounts": [str(report.count)],
+        "attributes": [{"key": "http.route", "value": {"stringValue": "/"}}],
+    }
+    name, unit = ("http.server.request.duration", "s") if report.is_new else ("http.server.duration", "ms")
+    return {"name": name, "unit": unit, "histogram": {"aggregationTemporality": 1, "dataPoints": [point]}}
+
+
+def memory_of(report: Report) -> dict[str, Any]:
+    """Another metric of the same instance, which nobody here asks for."""
+    point = {"timeUnixNano": str(report.time * 10**9), "asInt": str(report.count << 20)}
+    return {"name": "process.memory.usage", "unit": "By", "gauge": {"dataPoints": [point]}}
+
+
+def request_of(some: list[Report]) -> str:
+    """One line: what all instances report at one moment."""
+    resources = [
+        {
+            "resource": {
+                "attributes": [
+                    {"key": "service.name", "value": {"stringValue": report.service}},
+                    {
+                        "key": "service.instance.id",
+                        "value": {"stringValue": f"{report.service}-{report.instance}"},
+                    },
+                ]
+            },
+            "scopeMetrics": [{"scope": {"name": "http"}, "metrics": [metric_of(report), memory_of(report)]}],
+        }
+        for report in some
+    ]
+    return json.dumps({"resourceMetrics": resources})
+
+
+def main(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    files: dict[int, list[str]] = {}
+    moment: list[Report] = []
+    for report in reports():
+        if moment and moment[0].time != report.time:
+            files.setdefault((moment[0].time - START) // (60 * PER_FILE), []).append(request_of(moment))
+            moment = []
+        moment.append(report)
+    files.setdefault(MINUTES // PER_FILE - 1, []).append(request_of(moment))
+    files[MINUTES // PER_FILE] = [json.dumps({"$punctuation": "[]"})]  # the end of the telemetry
+    for number, lines in files.items():
+        (folder / f"metrics-{number:02}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    print(f"{sum(map(len, files.values()))} lines in {len(files)} files of {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
