@@ -37,14 +37,14 @@ class Builder(MarkerBuilder):
         attributes: tuple[syntax.AttributeDeclaration, ...],
         format: Token,
         path: Token,
-        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal | syntax.Metrics,
+        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal | syntax.Metrics | syntax.PartitionedBy,
     ) -> syntax.StreamDeclaration:
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
         folders = [clause for clause in clauses if isinstance(clause, syntax.Literal)]
-        for again in folders[1:]:
-            self._report("RQ001", "unexpected second `markers`", again.span, "a stream has at most one")
-        for again in heartbeats[1:]:
-            self._report("RQ001", "unexpected second `heartbeat`", again.span, "a source has at most one")
+        keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
+        for word, given in (("markers", folders), ("heartbeat", heartbeats), ("partitioned by", keys)):
+            for again in given[1:]:
+                self._report("RQ001", f"unexpected second `{word}`", again.span, "a source has at most one")
         return syntax.StreamDeclaration(
             "stream" if kind == "stream" else "table",
             str(name),
@@ -56,6 +56,7 @@ class Builder(MarkerBuilder):
             self._span(format),
             str(folders[0].value) if folders else None,
             tuple(name for clause in clauses if isinstance(clause, syntax.Metrics) for name in clause.names),
+            keys[0].attribute if keys else None,
             span=self._span(meta),
         )
 
@@ -108,6 +109,9 @@ class Builder(MarkerBuilder):
 
     def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
         return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def partitioned(self, meta: Meta, attribute: Token) -> syntax.PartitionedBy:
+        return syntax.PartitionedBy(str(attribute), span=self._span(meta))
 
     def markers(self, meta: Meta, path: Token) -> syntax.Literal:
         return syntax.Literal(self._string(path), str(path), span=self._span(meta))

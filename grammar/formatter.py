@@ -112,6 +112,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
         clauses.append(f"markers {quote(stream.markers)}")
     if stream.metrics:
         clauses.append(f"metrics {', '.join(map(quote, stream.metrics))}")
+    if stream.partitioned is not None:
+        clauses.append(f"partitioned by {stream.partitioned}")
     declared = f"{head}{', '.join(attributes)})"
     if len(declared) > _width():
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"

@@ -253,10 +253,18 @@ class Metrics(Node):
 
 
 @frozen
+class PartitionedBy(Node):
+    """`partitioned by s`."""
+
+    attribute: str
+
+
+@frozen
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
-    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read.
+    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read;
+    `partitioned`: the attribute each of whose values comes from one partition of a topic.
     """
 
     kind: OneOf["stream", "table"]
@@ -269,6 +277,7 @@ class StreamDeclaration(Node):
     format_span: Span | None = field(default=None, eq=False, repr=False)
     markers: str | None = None
     metrics: tuple[str, ...] = ()
+    partitioned: str | None = None
 
 
 @frozen

@@ -143,6 +143,8 @@ def _source(source: Source) -> str:
         arguments["markers"] = repr(source.markers)
     if source.metrics:
         arguments["metrics"] = repr(source.metrics)
+    if source.partitioned is not None:
+        arguments["partitioned"] = repr(source.partitioned)
     return _call("Source", {**arguments, "line": str(source.line)})
 
 

@@ -65,6 +65,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "punctuated": [list(scheme) for scheme in source.punctuated],
         "heartbeat": _heartbeat(source),
         "markers": source.markers,
+        "partitioned": source.partitioned,
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
     }
@@ -243,6 +244,8 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f'markers "{source.markers}"')
     if source.metrics:
         facts.append(f"metrics {', '.join(map(quote, source.metrics))}")
+    if source.partitioned is not None:
+        facts.append(f"partitioned by {source.partitioned}")
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -47,6 +47,15 @@ def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
         raise failure("RQ104", f"an attribute is named twice in `{where}`", span)
 
 
+def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
+    """Raise RQ104 where a stream declares an attribute twice."""
+    seen: set[str] = set()
+    for attribute in attributes:
+        if attribute.name in seen:
+            raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
+        seen.add(attribute.name)
+
+
 def sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
     """The attributes that are sorted by, each descending or not. Raises RQ104 where one comes twice."""
     check_once(tuple(key.name for key in keys), "by", span)
@@ -309,8 +318,18 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         raise failure(
             "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
         )
+    if node.partitioned is not None and node.partitioned not in attributes:
+        guess = meant(node.partitioned, attributes, "attributes")
+        raise failure(
+            "RQ102", f"unknown attribute `{node.partitioned}` in `partitioned by`", node.span, hint=guess
+        )
     if node.format == TOPIC:
         check_topic(node)
+    elif node.partitioned is not None:
+        hint = "the files of a folder are one stream, in one order"
+        raise failure(
+            "RQ441", f"`partitioned by` is for topics, and `{node.name}` is none", node.span, hint=hint
+        )
 
 
 def check_column(

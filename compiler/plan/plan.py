@@ -127,6 +127,8 @@ class Source:
     """A folder of files that hold markers only."""
     metrics: tuple[str, ...] = ()
     """The metrics whose data points are read; all where none is named."""
+    partitioned: str | None = None
+    """The attribute each of whose values comes from one partition of a topic (theory N9)."""
     partitions: int | None = field(default=None, eq=False)
     """How many a topic has, once the brokers have been asked."""
     line: int = field(default=0, eq=False)

@@ -22,6 +22,7 @@ from cedilla.compiler.plan.clauses import (
     attribute_of,
     check_clauses,
     check_column,
+    check_declared_once,
     check_once,
     check_sink_format,
     check_source_format,
@@ -122,11 +123,7 @@ class _Planner:
         self._declare(node.name, node.span)
         self.broken.add(node.name)
         check_source_format(node.format, node.format_span or node.span)
-        seen: set[str] = set()
-        for attribute in node.attributes:
-            if attribute.name in seen:
-                raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
-            seen.add(attribute.name)
+        check_declared_once(node.attributes)
         attributes = tuple(attribute_of(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
@@ -149,6 +146,7 @@ class _Planner:
             ),
             markers=node.markers,
             metrics=node.metrics,
+            partitioned=node.partitioned,
             line=node.span.line,
             span=node.span,
         )

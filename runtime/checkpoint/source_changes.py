@@ -85,6 +85,10 @@ class _Comparison:
             yield self._change("at once", "`punctuated on`", "it promises, and changes nothing in a run")
         if self.old.metrics != self.new.metrics:
             yield self._change("at once", "`metrics`", "data points of these are read from now on")
+        if self.old.partitioned != self.new.partitioned:
+            yield self._change(
+                "at once", "`partitioned by`", "it holds from now on; what is closed stays closed"
+            )
         if self.old.heartbeat != self.new.heartbeat:
             yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
 

@@ -105,6 +105,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
                 "punctuated": [list(scheme) for scheme in source.punctuated],
                 "markers": source.markers,
                 "metrics": list(source.metrics),
+                "partitioned": source.partitioned,
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -125,6 +126,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
             path=more["path"],
             markers=more.get("markers"),
             metrics=tuple(more.get("metrics", ())),
+            partitioned=more.get("partitioned"),
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )

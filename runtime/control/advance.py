@@ -24,6 +24,7 @@ from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.control.claims import claimed
 from cedilla.runtime.control.growth import check_growth
 from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
@@ -123,6 +124,7 @@ def _apply(
         raise failure(marker.code, message, hint=hint)
     if marker.kind == "punctuation":
         punctuation = read_punctuation(state, marker.wire(state.field_types))
+        state = claimed(state, plan.source_of[source], punctuation.pattern, marker)
         punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)
@@ -131,6 +133,7 @@ def _apply(
             raise CutBefore
         return state, "accent", ()
     accent = read_accent(state, text, plan.source_of[source].units)
+    state = claimed(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
     after = state.accent(accent, marker.position, place)

@@ -145,6 +145,10 @@ STATEMENTS = (
         STRINGS,
         several(SCHEMES, 0),
         optional(make(syntax.Heartbeat, NAMES, MEASURES)),
+        st.none(),
+        optional(STRINGS),
+        several(STRINGS, 0),
+        optional(NAMES),
     )
     | st.sampled_from([(name, value) for name, values in syntax.SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)

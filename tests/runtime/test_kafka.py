@@ -109,6 +109,20 @@ def test_a_marker_holds_for_its_partition(kafka: Broker, sail: SparkSession, tmp
     assert query.output[2:] == [{"wid": 1, "t": 59.0}, closed("[wid < 2]"), announced]
 
 
+def test_a_key_waits_for_no_other_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    text = QUERY.replace("punctuated on ts", "partitioned by s").replace(
+        "by wid except ts, s", "by wid, s except ts"
+    )
+    query = Query(sail, kafka.topic("keys"), tmp_path, text)
+    kafka.send("keys", [row(0, 1, 77.0), closed("[s = 1, ts < 60]")], [row(0, 2, 68.0), row(1, 1, 5.0)])
+    query.run()
+    assert query.tuples == [{"wid": 0, "s": 1, "t": 77.0}]
+    kafka.send("keys", [], [row(2, 1, 5.0), closed("[s = 2, ts < 60]")])
+    query.run()
+    assert query.tuples[1:] == [{"wid": 0, "s": 2, "t": 68.0}]
+    assert {q["code"] for q in query.quarantine()} == {"RQ305"}
+
+
 def test_bad_tuples_are_set_aside_with_their_offsets(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:

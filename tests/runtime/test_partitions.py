@@ -104,3 +104,43 @@ def test_a_new_partition_begins_as_the_stream_did_and_opens_nothing() -> None:
     assert set(regions.leaves(grown.facts().live_units("t"))) - {()} == {ORIGINAL}
     assert regions.contains(grown.closed, {PARTITION: 2, "ts": 9, "s": 1, "t": 1})
     assert not regions.contains(grown.closed, {PARTITION: 2, "ts": 10, "s": 1, "t": 1})
+
+
+def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
+    """`partitioned by s`: who speaks of a key is its partition (theory N9)."""
+    text = TOPIC.replace('"host:9092/r"', '"host:9092/r" partitioned by s')
+    plan = compile_query(text).plan
+    plan = evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
+    lines = [
+        MarkerLine(
+            kind, text.replace("K", str(partition + 1)), partition * NEXT_FILE + place, partition=partition
+        )
+        for partition in (0, 1)
+        for place, (kind, text) in enumerate(
+            [("accent", "[[s = K, alter(t, y -> y * 2)]]"), ("punctuation", "[s = K, ts < 10]")], 1
+        )
+    ]
+    first = advance(plan, states_of(plan), {"r": lines[:2]}).states["r"].next_epoch()
+    assert regions.contains(first.facts().closed, {"ts": 9, "s": 1, "t": 1})
+    assert not regions.contains(first.facts().closed, {"ts": 9, "s": 2, "t": 1})
+    histories = first.facts().live_units("t")
+    assert [len(regions.contains(histories, {"ts": 20, "s": s, "t": 1})) for s in (1, 2)] == [2, 1]
+    # What comes from elsewhere is late.
+    assert regions.contains(first.closed, {PARTITION: 1, "ts": 20, "s": 1, "t": 1})
+    assert not regions.contains(first.closed, {PARTITION: 0, "ts": 20, "s": 1, "t": 1})
+
+    both = advance(plan, states_of(plan), {"r": lines}).states["r"].next_epoch().facts()
+    histories = both.live_units("t")
+    assert [len(regions.contains(histories, {"ts": 20, "s": s, "t": 1})) for s in (1, 2)] == [2, 2]
+    assert regions.is_empty(
+        regions.difference(regions.interval("ts", None, (10, 0)), both.closed), both.universe
+    )
+
+
+def test_a_marker_about_all_keys_claims_none() -> None:
+    plan = compile_query(TOPIC.replace('"host:9092/r"', '"host:9092/r" partitioned by s')).plan
+    plan = evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
+    for text in ("[ts < 10]", "[s >= 1, ts < 10]"):
+        marker = MarkerLine("punctuation", text, 1, partition=0)
+        state = advance(plan, states_of(plan), {"r": [marker]}).states["r"]
+        assert not regions.contains(state.closed, {PARTITION: 1, "ts": 9, "s": 1, "t": 1})
