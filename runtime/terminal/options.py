@@ -68,12 +68,13 @@ def apply(plan: Plan, options: Options) -> Plan:
             )
             for s in plan.sources
         ],
-        emits=[_written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
+        emits=[written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
         settings={**plan.settings, **options.settings},
     )
 
 
-def _written_to(emit: Emit, path: str) -> Emit:
+def written_to(emit: Emit, path: str) -> Emit:
+    """An emit that writes elsewhere."""
     return evolve(emit, path=path, format=_format_at(path, emit.format))
 
 

@@ -241,7 +241,7 @@ class TopicReader:
             lines = [value for value in lines if value is not None]
         text = b"\n".join(lines) + b"\n"
         if text.count(b"\n") != max(len(lines), 1) or b"\r" in text:
-            text = b"\n".join(map(_one_line, lines)) + b"\n"
+            text = b"\n".join(map(one_line, lines)) + b"\n"
         records = RecordFile(self.topic.name, partition, begin, self.offsets[partition])
         if offsets and (offsets[0] != begin or offsets[-1] - offsets[0] + 1 != len(offsets)):
             stream = io.BytesIO()
@@ -260,7 +260,7 @@ def _passing(errors: Any) -> Iterable[int]:
 _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 
 
-def _one_line(value: bytes) -> bytes:
+def one_line(value: bytes) -> bytes:
     """A record as a line: JSON takes a line break for a blank, but inside of texts, where it makes none of it."""
     if b"\n" not in value and b"\r" not in value:
         return value

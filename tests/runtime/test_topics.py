@@ -1,0 +1,118 @@
+"""Topics of Kafka without a broker: declarations, addresses, properties, and records as lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cedilla import Options, simulate
+from cedilla.compiler import compile_query
+from cedilla.compiler.plan.topics import Topic, topic_of
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.formatter import format_query
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
+from cedilla.runtime.topics.client import settings
+from cedilla.runtime.topics.reader import one_line
+
+QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
+  from kafka "one:9092,two:9092/r"
+  partitioned by s;
+
+emit r to kafka "host:9092/out?key=s";
+"""
+
+
+def code(text: str) -> str:
+    with pytest.raises(DiagnosticError) as raised:
+        compile_query(text)
+    return raised.value.diagnostics[0].code
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("one:9092,two:9092/r", "r", "RQ440"),
+        ("one:9092,two:9092/r", "one:9092/a/b", "RQ440"),
+        ("host:9092/out?key=s", "out", "RQ440"),
+        ("two:9092/r", "two:9092/r?key=s", "RQ441"),
+        ("partitioned by s", 'markers "ops"', "RQ441"),
+        ("stream", "table", "RQ441"),
+        ('kafka "one:9092,two:9092/r"', 'json "r"', "RQ441"),
+        ("partitioned by s", "partitioned by q", "RQ102"),
+        ("partitioned by s", "partitioned by s partitioned by t", "RQ001"),
+        ("key=s", "key=q", "RQ449"),
+        ("emit r", "emit limit[3](r)", "RQ123"),
+    ],
+)
+def test_wrong_declarations_are_refused(old: str, new: str, expected: str) -> None:
+    assert old in QUERY
+    assert code(QUERY.replace(old, new)) == expected
+
+
+def test_an_address_has_brokers_a_topic_and_for_outputs_a_key() -> None:
+    plan = compile_query(QUERY).plan
+    assert topic_of(plan.sources[0].path) == Topic("one:9092,two:9092", "r")
+    assert topic_of(plan.emits[0].path) == Topic("host:9092", "out", "s")
+    assert plan.sources[0].partitioned == "s"
+    assert format_query(parse_query(QUERY)).split() == QUERY.split()
+
+
+def test_simulate_reads_recorded_records_and_no_topics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(DiagnosticError) as raised:
+        simulate(QUERY)
+    assert raised.value.diagnostics[0].code == "RQ406"
+    assert "--source r=FOLDER" in str(raised.value)
+    (tmp_path / "1.jsonl").write_text('{"ts": 1, "s": 2, "t": 3.0}\n')
+    simulate(QUERY, Options(sources={"r": str(tmp_path)}, sinks={"r": "-"}))
+    assert json.loads(capsys.readouterr().out) == {"ts": 1, "s": 2, "t": 3.0}
+
+
+def test_files_are_named_by_the_records_that_they_hold() -> None:
+    records = RecordFile("a.topic-1", 12, 100, 250)
+    path = records.path("file:/checkpoint/topics/r")
+    assert record_file(path) == records
+    assert folder_of(path) == "file:/checkpoint/topics/r"
+    assert record_file("file:/data/1.jsonl") is None
+    assert records.place == "a.topic-1/12"
+
+
+@pytest.mark.parametrize(
+    ("value", "same"),
+    [
+        (b'{"a": 1}', True),
+        (b'{\n "a":\r\n 1}', True),
+        (b'{"a": "x\ny"}', False),
+        (b'{"a": 1}\n{"a": 2}', False),
+    ],
+)
+def test_a_record_is_a_line_and_breaks_inside_of_texts_stay_wrong(value: bytes, same: bool) -> None:
+    line = one_line(value)
+    assert b"\n" not in line
+    assert b"\r" not in line
+    if same:
+        assert json.loads(line) == json.loads(value)
+    else:
+        with pytest.raises(ValueError, match=r"."):
+            json.loads(line)
+
+
+def test_properties_are_taken_and_wrong_ones_named_without_their_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "client.properties"
+    monkeypatch.setenv("CEDILLA_KAFKA_PROPERTIES", str(file))
+    file.write_text("# TLS\n\nsasl.password = a=b\n")
+    assert settings("host:9092", {"x": 1})["sasl.password"] == "a=b"
+    for text in ("hunter2", "group.id=hunter2", "=hunter2"):
+        file.write_text(text)
+        with pytest.raises(DiagnosticError) as raised:
+            settings("host:9092", {})
+        assert raised.value.diagnostics[0].code == "RQ443"
+        assert "hunter2" not in str(raised.value)
+    monkeypatch.delenv("CEDILLA_KAFKA_PROPERTIES")
+    assert settings("host:9092", {})["bootstrap.servers"] == "host:9092"
