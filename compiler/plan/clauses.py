@@ -26,19 +26,14 @@ from cedilla.compiler.operators import (
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.origins import check_origins, keys_of
-from cedilla.compiler.plan.telemetry import OTLP, check_points
+from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPIC, check_topic
 from cedilla.compiler.regions.affine import exact
-from cedilla.grammar import foreign, syntax
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
-
-FORMATS = ("json", TOPIC, "parquet", "xml")
-"""Formats that sources and sinks can have."""
-SOURCES = ("csv", OTLP, *FORMATS)
-"""Formats that sources can have."""
 
 
 def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
@@ -70,28 +65,6 @@ def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
             raise failure("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
         names[item.name] = item.alias
     return names
-
-
-def check_source_format(name: str, span: Span) -> None:
-    """Raise RQ113 where no source has such a format."""
-    if name not in SOURCES:
-        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SOURCES))
-
-
-def check_sink_format(name: str, span: Span) -> None:
-    """Raise RQ113 where no sink has such a format."""
-    if name == "csv":
-        hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
-        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
-    if name == OTLP:
-        raise failure("RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet` or `xml`")
-    if name not in FORMATS:
-        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, FORMATS))
-
-
-def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
-    near = foreign.FORMATS.get(name.lower())
-    return f"did you mean `{near}`?" if near in formats else meant(name, formats, "formats")
 
 
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:

@@ -24,8 +24,6 @@ from cedilla.compiler.plan.clauses import (
     check_column,
     check_declared_once,
     check_once,
-    check_sink_format,
-    check_source_format,
     declared_units,
     heartbeat_of,
     items_of,
@@ -37,6 +35,7 @@ from cedilla.compiler.plan.clauses import (
     window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
+from cedilla.compiler.plan.formats import check_sink_format, check_source_format
 from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure

@@ -18,7 +18,7 @@ FORMATS: dict[str, Format] = {
     "parquet": Parquet(),
     "xml": Xml(),
 }
-"""The same names as `cedilla.compiler.plan.clauses.SOURCES`."""
+"""The same names as `cedilla.compiler.plan.formats.SOURCES`."""
 
 _MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
 

@@ -35,6 +35,7 @@ from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
+from cedilla.runtime.formats.sinks.delta import DeltaSink
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
@@ -146,6 +147,8 @@ class Executor:
     def _sink(self, emit: Emit) -> Sink:
         if emit.is_topic:
             return KafkaSink.of(self.files, self.checkpoint.path, emit)
+        if emit.format == "delta" and emit.path != "-":
+            return DeltaSink.of(self.files, self.checkpoint.path, emit)
         if emit.path != "-":
             return SINKS[emit.format](self.files, emit.path, emit.relation)
         labels = labels_of([each.name for each in self.plan.emits if each.path == "-"])

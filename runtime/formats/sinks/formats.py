@@ -6,4 +6,4 @@ from cedilla.runtime.formats.sinks.sink import FolderSink
 from cedilla.runtime.formats.sinks.xml import XmlSink
 
 SINKS: dict[str, type[FolderSink]] = {"json": JsonLinesSink, "parquet": ParquetSink, "xml": XmlSink}
-"""Those of folders: the names of `cedilla.compiler.plan.clauses.FORMATS` without that of topics."""
+"""Those of folders: the names of `cedilla.compiler.plan.formats.SINKS` without those of topics and of Delta."""

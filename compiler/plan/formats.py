@@ -1,0 +1,41 @@
+"""The formats of sources and sinks, by the names of the language."""
+
+from __future__ import annotations
+
+from cedilla.compiler.plan.telemetry import OTLP
+from cedilla.compiler.plan.topics import TOPIC
+from cedilla.grammar import foreign
+from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.slips import meant
+
+FORMATS = ("json", TOPIC, "parquet", "xml")
+"""Formats that sources and sinks can have."""
+SOURCES = ("csv", OTLP, *FORMATS)
+"""Formats that sources can have."""
+SINKS = ("delta", *FORMATS)
+"""Formats that sinks can have."""
+
+
+def check_source_format(name: str, span: Span) -> None:
+    """Raise RQ113 where no source has such a format."""
+    if name == "delta":
+        hint = "a folder of Parquet files, which a job copies from the table's versions in their order"
+        raise failure("RQ113", "tables in `delta` are written, and not read", span, hint=hint)
+    if name not in SOURCES:
+        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SOURCES))
+
+
+def check_sink_format(name: str, span: Span) -> None:
+    """Raise RQ113 where no sink has such a format."""
+    if name == "csv":
+        hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
+        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
+    if name == OTLP:
+        raise failure("RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet` or `xml`")
+    if name not in SINKS:
+        raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SINKS))
+
+
+def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
+    near = foreign.FORMATS.get(name.lower())
+    return f"did you mean `{near}`?" if near in formats else meant(name, formats, "formats")

@@ -1,0 +1,161 @@
+"""A Delta table as a sink: an epoch is staged in the checkpoint, and is one version of the table once it is committed.
+
+The epoch's number is the table's transaction id, so that one that is published again after a crash changes nothing.
+Markers are rows of a table beside it: `PATH_markers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql import DataFrame
+
+from cedilla.compiler.plan import Emit
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.sinks.parquet import ParquetSink
+from cedilla.runtime.items.lines import local_path
+
+_WRITER = "cedilla"
+"""The application of the table's transactions."""
+_TUPLES = "1-tuples"
+"""How the names of files of tuples begin."""
+_MARKERS = pa.schema(
+    [("epoch", pa.int64()), ("place", pa.int32()), ("kind", pa.string()), ("text", pa.string())]
+)
+"""Of the table of markers: the epoch, the place among its markers, accent or punctuation, the marker."""
+
+
+class DeltaSink(ParquetSink):
+    """A tuple is a row; columns that are new are added, and null in the rows before them."""
+
+    def __init__(self, files: Files, path: str, relation: str, table: str) -> None:
+        super().__init__(files, path, relation)
+        local = local_path(table)
+        self._table = (table if local is None else str(local.absolute())).rstrip("/")
+        self._types: dict[str, object] | None = (
+            None  # of the table's columns, those that are staged among them
+        )
+
+    @classmethod
+    def of(cls, files: Files, checkpoint: str, emit: Emit) -> DeltaSink:
+        """The sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError` RQ471."""
+        _deltalake()
+        return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
+
+    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+        """As `FolderSink.stage`. Raises `DiagnosticError` RQ470 where the table has a column of another type."""
+        if tuples is not None:
+            self._check(tuples)
+        return super().stage(number, tuples)
+
+    def _check(self, tuples: DataFrame) -> None:
+        """The table would take a fraction for a whole number without a word."""
+        if self._types is None:
+            self._types = _types(_opened(self._table))
+        new = {field.name: _plain(field.dataType.jsonValue()) for field in tuples.schema.fields}
+        for name, type_ in new.items():
+            before = self._types.setdefault(name, type_)
+            if before != type_:
+                message = f"`{name}` is now of type {_shown(type_)}, and of {_shown(before)} in the table {self._table}"
+                hint = f"a new table; where `{name}` may be altered, a declaration as double"
+                raise failure("RQ470", message, hint=hint)
+
+    def publish(self, number: int) -> None:
+        """Write a committed epoch, each of its tables unless that was done before."""
+        staged = self._staged(number)
+        files = [file.path for file in self._files.list(staged)]
+        rows = [path for path in files if path.rpartition("/")[2].startswith(_TUPLES)]
+        if rows:
+            self._append(self._table, number, self._batches(rows))
+        if len(files) > len(rows):
+            markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
+            self._append(f"{self._table}_markers", number, markers.to_reader())
+        self._files.delete(staged)
+
+    def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
+        """The rows of an epoch, some at a time."""
+        with self._files.open(paths[0]) as first:
+            schema = _moments(parquet.read_schema(first))
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for path in paths:
+                with self._files.open(path) as stream:
+                    for batch in parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us").iter_batches():
+                        yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
+        place = 0
+        for path in files:
+            if path.rpartition("/")[2].startswith(_TUPLES):
+                continue
+            with self._files.open(path) as stream:
+                for row in parquet.read_table(stream).to_pylist():
+                    for kind, text in row.items():
+                        yield {"epoch": number, "place": place, "kind": kind.removeprefix("$"), "text": text}
+                        place += 1
+
+    def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
+        deltalake = _deltalake()
+        last = _last(table)
+        if last is not None and last >= number:
+            return
+        commit = deltalake.CommitProperties(
+            app_transactions=[deltalake.Transaction(_WRITER, number)],
+            custom_metadata={"cedilla.epoch": str(number)},
+        )
+        deltalake.write_deltalake(
+            table, rows, mode="append", schema_mode="merge", commit_properties=commit, name=self._relation
+        )
+
+    def check_fresh(self) -> bool:
+        return all(_last(table) is None for table in (self._table, f"{self._table}_markers"))
+
+
+def _deltalake() -> Any:
+    try:
+        import deltalake
+    except ImportError:
+        hint = "pip install 'cedilla[delta]'"
+        raise failure("RQ471", "outputs in Delta need the library deltalake", hint=hint) from None
+    return deltalake
+
+
+def _opened(table: str) -> Any:
+    """A table; `None` where there is none."""
+    return _deltalake().DeltaTable(table) if _deltalake().DeltaTable.is_deltatable(table) else None
+
+
+def _last(table: str) -> int | None:
+    """The last epoch that is in a table."""
+    opened = _opened(table)
+    return None if opened is None else opened.transaction_version(_WRITER)
+
+
+def _types(opened: Any) -> dict[str, object]:
+    if opened is None:
+        return {}
+    fields = json.loads(opened.schema().to_json())["fields"]
+    return {field["name"]: _plain(field["type"]) for field in fields}
+
+
+def _plain(type_: Any) -> object:
+    """A type as Spark and Delta write it in JSON, without what may be null."""
+    return [_plain(type_["elementType"])] if isinstance(type_, dict) else type_
+
+
+def _shown(type_: object) -> str:
+    return f"array of {_shown(type_[0])}" if isinstance(type_, list) else str(type_)
+
+
+def _moments(schema: pa.Schema) -> pa.Schema:
+    """Timestamps as Delta has them: in UTC."""
+    moment = pa.timestamp("us", "UTC")
+    fields = [f.with_type(moment) if pa.types.is_timestamp(f.type) else f for f in schema]
+    return pa.schema([pa.field(f.name, f.type) for f in fields])
