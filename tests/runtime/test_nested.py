@@ -197,10 +197,11 @@ def rows(folder: Path) -> list[Item]:
     return sorted(found, key=lambda each: (each["ts"], each["city"]))
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("drift", ["ignore", "quarantine", "infer"])
-def test_a_nested_stream_on_an_engine(sail: SparkSession, tmp_path: Path, drift: str) -> None:
+def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     """Nothing that a path leads to or through is a field that nobody has announced."""
-    run = Run(sail, tmp_path, f"set drift = {drift};{QUERY}")
+    run = Run(spark, tmp_path, f"set drift = {drift};{QUERY}")
     run.write("people", PEOPLE[:6])
     run.write("people", PEOPLE[6:])
     run.process(1)

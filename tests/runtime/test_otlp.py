@@ -367,10 +367,11 @@ def check(folder: Path) -> None:
     ]
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [1, 2])
-def test_a_stream_of_requests_on_an_engine(sail: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     """What is set aside is a request with one data point, which can be mended and sent again."""
-    run = Run(sail, tmp_path, QUERY)
+    run = Run(spark, tmp_path, QUERY)
     for lines in LINES:
         run.write("latency", lines)
     run.process(per_epoch)
