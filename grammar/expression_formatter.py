@@ -162,6 +162,10 @@ def _change(primitive: syntax.Primitive) -> str:
             return f"unit({name}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):
             return f"rename({field}, {name})"
+        case syntax.RecodeAttribute(name, codes):
+            return (
+                f"recode({name}, {{{', '.join(f'{before.text}: {after.text}' for before, after in codes)}}})"
+            )
         case syntax.GrowDomain(name, members):
             return f"grow({name}, {pattern_text(members)})"
 

@@ -208,6 +208,8 @@ def marker(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
     if slip.last in ("+", "-", "−") and slip.requires("LPAR"):
         return slip.unexpected("as in `+(p: double)` and `-(p)`")
+    if slip.requires("COLON") and any(token.type == "RECODE" for token in slip.before):
+        return slip.unexpected("each code comes with its new one: `recode(k, {1: 2})`")
     if slip.requires("COLON"):
         return slip.unexpected("an attribute comes with its type: `+(p: double)`")
     if slip.before[0] == "[" and slip.found == "(" and slip.last.type in ("ALTER", "NAME"):

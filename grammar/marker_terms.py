@@ -63,5 +63,15 @@ class MarkerBuilder(TermBuilder):
     def renaming(self, meta: Meta, _rename: Token, field: Token, name: Token) -> syntax.RenameAttribute:
         return syntax.RenameAttribute(str(name), str(field), span=self._span(meta))
 
+    def recoding(
+        self, meta: Meta, _recode: Token, name: Token, *codes: tuple[syntax.Literal, syntax.Literal]
+    ) -> syntax.RecodeAttribute:
+        return syntax.RecodeAttribute(str(name), codes, span=self._span(meta))
+
+    def code(
+        self, _meta: Meta, before: syntax.Literal, after: syntax.Literal
+    ) -> tuple[syntax.Literal, syntax.Literal]:
+        return before, after
+
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))

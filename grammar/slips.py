@@ -154,7 +154,7 @@ def change(slip: Slip) -> Diagnostic | None:
         return None
     help = (
         "a change is one of `+(p: double)`, `-(p)`, `alter(t, y -> y * 2)`, `unit(t, degC)`, `rename(temp, t)`, "
-        "`grow(s, {3})`"
+        "`recode(k, {1: 2})`, `grow(s, {3})`"
     )
     if slip.found in ("]", "]]") and slip.accepts & {"AND", "ALTER"}:
         both = f"{help}; a punctuation has single brackets, `[ts < 300]`"

@@ -645,7 +645,17 @@ class RenameAttribute(Node):
     field: str
 
 
-Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | RenameAttribute
+@frozen
+class RecodeAttribute(Node):
+    """`recode(k, {"M": "male", "F": "female"})`: each pair a value as it was and as it is from here on."""
+
+    name: str
+    codes: tuple[tuple[Literal, Literal], ...]
+
+
+Primitive = (
+    AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | RenameAttribute | RecodeAttribute
+)
 
 
 @frozen

@@ -11,8 +11,9 @@ from cedilla.compiler.expressions import expressions, patterns
 from cedilla.compiler.expressions.conversions import converted
 from cedilla.compiler.expressions.measured import Units, has_units
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
@@ -24,6 +25,8 @@ from cedilla.grammar.syntax import (
     DropAttribute,
     Expression,
     GrowDomain,
+    Literal,
+    RecodeAttribute,
     RenameAttribute,
     SetUnit,
 )
@@ -92,7 +95,20 @@ class Rename:
         return f"rename({self.name}, {self.attribute})"
 
 
-Primitive = Add | Drop | Alter | ToUnit | Rename
+@frozen
+class Recode:
+    """`recode(X, π)`: values from here on are what a code makes of what they would have been (theory N3)."""
+
+    attribute: str
+    code: Code
+    type: Type
+
+    def __str__(self) -> str:
+        pairs = (f"{self.type.wire(before)}: {self.type.wire(after)}" for before, after in self.code.pairs)
+        return f"recode({self.attribute}, {{{', '.join(pairs)}}})"
+
+
+Primitive = Add | Drop | Alter | ToUnit | Rename | Recode
 
 
 @frozen
@@ -221,7 +237,7 @@ def read_punctuation(
 
 
 def _read_primitive(
-    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit | RenameAttribute,
+    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute,
     types: Types,
     arrays: bool,
     units: Units,
@@ -248,6 +264,8 @@ def _read_primitive(
         return Drop(node.name)
     if isinstance(node, RenameAttribute):
         return _read_rename(node, types, names)
+    if isinstance(node, RecodeAttribute):
+        return _read_recode(node, types[node.name])
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(
             "RQ208",
@@ -271,7 +289,7 @@ def _read_primitive(
     return Alter(node.name, function)
 
 
-_VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames"}
+_VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames", RecodeAttribute: "recodes"}
 
 
 def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
@@ -280,6 +298,38 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
     if taken != node.name:
         raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
     return Rename(node.name, node.field)
+
+
+def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
+    """Raises RQ208 where the attribute has no codes, or a value is none of its type; RQ462 where two values have one
+    code, or one has two."""
+    if not (type_.name == "string" or type_.is_integral):
+        raise failure(
+            "RQ208",
+            f"`{node.name}` is of type {type_}; only strings and whole numbers are codes",
+            node.span,
+            hint="numbers that measure something are altered; else a drop and an add, under a new name",
+        )
+    pairs = [tuple(_code_value(type_, each) for each in pair) for pair in node.codes]
+    for side, what in enumerate(("has two codes", "is the code of two values")):
+        values = [pair[side] for pair in pairs]
+        if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
+            place = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
+            hint = "nobody could tell afterwards which was meant"
+            raise failure("RQ462", f"{type_.wire(twice)} {what}", place, hint=hint)
+    return Recode(node.name, Code(tuple((before, after) for before, after in pairs)), type_)
+
+
+def _code_value(type_: Type, literal: Literal) -> Value:
+    try:
+        value = patterns.value_of(type_, literal)
+    except DiagnosticError as error:
+        raise _as_marker_error(error) from None
+    if type_.is_integral and not isinstance(value, int):
+        raise failure(
+            "RQ208", f"{literal.text} is no {type_}", literal.span, hint="a code of whole numbers is one"
+        )
+    return value
 
 
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:

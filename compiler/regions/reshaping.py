@@ -8,6 +8,7 @@ from typing import Any
 
 from immutables import Map
 
+from cedilla.compiler.regions.code import Code, recoded
 from cedilla.compiler.regions.decomposition import boxes
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
 from cedilla.compiler.regions.trees import (
@@ -63,14 +64,16 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
     return [run for run in runs if run[1] - run[0] + 1 >= least]
 
 
-def transform(tree: Tree, attribute: str, function: Callable[[Any], Value]) -> Tree:
-    """The image of a tree under an increasing function of one attribute."""
+def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Code) -> Tree:
+    """The image of a tree under an increasing function, or a code, of one attribute."""
     if not isinstance(tree, Steps):
         return tree
     if tree.attribute != attribute:
         if order(tree.attribute) > order(attribute):
             return tree
         return map_children(tree, lambda child: transform(child, attribute, function))
+    if isinstance(function, Code):
+        return recoded(tree, function)
     points = Map({function(value): child for value, child in tree.points.items()})
     cuts = [(function(value), after) for value, after in tree.cuts]
     return steps(attribute, tree.undefined, cuts, tree.pieces, points)

@@ -26,6 +26,7 @@ from cedilla.runtime.checkpoint.tree_files import (
     dump_leaf,
     dump_tree,
     load_affine,
+    load_function,
     load_history,
     load_tree,
 )
@@ -221,6 +222,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "digits": dict(state.digits),
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
         "names": dict(state.names.of),
+        "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
 
@@ -234,12 +236,13 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         },
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
         _load_trees(data["units"], load_history, trees, f"{slot} units"),
-        _load_trees(data["original"], load_affine, trees, f"{slot} original"),
+        _load_trees(data["original"], load_function, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
         tuple(_load_altered(each) for each in data.get("alters", ())),
         doubled=frozenset(data.get("doubled", ())),
         digits=data.get("digits", {}),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
+        codes=_load_trees(data.get("codes", {}), load_function, trees, f"{slot} codes"),
         names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
     ).next_epoch()
 

@@ -109,7 +109,7 @@ class _Comparison:
     def _mentions(self, name: str) -> bool:
         state = self.state
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
-        trees += state.names.here.values()
+        trees += [*state.names.here.values(), *state.codes.values()]
         return any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
@@ -126,6 +126,7 @@ class _Comparison:
             digits={n: each for n, each in state.digits.items() if n != name},
             grown={n: each for n, each in state.grown.items() if n != name},
             names=state.names.without(name),
+            codes={n: each for n, each in state.codes.items() if n != name},
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from cedilla.compiler.facts.markers import (
     Accent,
     Add,
     Drop,
+    Recode,
     Rename,
     accent_text,
 )
@@ -232,8 +233,8 @@ def add_inferred(
 def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
     """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
     primitive = accent.primitive
-    if isinstance(primitive, Rename):
-        return  # undone at the source (N2)
+    if isinstance(primitive, Rename | Recode):
+        return  # undone at the source (N2, N3)
     kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     name = primitive.attribute
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)

@@ -13,6 +13,7 @@ from cedilla.compiler.facts.markers import Alter, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.control.codes import in_force as recodes_in_force
 from cedilla.runtime.control.partitions import described
 from cedilla.runtime.control.source_state import SourceState
 
@@ -40,7 +41,7 @@ def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
-    return facts, chain(_grown(source, state), _renamed(state), accents)
+    return facts, chain(_grown(source, state), _renamed(state), _recoded(state), accents)
 
 
 def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
@@ -52,6 +53,13 @@ def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
                 state.names.by(attribute, name), state.facts_by_partition().may_have(attribute)
             ),
         )
+
+
+def _recoded(state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """What recodes amount to (theory N3)."""
+    facts = state.facts_by_partition()
+    for recode, cell in recodes_in_force(state.codes, state.types):
+        yield str(recode), regions.intersection(cell, facts.may_have(recode.attribute))
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:

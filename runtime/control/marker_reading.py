@@ -12,6 +12,7 @@ from cedilla.compiler.facts import markers
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.codes import check_ranges
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 
@@ -23,6 +24,10 @@ def read_accent(state: SourceState, text: str, units: Units) -> Accent:
     Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are.
     """
     accent = markers.read_accent(text, state.types, units=units, names=state.names.of)
+    if state.codes:
+        check_ranges(
+            state.original, state.codes, accent.description, next(iter(accent.places.values()), None)
+        )
     if not accent.named:
         return accent
     by = _by(state, accent.named)
@@ -46,6 +51,8 @@ def read_growth(state: SourceState, text: str) -> Grow | None:
 def read_punctuation(state: SourceState, text: str) -> Punctuation:
     """A punctuation, as `markers.read_punctuation`."""
     punctuation = markers.read_punctuation(text, state.types, names=state.names.of)
+    if state.codes:
+        check_ranges(state.original, state.codes, punctuation.pattern, None)
     if not punctuation.named:
         return punctuation
     return evolve(
@@ -54,12 +61,13 @@ def read_punctuation(state: SourceState, text: str) -> Punctuation:
 
 
 def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
-    """Attribute -> tree over canonical values: the function that leads to the raw value at this place."""
+    """Attribute -> tree over canonical values: the function that leads to the raw value at this place, if it is no
+    code."""
     return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
 
 
 def _by(state: SourceState, named: frozenset[str]) -> Tree:
     """The raw tuples that bring attributes by some names."""
-    scale = canonical_maps(state)
+    scale = {**canonical_maps(state), **state.codes}
     names = state.names
     return regions.intersection(*(translate(names.by(names.of[each], each), scale) for each in sorted(named)))

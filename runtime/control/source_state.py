@@ -13,24 +13,26 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    Drop,
-    Grow,
-    Punctuation,
-    Rename,
-    ToUnit,
-)
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.codes import check_recode, no_codes
 from cedilla.runtime.control.names import Names, renamed_to
 from cedilla.runtime.control.partitions import together, with_partitions
 from cedilla.runtime.control.translation import translate
-from cedilla.runtime.control.tree_changes import after, altered, changed, changed_by, shifted
+from cedilla.runtime.control.tree_changes import (
+    Altered,
+    after,
+    altered,
+    begun,
+    changed,
+    changed_by,
+    composed,
+    shifted,
+)
 from cedilla.runtime.control.unit_accents import alters_of, first_alters
 from cedilla.runtime.items.values import digits_behind
 
@@ -49,17 +51,6 @@ class CutBefore(Exception):
 
 
 @frozen
-class Altered:
-    """An Alter that has come: its canonical region, and where and how it was written."""
-
-    attribute: str
-    function: Affine
-    where: Tree
-    place: str
-    text: str
-
-
-@frozen
 class SourceState:
     """Where a source stands after some of its markers.
 
@@ -67,6 +58,7 @@ class SourceState:
     `placed_*`: the same trees with positions, for the tuples of the epoch under way.
     `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
     `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
+    `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3).
     `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
     `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
     from a table.
@@ -88,6 +80,7 @@ class SourceState:
     doubled: frozenset[str] = frozenset()
     digits: Mapping[str, int] = field(factory=dict[str, int])
     names: Names = field(factory=Names)
+    codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
@@ -259,9 +252,14 @@ class SourceState:
                 return self._drop(attribute, where, position)
             case Rename(attribute) as rename:
                 self._require(accent, attribute, where, live, "renames")
-                renamed_to(self.names, accent, rename, live, self.universe)
+                renamed_to(self.names, accent, rename, self._there(attribute, live), self.universe)
                 here = regions.intersection(where, after(position))
                 return evolve(self, names=self.names.with_rename(rename, where, here))
+            case Recode(attribute, code) as recode:
+                self._require(accent, attribute, where, live, "recodes")
+                no_codes(accent, self.units, "recodes", "altered")
+                check_recode(self.codes, self.universe, accent, recode, self._there(attribute, live))
+                return self._recode(attribute, code, accent.description, where, position)
             case ToUnit(attribute) as change:
                 self._require(accent, attribute, where, live, "alters")
                 state = self
@@ -270,6 +268,7 @@ class SourceState:
                 return state
             case Alter(attribute, function):
                 self._require(accent, attribute, where, live, "alters")
+                no_codes(accent, self.codes, "alters", "recoded")
                 state = self._alter(attribute, function, accent.description, where, position)
                 if not regions.is_small(where, _SMALL):
                     return state
@@ -285,8 +284,12 @@ class SourceState:
 
         return alters_of(accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere)
 
+    def _there(self, attribute: str, where: Tree) -> Tree:
+        """The tuples of a region that may have an attribute."""
+        return regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
+
     def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
-        there = regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
+        there = self._there(attribute, where)
         # What concerns closed tuples only concerns nobody (P-dead).
         if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
             raise failure(
@@ -330,14 +333,15 @@ class SourceState:
             most_present=changed(self.most_present, attribute, ABSENT, where, PRESENT),
             names=self.names.with_add(attribute, where, here),
         )
-        if attribute not in self.units:
+        if attribute not in self.original:
             return state
         # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
         raw = accent.description
         raw_here = regions.intersection(raw, after(position))
         return evolve(
             state,
-            units=changed(self.units, attribute, ORIGINAL, where, ORIGINAL),
+            units=begun(self.units, attribute, where, ORIGINAL),
+            codes=begun(self.codes, attribute, where, IDENTITY),
             original=changed(self.original, attribute, IDENTITY, raw, IDENTITY),
             placed_original=changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
         )
@@ -372,6 +376,15 @@ class SourceState:
             units=changed_by(self.units, attribute, ORIGINAL, where, lambda h: altered(h, function)),
             original=shifted(self.original, attribute, function, raw, inverse),
             placed_original=shifted(self.placed_original, attribute, function, raw_here, inverse),
+        )
+
+    def _recode(self, attribute: str, code: Code, raw: Tree, where: Tree, position: int) -> SourceState:
+        inverse, raw_here = code.inverse(), regions.intersection(raw, after(position))
+        return evolve(
+            self,
+            codes=changed_by(self.codes, attribute, IDENTITY, where, lambda before: composed(code, before)),
+            original=shifted(self.original, attribute, code, raw, inverse),
+            placed_original=shifted(self.placed_original, attribute, code, raw_here, inverse),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.code import Code
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     """The image of a region when each attribute goes through the function of the cell it lies in.
 
-    `maps`: attribute -> tree of `Affine` over the same values as the region.
+    `maps`: attribute -> tree of `Affine` or `Code` over the same values as the region.
     """
     mentioned = set(regions.attributes(region))
     needed: dict[str, Tree] = {}
@@ -20,7 +21,7 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
         for name in more:
             needed[name] = maps[name]
             mentioned |= regions.attributes(maps[name])
-    parts: list[tuple[Tree, dict[str, Affine]]] = [(region, {})]
+    parts: list[tuple[Tree, dict[str, Affine | Code]]] = [(region, {})]
     for name, tree in needed.items():
         parts = [
             (cell, {**functions, name: function})
@@ -35,7 +36,7 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     return regions.union(*images)
 
 
-def _cells(region: Tree, tree: Tree) -> list[tuple[Affine, Tree]]:
+def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | Code, Tree]]:
     """Each function of a tree with the part of a region where it applies."""
 
     def settle(inside: Tree, functions: Tree) -> Tree | None:

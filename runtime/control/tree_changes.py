@@ -6,13 +6,29 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from attrs import frozen
+
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.code import Code
 
+Function = Affine | Code
+"""What leads from one value of an attribute to another."""
 MANY = 4096
 """Functions and histories of which one object each is kept."""
+
+
+@frozen
+class Altered:
+    """An Alter that has come: its canonical region, and where and how it was written."""
+
+    attribute: str
+    function: Affine
+    where: Tree
+    place: str
+    text: str
 
 
 def altered(history: History, function: Affine) -> History:
@@ -22,9 +38,9 @@ def altered(history: History, function: Affine) -> History:
 
 
 @lru_cache(MANY)
-def undone(original: Affine, inverse: Affine) -> Affine:
-    """A map to canonical values that undoes one more function first."""
-    return original.after(inverse)
+def composed(last: Function, first: Function) -> Function:
+    """A function behind another one of the attribute; all of one attribute are of one kind."""
+    return last if first.is_identity else first if last.is_identity else last.after(first)  # type: ignore[arg-type]
 
 
 def after(position: int) -> Tree:
@@ -46,8 +62,13 @@ def changed_by(
     return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
 
 
+def begun(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) -> Mapping[str, Tree]:
+    """The trees, of which that of an attribute, if it has one, has its first value in a region again."""
+    return changed(trees, attribute, value, where, value) if attribute in trees else trees
+
+
 def shifted(
-    trees: Mapping[str, Tree], attribute: str, function: Affine, where: Tree, inverse: Affine
+    trees: Mapping[str, Tree], attribute: str, function: Function, where: Tree, inverse: Function
 ) -> dict[str, Tree]:
     """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
 
@@ -58,4 +79,4 @@ def shifted(
     for other, tree in trees.items():
         if attribute in regions.attributes(tree):
             changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
-    return changed_by(changed, attribute, IDENTITY, where, lambda f: undone(f, inverse))
+    return changed_by(changed, attribute, IDENTITY, where, lambda f: composed(f, inverse))

@@ -40,6 +40,13 @@ def known_valid(
     those without tuples; `partitions`: of files of records.
     """
     wrong: Mapping[int, Tree] = {}
+    names = [each for name in state.codes for each in state.names.all_of(name)]
+    if any(
+        values is None or values.nulls < content.rows
+        for content in contents.values()
+        for values in map(content.ranges.get, names)
+    ):
+        return None  # a range does not tell which codes there are
     if state.names.of:
         named = contents_by_attributes(state.names, contents)
         if named is None:

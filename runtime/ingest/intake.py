@@ -15,7 +15,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION
-from cedilla.compiler.regions.affine import IDENTITY, sql_over
+from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
+from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.engines.connect import engine_in
@@ -35,13 +36,28 @@ REJECT = "$reject"
 """A column: null in a tuple; else the code that rejects it, and behind a blank the attribute that is wrong, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """The two as SQL."""
-CODES = ("RQ301", "RQ302", "RQ303", "RQ304", "RQ305", "RQ306", "RQ307", "RQ310", "RQ311", "RQ312", "RQ313")
+CODES = (
+    "RQ301",
+    "RQ302",
+    "RQ303",
+    "RQ304",
+    "RQ305",
+    "RQ306",
+    "RQ307",
+    "RQ310",
+    "RQ311",
+    "RQ312",
+    "RQ313",
+    "RQ314",
+)
 """Why a tuple can be rejected; `rejections.REASONS` says it in words."""
 
 _NOTHING: Mapping[str, str] = {}
 
 _BEYOND = "$beyond"
 """A column: the first attribute whose value is one that a double may not keep (RQ310)."""
+_UNCODED = "$uncoded"
+"""A column: the first attribute whose value is none that a recode names (RQ314)."""
 
 
 @frozen
@@ -216,7 +232,7 @@ def _canonical(
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if state.names.of:
         raw = by_attributes(raw, state.names, state.types, kept)
-        kept += map(came, state.names.here)
+    noted = [*map(came, state.names.here)]
     tables = Tables.of(spark)
     places = _places(part)
     decoding = Lookups(tables, state.types, places)
@@ -227,14 +243,17 @@ def _canonical(
         for n in sorted(state.inexact)
         for test in _beyond(column(n), decoded[n])
     ]:
-        kept.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
-    if beyond or any(text != column(name) for name, text in decoded.items()):
-        raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept)
+        noted.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
+    if uncoded := [
+        f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(n)}" for n in sorted(state.codes)
+    ]:
+        noted.append(f"CASE {' '.join(uncoded)} END AS {column(_UNCODED)}")
+    if beyond or uncoded or any(text != column(name) for name, text in decoded.items()):
+        raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept, *noted)
         if state.digits:
             near = {n: F.expr(near_digits_sql(column(n), digits)) for n, digits in state.digits.items()}
             raw = raw.withColumns(near)
     if all_valid:
-        kept = [text for text in kept if text not in set(map(came, state.names.here))]
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
@@ -245,12 +264,24 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
     """Canonical from raw: one flat expression over regions, places and tables of points (design, section 9)."""
     tree = state.placed_original.get(name, IDENTITY)
     value = column(name)
+    if name in state.codes:
+        return lookups.expression(
+            ("decoded", source, name), tree, partial(_uncoded, value, state.types[name])
+        )
     return lookups.expression(
         ("decoded", source, name),
         tree,
         lambda f: f.sql(value),
         partial(sql_over, value),
     )
+
+
+def _uncoded(value: str, type_: Type, function: Affine | Code) -> str:
+    """The canonical value of a code, null where it is none; no code: the value itself."""
+    if not isinstance(function, Code):
+        return value
+    cases = (f"WHEN {type_.sql(raw)} THEN {type_.sql(canonical)}" for raw, canonical in function.pairs)
+    return f"CAST(CASE {value} {' '.join(cases)} END AS {type_.spark})"
 
 
 def _beyond(raw: str, decoded: str) -> Iterable[str]:
@@ -279,6 +310,8 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
     found = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.inexact:
         found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
+    if state.codes:
+        found.append((f"{column(_UNCODED)} IS NOT NULL", f"concat('RQ314 ', {column(_UNCODED)})"))
     found += misnamed(state.names, source.name, lookups)
     for each in rejections(source, state, state.placed_present, state.placed_closed):
         if (test := _rejects(each, source.name, lookups)) is not None:

@@ -13,7 +13,7 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, Rename, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Drop, Recode, Rename, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -97,8 +97,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                 here = evolve(here, does=("concerns only tuples that are closed",))
             if begun.grown != states[source].grown and name == source:
                 here = evolve(here, does=("its domain grows",))
-            if begun.names.here != states[source].names.here and name == source:
-                here = evolve(here, does=("undone at the source (N2)",))
+            if name == source and _is_undone(begun, states[source]):
+                here = evolve(here, does=("undone at the source (N2, N3)",))
             if isinstance(node, Operator):
                 here = _at(here, node, steps.get(name, []), state_safety, before, after)
             relations.append(here)
@@ -115,6 +115,11 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                 outputs.append(At(emit.name, "emit", emit.line, markers_there))
         yield Traced(source, text, tuple(relations), tuple(outputs), warnings)
         before = after
+
+
+def _is_undone(before: SourceState, after: SourceState) -> bool:
+    """Whether a marker has changed names or codes, of which nothing behind the source knows."""
+    return before.names.here != after.names.here or before.codes != after.codes
 
 
 def marker_name(number: int) -> str:
@@ -171,8 +176,8 @@ def _steps(
         return {}
     accent = read_accent(state, text, plan.source_of[source].units)
     match accent.primitive:
-        case Rename():
-            return {}  # undone at the source (N2)
+        case Rename() | Recode():
+            return {}  # undone at the source (N2, N3)
         case Add(attribute):
             kind: Kind = "add"
         case Drop(attribute):

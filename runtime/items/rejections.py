@@ -20,6 +20,7 @@ REASONS = {
     "RQ311": "`{}` is in a unit that its declaration does not name",
     "RQ312": "`{}` comes by two of its names at once",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
+    "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
 """By code, with a place for the attribute; for RQ301: `NO_OBJECT` and `misfit`, or what the source's format says."""

@@ -14,6 +14,7 @@ from typing import Any
 from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
+from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax import Literal
 from cedilla.runtime.items.json_objects import json_text, word
@@ -83,8 +84,13 @@ def rounded_decimal(type_: Type, value: Any) -> Fraction | None:
     return Fraction(whole, 10**scale) if abs(whole) < 10**precision else None
 
 
-def applied(function: Affine, value: Value) -> Value:
-    """A function of a number, or of each element of an array; NaN and infinities stay what they are."""
+def applied(function: Affine | Code, value: Value) -> Value:
+    """A function of a number, or of each element of an array; NaN and infinities stay what they are. `None` where a
+    code does not lead from the value."""
+    if isinstance(function, Code):
+        return function.map.get(value)  # type: ignore[return-value]
+    if isinstance(value, str):  # where no recode has come
+        return value
     if isinstance(value, tuple):
         return tuple(applied(function, each) for each in value)  # type: ignore[return-value]
     if abs(value) >= FARTHEST:  # type: ignore[arg-type,operator]

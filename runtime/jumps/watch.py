@@ -90,8 +90,9 @@ class Watch:
         return cls(source, tuple(described_by(source)))
 
     def attributes(self, state: SourceState) -> list[str]:
-        """The attributes that are watched: the numbers that do not tell groups apart."""
-        return [name for name, type_ in state.types.items() if type_.is_numeric and name not in self.by]
+        """The attributes that are watched: the numbers that do not tell groups apart and are no codes."""
+        others = {*self.by, *state.codes}
+        return [name for name, type_ in state.types.items() if type_.is_numeric and name not in others]
 
     def most_groups(self, attributes: int) -> int:
         """How many groups are watched at most."""

@@ -99,9 +99,9 @@ class Units:
         """Take an accent. Raises `DiagnosticError` as for the markers of a source. That a domain grows is no news."""
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
-        if isinstance(parse_accent(text).primitive, syntax.RenameAttribute):
-            why = "no output renames: a query knows its attributes by one name each"
-            raise failure("RQ460", "an attribute cannot be renamed here", hint=why)
+        if isinstance(parse_accent(text).primitive, syntax.RenameAttribute | syntax.RecodeAttribute):
+            why = "no output renames or recodes: a query undoes both at its sources"
+            raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True)
         name, before = accent.primitive.attribute, self.state

@@ -85,9 +85,15 @@ def evaluate(body: Any, parameter: str, value: Any) -> Any:
     raise AssertionError(body)
 
 
-def function_of(alter: syntax.AlterAttribute) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+Change = syntax.AlterAttribute | syntax.RecodeAttribute
+
+
+def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """α and β, from two points of the affine function; on a list they work on each element, and they leave NaN and
-    infinities, which are words, as they are."""
+    infinities, which are words, as they are. Of a recode: its pairs, one way and the other."""
+    if isinstance(alter, syntax.RecodeAttribute):
+        pairs = [(before.value, after.value) for before, after in alter.codes]
+        return (lambda y: dict(pairs).get(y, y)), (lambda y: {b: a for a, b in pairs}.get(y, y))
     shift = evaluate(alter.body, alter.parameter, Fraction(0))
     slope = evaluate(alter.body, alter.parameter, Fraction(1)) - shift
     return _each(lambda y: y * slope + shift), _each(lambda y: (y - shift) / slope)
@@ -100,8 +106,8 @@ def _each(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
     return lambda y: list(map(one, y)) if isinstance(y, list) else one(y)
 
 
-def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[syntax.AlterAttribute]:
-    return isinstance(change, syntax.AlterAttribute) and row.get(change.name) is not None
+def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[Change]:
+    return isinstance(change, Change) and row.get(change.name) is not None
 
 
 class Decoder:
@@ -115,8 +121,8 @@ class Decoder:
         self.names: dict[str, str] = {}
 
     def canonical(self, row: Item) -> Item:
-        """The tuple by the names of attributes, with every Alter that precedes and matches it undone, the latest first
-        (theory 2.5); of an attribute that was added, those since its last Add (G32)."""
+        """The tuple by the names of attributes, with every Alter and recode that precedes and matches it undone, the
+        latest first (theory 2.5); of an attribute that was added, those since its last Add (G32)."""
         renamed = {self.names[n]: v for n, v in row.items() if n in self.names and v is not None}
         row = {n: v for n, v in row.items() if n not in self.names} | renamed
         for _, _, before in self._back(row, len(self.accents)):

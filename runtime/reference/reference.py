@@ -19,6 +19,7 @@ from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts,
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
+from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_name
 from cedilla.runtime.control.always_there import always_there
@@ -183,6 +184,8 @@ class Reference:
             if name in fields:
                 raw.setdefault(attribute, fields[name])
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
+        if strange := sorted(name for name, value in row.items() if value is _NO_CODE):
+            return {}, ("RQ314", reason("RQ314", strange[0]))
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
                 return {}, ("RQ310", reason("RQ310", name, self.plan.source_of[source].paths))
@@ -363,7 +366,12 @@ def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
     return _applied(_at(tree, raw), value)
 
 
-def _applied(function: Affine, value: Any) -> Any:
+_NO_CODE = object()
+
+
+def _applied(function: Affine | Code, value: Any) -> Any:
+    if isinstance(function, Code):
+        return next((canonical for code, canonical in function.pairs if code == value), _NO_CODE)
     if function.is_identity or is_odd(value):
         return value
     if isinstance(value, list):

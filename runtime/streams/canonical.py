@@ -25,13 +25,14 @@ from cedilla.runtime.streams.replacements import Described
 
 @frozen
 class Canonical:
-    """A canonical stream but for its tuples, in output order. `lost`: what the wire has no words for."""
+    """A canonical stream but for its tuples, in output order; `names`: renames and recodes. `lost`: what the wire has
+    no words for."""
 
     adds: tuple[str, ...]
     punctuations: tuple[str, ...]
     alters: tuple[str, ...]
-    renames: tuple[str, ...]
     drops: tuple[str, ...]
+    names: tuple[str, ...]
     lost: tuple[Diagnostic, ...] = ()
 
 
@@ -52,7 +53,7 @@ class Writer:
     def __init__(self, state: SourceState, always: set[str], born: set[str]) -> None:
         self._types: Mapping[str, Type] = state.types
         self._canonical = {name: _without_undefined(name, d, always) for name, d in state.universe.items()}
-        # A declared domain is in canonical units.
+        # A declared domain is in canonical units and codes.
         self._raw = {
             name: _without_undefined(name, Domain(True, False), always) if name in state.units else domain
             for name, domain in self._canonical.items()
@@ -65,15 +66,15 @@ class Writer:
         adds: Iterable[CanonicalMarker],
         punctuations: Iterable[CanonicalMarker],
         alters: Iterable[CanonicalMarker],
-        renames: Iterable[Described],
         drops: Iterable[Described],
+        names: Iterable[Described],
     ) -> Canonical:
         return Canonical(
             tuple(text for add in adds for text in self._add(add)),
             tuple(text for marker in _absorbed(punctuations) for text in self._punctuation(marker)),
             tuple(text for marker in _composed(alters) for text in self._alter(marker)),
-            tuple(text for rename in renames for text in self._alter(CanonicalMarker(rename))),
             tuple(text for drop in drops for text in self._drop(drop)),
+            tuple(text for each in names for text in self._alter(CanonicalMarker(each))),
             tuple(self._lost),
         )
 

@@ -17,9 +17,11 @@ from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Rename, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
 from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.codes import in_force as recodes_in_force
 from cedilla.runtime.control.marker_reading import canonical_maps
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
@@ -61,15 +63,16 @@ def canonize(
                 continue  # no news
             warnings += diagnostics
             always.see(item)
+            plain = before if isinstance(item, Row) or not before.codes else _without_codes(before)
             for each in _plain(item, before):
-                gathered.take(each, before, line)
+                gathered.take(each, plain, line)
         writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
         markers = gathered.end(writer, used)
         tuples.seek(0)
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
         output.writelines(tuples)
         marker = [("$punctuation", text) for text in markers.punctuations]
-        accents = (*markers.alters, *markers.renames, *markers.drops)
+        accents = (*markers.alters, *markers.drops, *markers.names)
         marker += [("$accent", text) for text in accents]
         output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in marker)
     return (*warnings, *markers.lost)
@@ -111,15 +114,46 @@ class _AlwaysThere:
 
 
 def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Accent | Punctuation | Row]:
-    """An item; for a unit accent the Alters that it stands for, which have no text of their own (theory N4). Neither
-    has a marker with a name of a rename (N2)."""
+    """An item without what it stands for, in whose place it has no text: for a unit accent the Alters (theory N4), for
+    names of renames those of attributes (N2), for codes of recodes those of before (N3)."""
     match item:
+        case Accent(_, _, Rename() | Recode()):
+            return []
         case Accent(named=named) | Punctuation(named=named) if named:
             return _plain(evolve(item, text="", named=frozenset()), before)
         case Accent(_, _, ToUnit() as change):
-            return [evolve(alter, text="") for alter in before.alters_of(item, change)]
+            return [
+                each
+                for alter in before.alters_of(item, change)
+                for each in _plain(evolve(alter, text=""), before)
+            ]
+        case Accent(raw) if (region := _recoded_back(raw, before)) is not raw:
+            return [evolve(item, text="", description=region)]
+        case Punctuation(raw) if (region := _recoded_back(raw, before)) is not raw:
+            return [evolve(item, text="", pattern=region)]
+        case Row(values, raw, canonical) if before.codes.keys() & raw.keys():
+            codes = {name: canonical[name] for name in before.codes.keys() & raw.keys()}
+            return [evolve(item, item={**values, **codes}, raw={**raw, **codes}, renamed=True)]
         case _:
             return [item]
+
+
+def _recoded_back(raw: Tree, state: SourceState) -> Tree:
+    """A region over raw values, with canonical ones of attributes that have been recoded."""
+    maps = {name: tree for name, tree in state.original.items() if name in state.codes}
+    region = translate(raw, maps) if maps else raw
+    return raw if region == raw else region
+
+
+def _without_codes(state: SourceState) -> SourceState:
+    """The state over values of which codes are canonical."""
+    original: dict[str, Tree] = {}
+    for name in state.original.keys() - state.codes.keys():
+        tree: Tree = IDENTITY
+        for function, cell in regions.cells(state.original[name]).items():
+            tree = regions.update(tree, _recoded_back(cell, state), lambda _, function=function: function)
+        original[name] = tree
+    return evolve(state, original=original, codes={})
 
 
 class _Gathered(Protocol):
@@ -163,13 +197,21 @@ def _presence(accent: Accent, before: SourceState) -> Tree:
     return before.present.get(accent.primitive.attribute, ABSENT)
 
 
-def _renames(state: SourceState) -> Iterator[Described]:
-    """The renames that are in force, in the units of this place: tuples that still come have these names."""
-    scale, facts = canonical_maps(state), state.facts()
-    for name, attribute in state.names.of.items():
-        region = state.names.by(attribute, name)
-        if not regions.is_empty(regions.intersection(region, facts.may_have(attribute)), facts.universe):
-            yield Described(translate(region, scale), Rename(attribute, name))
+def _in_force(state: SourceState) -> Iterator[Described]:
+    """The renames and recodes that a canonical stream ends with, so that what comes behind it is read right. Raises
+    `DiagnosticError` RQ213 where they are told by codes of another attribute."""
+    names, facts, scale = state.names, state.facts(), canonical_maps(state)
+    changes: list[tuple[Recode | Rename, Tree]] = [*recodes_in_force(state.codes, state.types)]
+    changes += [(Rename(of, name), names.by(of, name)) for name, of in names.of.items()]
+    for change, cell in changes:
+        there = regions.intersection(cell, facts.may_have(change.attribute))
+        if regions.is_empty(there, facts.universe):
+            continue
+        if told := regions.attributes(there) & state.codes.keys():
+            what = f"the accent {change} is of tuples that codes of `{min(told)}` tell"
+            why = "codes that are told by codes have no canonical form"
+            raise DiagnosticError([Diagnostic("RQ213", "error", what, notes=(why,))])
+        yield Described(translate(there, scale), change)
 
 
 @define
@@ -233,7 +275,7 @@ class _AtOnce:
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
         scale = canonical_maps(self.follower.state)
         drops = [Described(translate(region, scale), Drop(name)) for name, region in self.drops.items()]
-        return writer.write(self.adds, self.punctuations, self.alters, _renames(self.follower.state), drops)
+        return writer.write(self.adds, self.punctuations, self.alters, drops, _in_force(self.follower.state))
 
 
 @define
@@ -260,8 +302,6 @@ class _OneByOne:
             case Accent(_, _, Drop() as primitive):
                 raw = translate(_dropped(item, before), canonical_maps(before))
                 self.items.append(Described(raw, primitive))
-            case Accent(_, _, Rename()):
-                pass  # tuples and descriptions have the names of attributes already
             case Accent(description, _, primitive):
                 self.items.append(Described(description, primitive))
 
@@ -283,7 +323,7 @@ class _OneByOne:
                     alters.append(CanonicalMarker(item))
                 case Described():
                     drops.append(item)
-        return writer.write(adds, punctuations, alters, _renames(self.follower.state), drops)
+        return writer.write(adds, punctuations, alters, drops, _in_force(self.follower.state))
 
 
 def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:

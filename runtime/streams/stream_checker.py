@@ -159,6 +159,12 @@ class StreamChecker:
             else value
             for name, value in raw.items()
         }
+        for name in sorted(state.codes.keys() & raw.keys()):
+            if canonical[name] is None:
+                hint = "a recode lists every value that may come behind it"
+                diagnostics.append(_complaint(line, "RQ314", reason("RQ314", name), hint))
+        if any(each.code == "RQ314" for each in diagnostics):
+            return None, diagnostics
         for name in state.digits.keys() & canonical.keys():
             canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):

@@ -103,7 +103,7 @@ class Suspects:
         series = self._series.setdefault(group, {})
         state = follower.state
         for name, value in row.canonical.items():
-            if name in self.by or not state.types[name].is_numeric:
+            if name in self.by or name in state.codes or not state.types[name].is_numeric:
                 continue
             if name not in series:
                 self._count += 1

@@ -177,6 +177,7 @@ PRIMITIVES = (
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)
+    | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)))
 )
 
 

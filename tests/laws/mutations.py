@@ -22,6 +22,7 @@ LAWS = (
     "tests/laws/test_reference.py",
     "tests/compiler/test_evolution.py",
     "tests/laws/test_renames.py",
+    "tests/laws/test_recodes.py",
 )
 
 
@@ -183,8 +184,8 @@ MUTATIONS = (
     Mutation(
         "R6, D0 the latest Alter is undone first",
         "runtime/control/tree_changes.py",
-        "    return original.after(inverse)",
-        "    return inverse.after(original)",
+        "else last.after(first)",
+        "else first.after(last)",
     ),
     Mutation(
         "3.3 punctuations are in the units of the tuples before them",
@@ -227,6 +228,24 @@ MUTATIONS = (
         "runtime/control/names.py",
         "        return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)",
         "        return evolve(self._changed(rename.attribute, rename.name, True, here), of=of)",
+    ),
+    Mutation(
+        "N3 recodes compose: of the values that both know",
+        "compiler/regions/code.py",
+        "(a, self.map[b]) for a, b in first.pairs if b in self.map",
+        "(a, self.map.get(b, b)) for a, b in first.pairs",
+    ),
+    Mutation(
+        "N3 conditions on codes are translated",
+        "compiler/regions/code.py",
+        "    children = {after: node.at(before) for before, after in code.pairs}",
+        "    children = {before: node.at(before) for before, after in code.pairs}",
+    ),
+    Mutation(
+        "N3, G32 an Add begins with codes of its own",
+        "runtime/control/source_state.py",
+        "        if attribute not in self.original:\n            return state\n",
+        "        if attribute not in self.units:\n            return state\n",
     ),
 )
 

@@ -99,9 +99,11 @@ def schema_of(rows: list[Item]) -> pa.Schema:
     return pa.schema([(n, kinds[type(v)]) for n, v in {n: v for row in rows for n, v in row.items()}.items()])
 
 
-def stream(root: Path, format_: str) -> Options:
+def stream(
+    root: Path, format_: str, tuples: list[list[Item]] = TUPLES, of: list[list[Item]] = MARKERS
+) -> Options:
     """Markers in their folder, each file before the tuples that follow it."""
-    for number, (markers, rows) in enumerate(zip(MARKERS, TUPLES, strict=True)):
+    for number, (markers, rows) in enumerate(zip(of, tuples, strict=True)):
         for folder, items, kind in (("ops", markers, "json"), ("r", rows, format_)):
             if items:
                 path = root / folder / f"{number}.{kind}"
@@ -248,7 +250,7 @@ def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.Monke
     assert codes == list(CODES.values())
     traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]"])
     assert traced.exit_code == 0, traced.output
-    assert "undone at the source (N2)" in traced.output
+    assert "undone at the source (N2, N3)" in traced.output
     simulated = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim"])
     assert simulated.exit_code == 0, simulated.output
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])

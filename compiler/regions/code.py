@@ -1,0 +1,46 @@
+"""One-to-one functions of finitely many values: what a recode makes of codes (theory N3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+from immutables import Map
+
+from cedilla.compiler.regions.trees import Steps, Tree, Value, steps
+
+Pairs = tuple[tuple[Value, Value], ...]
+
+
+def _in_order(pairs: Pairs) -> Pairs:
+    return tuple(sorted(pairs, key=lambda pair: (isinstance(pair[0], str), pair[0])))
+
+
+@frozen(cache_hash=True)
+class Code:
+    """The function that takes the first value of each pair to the second; it has no other values. Equal codes are equal
+    as functions. No code is an identity: the values that it does not name are none of its own."""
+
+    pairs: Pairs = field(converter=_in_order)
+    map: Mapping[Value, Value] = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "map", dict(self.pairs))
+
+    is_identity = False
+
+    def after(self, first: Code) -> Code:
+        """The composition `self ∘ first`: `first` is applied first; of the values that both know."""
+        return Code(tuple((a, self.map[b]) for a, b in first.pairs if b in self.map))
+
+    def inverse(self) -> Code:
+        """The function that leads back."""
+        return Code(tuple((b, a) for a, b in self.pairs))
+
+
+def recoded(node: Steps, code: Code) -> Tree:
+    """The image of a level under a code of its attribute. What it says of values that the code does not lead to is
+    nothing that any tuple has."""
+    children = {after: node.at(before) for before, after in code.pairs}
+    outside = node.pieces[0]
+    return steps(node.attribute, node.undefined, (), (outside,), Map(children))

@@ -1,0 +1,110 @@
+"""Codes of attributes at a source: what a recode changes, and what it refuses (theory N3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.markers import Accent, Recode
+from cedilla.compiler.regions import Steps, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.code import Code
+from cedilla.grammar.diagnostics import Span, failure
+
+Codes = Mapping[str, Tree]
+"""Attribute -> tree over canonical values: the code that leads to raw values, or `IDENTITY`."""
+
+
+def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recode, live: Tree) -> None:
+    """Raises `DiagnosticError` RQ464 where some of the values that a recode names are none of the tuples described.
+    `live`: the canonical tuples described that may still come."""
+    name, named = recode.attribute, recode.code.map
+    tree = codes.get(name, IDENTITY)
+    # Whether a tuple may lack what others are described by is for its reader to say.
+    live = regions.intersection(
+        live, *map(regions.defined, regions.attributes(tree) - {name}), _have_codes(codes, name)
+    )
+    for code, cell in _cells(tree):
+        if regions.is_empty(regions.intersection(live, cell), universe):
+            continue
+        possible = _possible(name, code, universe)
+        if possible is not None and (strange := sorted(named.keys() - possible)):
+            values, theirs = (", ".join(map(recode.type.wire, each)) for each in (strange, sorted(possible)))
+            raise failure(
+                "RQ464",
+                f"the accent recodes {values}, which `{name}` never is there",
+                accent.span,
+                hint="each pair has the value as it was until here, and then as it is from here on",
+                notes=(f"it is one of {theirs}",) if len(possible) <= _SHOWN else (),
+            )
+
+
+_SHOWN = 20
+
+
+def _have_codes(codes: Codes, but: str) -> Tree:
+    """The canonical tuples that can be written, as far as attributes but one tell."""
+    region: Tree = True
+    for name in codes.keys() - {but}:
+        free = regions.complement(regions.defined(name))
+        parts: list[Tree] = []
+        for code, cell in _cells(codes[name]):
+            values = True if code is None else regions.union(free, regions.values(name, code.map))
+            parts.append(regions.intersection(cell, values))
+        region = regions.intersection(region, regions.union(*parts))
+    return region
+
+
+def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | None:
+    """The raw values that tuples may have; `None` where they may have any."""
+    if code is not None:
+        return {after for _, after in code.pairs}
+    members = universe[name].members
+    is_list = isinstance(members, Steps) and not any(members.pieces)
+    return {value for value, inside in members.points.items() if inside} if is_list else None
+
+
+def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:
+    """The codes of a tree, `None` for the identity, and where they are in force."""
+    for code, cell in regions.cells(tree).items():
+        yield (code if isinstance(code, Code) else None), cell
+
+
+def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, Tree]]:
+    """The recodes that all so far amount to, and the canonical tuples of each."""
+    for name, tree in codes.items():
+        for code, cell in _cells(tree):
+            if code is not None:
+                yield Recode(name, code, types[name]), cell
+
+
+def check_ranges(original: Mapping[str, Tree], codes: Codes, region: Tree, span: Span | None) -> None:
+    """Raises `DiagnosticError` RQ465 where a region over raw values has a range of codes: their order says nothing."""
+    for name in codes.keys() & regions.attributes(region):
+        there = regions.within(region, original[name], lambda leaf: isinstance(leaf, Code))
+        if there is not False and _has_range(there, name):
+            raise failure(
+                "RQ465",
+                f"a range of `{name}`, which has been recoded there",
+                span,
+                hint=f"a list has the values as they are written there: `{name} in {{...}}`",
+            )
+
+
+def _has_range(tree: Tree, name: str) -> bool:
+    if not isinstance(tree, Steps):
+        return False
+    if tree.attribute == name and tree.cuts:
+        return True
+    return any(_has_range(child, name) for child in (tree.undefined, *tree.pieces, *tree.points.values()))
+
+
+def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:
+    """Raises `DiagnosticError` RQ463 where an accent alters what has been recoded, or recodes what has been altered.
+    `others`: of the attributes to which the other has happened."""
+    name = accent.primitive.attribute
+    if name in others:
+        hint = "a code is no quantity: an attribute has the one or the other as long as the stream lasts"
+        raise failure("RQ463", f"the accent {verb} `{name}`, which has been {other}", accent.span, hint=hint)

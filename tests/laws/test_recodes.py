@@ -1,0 +1,264 @@
+"""A stream that recodes says what it says without: codes are undone at the source (theory N3).
+
+A small oracle knows the codes of `state` for each pair (s, k) and those of `k` for each s, and writes the same stream
+in its first codes: what a marker says by raw values, it says for the canonical ones of each pair, one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from io import StringIO
+from random import Random
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import regions
+from cedilla.compiler.compile import compile_query
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.reference.decoder import Decoder
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.streams.canonize import canonize
+from cedilla.runtime.streams.schema import declared_schema
+from tests.seeds import soak_seeds
+from tests.stream import Item, decode
+
+STATES, KINDS = ("A", "B", "C"), (1, 2, 3)
+SCHEMA = 'n: long, s: int in {1, 2}, k: int in {1, 2, 3}, state?: string in {"A", "B", "C"}, t: double'
+QUERY = f"""
+stream r({SCHEMA}) from json "r";
+emit r to json "all";
+emit aggregate[avg(t) as t, count() as n by s, k](r) to json "groups";
+"""
+POOL: dict[str, list[Any]] = {"state": ["A", "B", "C", "x", "y", "z"], "k": [1, 2, 3, 10, 20]}
+CELLS = [(s, k) for s in (1, 2) for k in KINDS]
+Code = dict[Any, Any]
+
+
+def listed(values: list[Any]) -> str:
+    return f"{{{', '.join(map(json.dumps, values))}}}"
+
+
+class World:
+    """A stream with recodes, and the same in its first codes. `wrong`: how many tuples have a value without a code.
+    `kinds`: s -> code of k; `states`: (s, canonical k) -> code of state; `None`: none has come.
+    `nested`: codes of `state` are told by raw values of k, too."""
+
+    def __init__(self, rng: Random, length: int = 45, *, nested: bool = True) -> None:
+        self.rng, self.nested = rng, nested
+        self.recoded: list[Item] = []
+        self.plain: list[Item] = []
+        self.kinds: dict[int, Code | None] = {1: None, 2: None}
+        self.states: dict[tuple[int, int], Code | None] = dict.fromkeys(CELLS)
+        self.there = {1, 2}
+        self.tells = False
+        self.wrong = 0
+        for number in range(length):
+            self.add(number)
+
+    def raw(self, name: str, s: int, k: int, value: Any) -> Any:
+        """The raw value of a canonical one; `None` where it has no code."""
+        code = self.kinds[s] if name == "k" else self.states[s, k]
+        return value if code is None else code.get(value)
+
+    def add(self, number: int) -> None:
+        if number % 3 < 2:
+            self.tuple(number)
+            return
+        what = self.rng.choice(["state", "state", "k", "alter", "alter", "drop", "close"])
+        if what in ("state", "k"):
+            self.recode(what)
+        elif what == "drop":
+            self.drop_or_add()
+        else:
+            self.marker(closes=what == "close")
+
+    def tuple(self, number: int) -> None:
+        rng = self.rng
+        s, k = rng.choice(CELLS)
+        row: Item = {"n": number, "s": s, "k": k, "t": rng.randint(-40, 120) / 2}
+        if s in self.there and rng.random() < 0.8:
+            row["state"] = rng.choice(STATES)
+        raw = {n: self.raw(n, s, k, v) if n in POOL else v for n, v in row.items()}
+        if None in raw.values():
+            return
+        code = self.states[s, k]
+        if "state" in row and code is not None and rng.random() < 0.15:
+            raw["state"] = rng.choice([v for v in POOL["state"] if v not in code.values()])
+            self.wrong += 1
+        else:
+            self.plain.append(row)
+        self.recoded.append(raw)
+
+    def described(self, name: str) -> tuple[str, list[tuple[int, int]]]:
+        """A description by s, and for `state` by raw values of k, too; and its pairs."""
+        rng = self.rng
+        where, text = rng.choice([({1}, "s = 1, "), ({2}, "s = 2, "), ({1, 2}, "")])
+        cells = [cell for cell in CELLS if cell[0] in where and self.raw("k", *cell, cell[1]) is not None]
+        if name == "state" and self.nested and rng.random() < 0.5:
+            values = rng.sample(POOL["k"], 2)
+            text += f"k in {listed(values)}, "
+            cells = [cell for cell in cells if self.raw("k", *cell, cell[1]) in values]
+        return text, cells
+
+    def recode(self, name: str) -> None:
+        rng = self.rng
+        text, cells = self.described(name)
+        everywhere = {s for s in (1, 2) if f"s = {3 - s}, " not in text}
+        if not cells or (name == "state" and not everywhere <= self.there):
+            return
+        codes = [self.kinds[s] if name == "k" else self.states[s, k] for s, k in cells]
+        images = [set(STATES if name == "state" else KINDS) if c is None else set(c.values()) for c in codes]
+        common = sorted(set.intersection(*images))
+        if not common:
+            return
+        before = rng.sample(common, len(common) if rng.random() < 0.8 else max(1, len(common) - 1))
+        new = dict(zip(before, rng.sample(POOL[name], len(before)), strict=True))
+        pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in new.items())
+        self.recoded.append({"$accent": f"[[{text}recode({name}, {{{pairs}}})]]"})
+        first = STATES if name == "state" else KINDS
+        codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
+        for place in {cell[0] if name == "k" else cell for cell in cells}:
+            old = codes_[place] or dict(zip(first, first, strict=True))
+            codes_[place] = {a: new[b] for a, b in old.items() if b in new}
+
+    def drop_or_add(self) -> None:
+        """Not once `state` has told units: those of tuples with another incarnation are told by its raw values."""
+        if self.tells and len(self.there) == 2:
+            return
+        s = self.rng.choice([1, 2])
+        if s in self.there:
+            self.there.remove(s)
+            text = f"[[s = {s}, -(state)]]"
+        else:
+            self.there.add(s)
+            text = f"[[s = {s}, +(state: string)]]"
+            self.states |= {(s, k): None for k in KINDS}
+        self.recoded.append({"$accent": text})
+        self.plain.append({"$accent": text})
+
+    def marker(self, *, closes: bool) -> None:
+        """An Alter of t, or a punctuation that closes nothing that comes, by raw values of state or k."""
+        rng = self.rng
+        text, cells = self.described("state")
+        parts = [f"s = {s}, k = {k}, " for s, k in cells]
+        if rng.random() < 0.6:
+            if self.there != {1, 2}:
+                return
+            self.tells = True
+            value = rng.choice(POOL["state"])
+            text += f'state = "{value}", '
+            found = [[v for v in STATES if self.raw("state", *cell, v) == value] for cell in cells]
+            parts = [f'{part}state = "{v}", ' for part, vs in zip(parts, found, strict=True) for v in vs]
+        if not parts:
+            return
+        if closes:
+            self.recoded.append({"$punctuation": f"[{text}t > 1e9]"})
+            self.plain += [{"$punctuation": f"[{part}t > 1e9]"} for part in parts]
+        else:
+            self.recoded.append({"$accent": f"[[{text}alter(t, y -> y * 2 + 1)]]"})
+            self.plain += [{"$accent": f"[[{part}alter(t, y -> y * 2 + 1)]]"} for part in parts]
+
+
+def ran(items: list[Item], size: int, *, ends: bool = True) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items in steps of a size, and the outputs of each emit."""
+    reference = Reference(compile_query(QUERY).plan)
+    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+    todo = [*items, {"$punctuation": "[]"}] if ends else items
+    for start in range(0, len(todo), size):
+        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
+            for emit, each in outputs.items():
+                output[emit] += each.items()
+    return reference, output
+
+
+def rounded(rows: list[Item]) -> list[Any]:
+    return sorted(
+        sorted((n, v if isinstance(v, str) else round(float(v), 6)) for n, v in row.items()) for row in rows
+    )
+
+
+def check(seed: int) -> None:
+    world = World(Random(seed))
+    one, first = ran(world.recoded, 1)
+    other, second = ran(world.plain, 1 + seed % 5)
+    told = [json.dumps(item) for item in world.recoded]
+    assert [code for _, code, _ in one.rejected] == ["RQ314"] * world.wrong, told
+    assert not other.rejected
+    for emit in first:
+        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
+    # What is in force in the end is the same, and so is what is closed, but for codes.
+    one, other = ran(world.recoded, 1, ends=False)[0], ran(world.plain, 1, ends=False)[0]
+    mine, theirs = (each.states["r"] for each in (one, other))
+    for s, k in CELLS:
+        for state in STATES:
+            row = {"s": s, "k": k, "state": state, "t": 10**10}
+            if world.raw("k", s, k, k) is None or world.raw("state", s, k, state) is None:
+                continue  # none has come since
+            for trees in ("units", "present"):
+                found = [getattr(each, trees).get("t") for each in (mine, theirs)]
+                at = [None if tree is None else regions.contains(tree, row) for tree in found]
+                assert None in at or at[0] == at[1], (told, trees)
+            codes = [("k", world.kinds[s], k)]
+            codes += [("state", world.states[s, k], state)] if s in world.there else []
+            for name, code, value in codes:
+                there = regions.contains(mine.codes[name], row) if name in mine.codes else None
+                found = getattr(there, "map", {value: value})
+                assert found.get(value) == (value if code is None else code.get(value)), told
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_stream_that_recodes_says_what_it_says_without(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_recodes_in_many_cases(seed: int) -> None:
+    check(seed)
+
+
+def right(world: World) -> tuple[Reference, list[Item]]:
+    """The stream without the tuples that are set aside."""
+    one, _ = ran(world.recoded, 1, ends=False)
+    wrong = [id(item) for _, _, item in one.rejected]
+    return one, [item for item in world.recoded if id(item) not in wrong]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_decoder_undoes_recodes(seed: int) -> None:
+    """The oracle that shares nothing with the engine."""
+    world = World(Random(seed))
+    decoder, plain = Decoder(), Decoder()
+    rows = [decoder.feed(item) for item in right(world)[1]]
+    wanted = [plain.feed(item) for item in world.plain]
+    assert rounded([r for r in rows if r is not None]) == rounded([r for r in wanted if r is not None])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
+    """So that tuples which come behind it are read as they would have been."""
+    world = World(Random(seed), nested=False)
+    one, items = right(world)
+    for rules in (False, True):
+        out = StringIO()
+        lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(items)]
+        canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
+        written = [json.loads(line) for line in out.getvalue().splitlines()]
+        tuples = [item for item in written if "n" in item]
+        assert rounded([{**row, "t": 0} for row in tuples]) == rounded(
+            [{**row, "t": 0} for row in world.plain if "n" in row]
+        )
+        assert rounded(decode(written)) == rounded(decode(world.plain))
+        again, _ = ran(written, 1, ends=False)
+        assert not again.rejected
+        for s, k in CELLS:
+            if world.raw("k", s, k, k) is None:
+                continue  # none has come since
+            for state in STATES:
+                row = {"s": s, "k": k, "state": state, "t": 1}
+                for name in ["k", *(["state"] if s in world.there else [])]:
+                    codes = [each.states["r"].codes.get(name) for each in (one, again)]
+                    found = [None if tree is None else regions.contains(tree, row) for tree in codes]
+                    assert getattr(found[0], "map", None) == getattr(found[1], "map", None)
