@@ -23,6 +23,7 @@ LAWS = (
     "tests/compiler/test_evolution.py",
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
+    "tests/laws/test_units.py",
 )
 
 
@@ -246,6 +247,24 @@ MUTATIONS = (
         "runtime/control/source_state.py",
         "        if attribute not in self.original:\n            return state\n",
         "        if attribute not in self.units:\n            return state\n",
+    ),
+    Mutation(
+        "N4 a unit accent leads from the unit in force",
+        "runtime/control/unit_accents.py",
+        "        function = change.function.after(undone)",
+        "        function = change.function",
+    ),
+    Mutation(
+        "N5 only the tuples that name a unit are in it",
+        "runtime/control/unit_accents.py",
+        "                yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)",
+        "                yield Accent(True, frozenset({of}), alter, text)",
+    ),
+    Mutation(
+        "N6 an output with a unit of its own has no Alters",
+        "compiler/operators/project.py",
+        "        return self.absorb and name in self.items",
+        "        return False",
     ),
 )
 

@@ -24,7 +24,7 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
         if time.monotonic() > ends:
             raise KeyboardInterrupt
 
-    executor: Any = SimpleNamespace(files=SimpleNamespace(tree=tree))
+    executor: Any = SimpleNamespace(files=SimpleNamespace(tree=tree), topics=None)
     with pytest.raises(KeyboardInterrupt):
         discovery._look(executor, [("r", "folder")], 0.0, lambda found: None, wait)
     assert 1 <= len(looks) <= 30
