@@ -43,7 +43,7 @@ TASK = 8 << 20
 SENT_INPUT = 16 << 20
 """Bytes of input that may be sent to wherever state is: Spark collects them in the driver's JVM first."""
 
-LARGE_STATE = 4 << 20
+LARGE_STATE = 1 << 20
 """Bytes of state that cost more to move than what few new tuples need to be sent to them."""
 
 MATCHED_AT_ONCE = 4 << 20
