@@ -33,7 +33,7 @@ listeners=PLAINTEXT://localhost:{port},CONTROLLER://localhost:{controller}
 advertised.listeners=PLAINTEXT://localhost:{port}
 controller.listener.names=CONTROLLER
 log.dirs={folder}/data
-auto.create.topics.enable=false
+auto.create.topics.enable={makes_topics}
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
@@ -46,7 +46,7 @@ broker.heartbeat.interval.ms=500
 
 
 def install() -> Path:
-    """The folder of the broker's jars. Raises `FileNotFoundError` without `mvn`."""
+    """The folder of the broker's jars. Raises `OSError` without `mvn`, or where it cannot load them."""
     jars = HOME / "jars"
     if not jars.exists():
         if shutil.which("mvn") is None:
@@ -55,7 +55,12 @@ def install() -> Path:
         (HOME / "pom.xml").write_text(_POM)
         aside = HOME / "_jars"
         copy = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={aside}")
-        subprocess.run(["mvn", "-q", "-B", *copy], cwd=HOME, check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(
+            ["mvn", "-q", "-B", *copy], cwd=HOME, check=False, stdout=subprocess.PIPE, text=True
+        )
+        if done.returncode:
+            said = next(iter(done.stdout.strip().splitlines()), f"exit status {done.returncode}")
+            raise OSError(f"the broker's jars cannot be had from Maven Central: {said}")
         aside.rename(jars)
     return jars
 
@@ -72,6 +77,8 @@ class Broker:
 
     folder: Path
     port: int = field(factory=_free_port)
+    makes_topics: bool = False
+    """Whether it makes a topic that it is asked for and does not have."""
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -83,7 +90,12 @@ class Broker:
         if not config.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             config.write_text(
-                _PROPERTIES.format(port=self.port, controller=_free_port(), folder=self.folder)
+                _PROPERTIES.format(
+                    port=self.port,
+                    controller=_free_port(),
+                    folder=self.folder,
+                    makes_topics=str(self.makes_topics).lower(),
+                )
                 + "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
             )
             identity = ("format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(config))
@@ -194,9 +206,9 @@ class Broker:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[Broker]:
+def broker(folder: Path, *, makes_topics: bool = False) -> Iterator[Broker]:
     """A broker whose data lie in a folder."""
-    started = Broker(folder)
+    started = Broker(folder, makes_topics=makes_topics)
     started.start()
     try:
         yield started

@@ -30,6 +30,7 @@ _TOGETHER = 10_000
 _IDLE, _BUSY, _LONGEST = 0.05, 1.0, 10.0
 """So many seconds nobody waits for records; for more where they come slowly; and where there is no end of them."""
 _MOST_BYTES = 128 << 20
+_ANEW = "was deleted and made anew since"
 _OWN = {
     "group.id": "cedilla",
     "enable.auto.commit": False,
@@ -70,7 +71,7 @@ class TopicReader:
     first: dict[int, int] = field(factory=dict[int, int])
     """Where each partition was begun."""
     partitions: int = field(init=False)
-    identity: str = field(init=False)
+    identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
@@ -88,9 +89,11 @@ class TopicReader:
         self._consumer.close()
 
     def look(self) -> None:
-        """Ask how many partitions there are. Raises RQ444, RQ445."""
-        self.partitions = partitions_of(self._consumer, self.topic, self._use)
-        self.identity = identity_of(self.topic)
+        """Ask how many partitions there are. Raises RQ444, RQ445, RQ447 where it is another topic by now."""
+        partitions, identity = partitions_of(self._consumer, self.topic, self._use), identity_of(self.topic)
+        if identity != (self.identity or identity):
+            raise self._another(_ANEW)
+        self.partitions, self.identity = partitions, identity
 
     @property
     def _use(self) -> str:
@@ -108,7 +111,7 @@ class TopicReader:
         """Go on at offsets, of partitions without one at the first record that is there. `identity`: that of the topic
         they are of. Raises `DiagnosticError`: RQ446 where records between are gone, RQ447 where it is another topic."""
         if identity is not None and identity != self.identity:
-            raise self._another("was deleted and made anew since")
+            raise self._another(_ANEW)
         self.offsets = dict(offsets)
         self.assign(is_known=identity is not None)
 

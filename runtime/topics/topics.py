@@ -106,7 +106,9 @@ class Topics:
             for records in map(record_file, paths.get(name, ())):
                 assert records is not None
                 offsets[str(records.partition)] = max(records.end, offsets.get(str(records.partition), 0))
-            after[name] = {"id": reader.identity, "offsets": offsets}
+            # What is left of the last batch may be of a topic that was made anew since: `begin` is to see that.
+            identity = before[name]["id"] if name in before else reader.identity
+            after[name] = {"id": identity, "offsets": offsets}
         return after
 
     def notes(self) -> tuple[str, ...]:

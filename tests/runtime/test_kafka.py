@@ -21,7 +21,7 @@ from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.client import made
-from tests.kafka import Broker, broker
+from tests.kafka import Broker, broker, install
 from tests.pipeline import read_output
 from tests.stream import Item, is_tuple
 
@@ -43,6 +43,10 @@ CELSIUS = "[[alter(t, y -> (y - 32) * 5/9)]]"
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    try:
+        install()
+    except OSError as problem:
+        pytest.skip(str(problem))
     with broker(tmp_path_factory.mktemp("kafka")) as started:
         yield started
 
@@ -152,12 +156,17 @@ def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
     refusal = query.refused()
     assert refusal.code == "RQ207"
     assert any("marker/0:1" in note for note in refusal.notes)
+    mend(refusal)
+    query.run()
+    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2]
+
+
+def mend(refusal: Any) -> None:
+    """Make the second line of a copy empty, which holds a bad marker."""
     (copy,) = (p for note in refusal.notes for p in note.split() if p.endswith(".jsonl:2"))
     file = Path(copy.removesuffix(":2").removeprefix("file:"))
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], "", *lines[2:]]) + "\n")
-    query.run()
-    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2]
 
 
 def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
@@ -215,6 +224,36 @@ def test_a_topic_that_is_made_anew_is_another(kafka: Broker, sail: SparkSession,
     kafka.topic("again", 1)
     kafka.send("again", [row(0, 1, 1.0), row(1, 1, 1.0)])
     assert query.refused().code == "RQ447"
+
+
+def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    """What was fetched of the old topic is committed; the offsets behind it are none of the new one, however long it
+    is."""
+    query = Query(sail, kafka.topic("left", 1), tmp_path, PLAIN)
+    kafka.send("left", [row(0, 1, 1.0)])
+    query.run()
+    kafka.send("left", [row(1, 1, 1.0), accent("[[-(q)]]"), row(2, 1, 1.0)])
+    mend(query.refused())
+    kafka.delete("left")
+    kafka.topic("left", 1)
+    kafka.send("left", [row(n, 2, 1.0) for n in range(10)])
+    for _ in range(2):
+        assert query.refused().code == "RQ447"
+        assert sorted((item["s"], item["ts"]) for item in query.tuples) == [(1, 0), (1, 1), (1, 2)]
+
+
+def test_an_output_is_looked_for_and_never_made(
+    tmp_path_factory: pytest.TempPathFactory, kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    """Also where brokers make topics that clients ask for."""
+    with broker(tmp_path_factory.mktemp("making"), makes_topics=True) as making:
+        query = Query(
+            sail, making.topic("in"), tmp_path, COPY.replace("ADDRESS_OUT", f"{making.address}/typo")
+        )
+        assert query.refused().code == "RQ445"
+        assert "typo" not in making.admin.list_topics(timeout=30).topics
 
 
 def test_offsets_are_in_the_commit_record_and_in_status(

@@ -13,9 +13,11 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.topics.client import settings
-from cedilla.runtime.topics.reader import one_line
+from cedilla.runtime.topics.reader import TopicReader, one_line
+from tests import kafka
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
   from kafka "one:9092,two:9092/r"
@@ -116,3 +118,32 @@ def test_properties_are_taken_and_wrong_ones_named_without_their_values(
         assert "hunter2" not in str(raised.value)
     monkeypatch.delenv("CEDILLA_KAFKA_PROPERTIES")
     assert settings("host:9092", {})["bootstrap.servers"] == "host:9092"
+
+
+def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its offsets are no more what was read, also where the new one is longer."""
+    identities = ["old", "old", "new", "new"]
+    monkeypatch.setattr("cedilla.runtime.topics.reader.made", lambda *given: None)
+    monkeypatch.setattr("cedilla.runtime.topics.reader.partitions_of", lambda *given: 1)
+    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda topic: identities.pop(0))
+    reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), 10)
+    reader.look()
+    for _ in range(2):
+        with pytest.raises(DiagnosticError) as raised:
+            reader.look()
+        assert raised.value.diagnostics[0].code == "RQ447"
+    assert reader.identity == "old"
+
+
+def test_without_the_jars_of_the_broker_its_tests_say_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maven = tmp_path / "mvn"
+    maven.write_text("#!/bin/sh\necho '[ERROR] no route to host'\nexit 1\n")
+    maven.chmod(0o755)
+    monkeypatch.setattr(kafka, "HOME", tmp_path / "home")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(OSError, match="no route to host"):
+        kafka.install()
