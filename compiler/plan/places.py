@@ -6,8 +6,8 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from cedilla.compiler.plan.plan import Plan
-from cedilla.compiler.plan.topics import check_output
+from cedilla.compiler.plan.plan import Emit, Plan
+from cedilla.compiler.plan.topics import check_output, topic_of
 from cedilla.grammar.diagnostics import failure
 
 
@@ -22,24 +22,44 @@ def check_paths(plan: Plan) -> None:
             )
             hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
             raise failure("RQ225", message, source.span, hint=hint)
-    for index, emit in enumerate(plan.emits):
+    taken: dict[str, Emit] = {}
+    for emit in plan.emits:
         if emit.is_topic:
             check_output(emit.path, plan.start[emit.relation].types, emit.span)
-        for other in plan.emits[:index]:
-            if emit.path != "-" and emit.place == other.place:
-                message = f"`{other.name}` and `{emit.name}` are both emitted to {emit.path}"
+        for place, shown in _written(emit):
+            if (other := taken.setdefault(place, emit)) is not emit:
+                message = f"`{other.name}` and `{emit.name}` are both emitted to {shown}"
                 hint = f"each emit requires a place of its own; `--sink {emit.name}=PATH` names another"
                 raise failure("RQ116", message, emit.span, hint=hint)
 
 
+def _written(emit: Emit) -> Iterator[tuple[str, str]]:
+    """Where an emit writes, and how that is shown: a topic goes by its name, a folder by where it is; a table of Delta
+    has one of markers beside it."""
+    if emit.is_topic:
+        yield f"kafka:{topic_of(emit.path).name}", emit.path
+    elif emit.path != "-":
+        yield _plain(emit.path), emit.path
+        if emit.format == "delta":
+            markers = markers_table(emit.path)
+            yield _plain(markers), markers
+
+
+def markers_table(table: str) -> str:
+    """The table of Delta that has the markers of another one."""
+    return f"{table.rstrip('/')}_markers"
+
+
 def is_within(folder: str, other: str) -> bool:
     """Whether what lies in a folder is seen in another one, too, by their paths."""
-    inner, outer = (
-        (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
-        for path in (folder, other)
-    )
+    inner, outer = _plain(folder), _plain(other)
     rest = inner.removeprefix(outer)
     return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
+
+
+def _plain(path: str) -> str:
+    """A path by which it is compared with others."""
+    return (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
 
 
 def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:

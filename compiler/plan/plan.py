@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, State
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan.origins import Keys, path_text
-from cedilla.compiler.plan.topics import TOPIC, topic_of
+from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import quote, unit_text
@@ -191,11 +191,6 @@ class Emit:
     def is_topic(self) -> bool:
         """Whether it writes to a topic of Kafka, and not to a folder or to standard output."""
         return self.format == TOPIC and self.path != "-"
-
-    @property
-    def place(self) -> str:
-        """Where it writes to: of a topic its name, whatever the path says beside it."""
-        return f"kafka:{topic_of(self.path).name}" if self.is_topic else self.path.rstrip("/")
 
 
 @define(kw_only=True, slots=False, eq=False)

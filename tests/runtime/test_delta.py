@@ -128,6 +128,24 @@ def test_a_new_checkpoint_does_not_write_into_an_old_table(spark: SparkSession, 
     assert code_of(run.process) == "RQ405"
 
 
+def test_a_table_that_cannot_be_written_ends_the_run_with_its_reason(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = make(spark, tmp_path)
+    run.write("r", [{"k": 2, "t": 1.0}])
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "r").write_text("none")
+    with pytest.raises(DiagnosticError) as caught:
+        run.process()
+    (found,) = caught.value.diagnostics
+    assert found.code == "RQ431"
+    assert "Not a directory" in found.message
+    assert "\x1b" not in found.message
+    (tmp_path / "out" / "r").unlink()
+    run.process()
+    assert [row["k"] for row in rows(run)] == [2]
+
+
 def test_it_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
     run = make(spark, tmp_path)
     run.query = run.query.replace("from json", "from delta")

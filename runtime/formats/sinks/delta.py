@@ -7,7 +7,9 @@ Markers are rows of a table beside it: `PATH_markers`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -15,11 +17,14 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.places import markers_table
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.items.lines import local_path
 
+_ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
+"""What the library's messages have for terminals."""
 _WRITER = "cedilla"
 """The application of the table's transactions."""
 _TUPLES = "1-tuples"
@@ -37,6 +42,7 @@ class DeltaSink(ParquetSink):
         super().__init__(files, path, relation)
         local = local_path(table)
         self._table = (table if local is None else str(local.absolute())).rstrip("/")
+        self._markers_table = markers_table(self._table)
         self._types: dict[str, object] | None = (
             None  # of the table's columns, those that are staged among them
         )
@@ -74,7 +80,7 @@ class DeltaSink(ParquetSink):
             self._append(self._table, number, self._batches(rows))
         if len(files) > len(rows):
             markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
-            self._append(f"{self._table}_markers", number, markers.to_reader())
+            self._append(self._markers_table, number, markers.to_reader())
         self._files.delete(staged)
 
     def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
@@ -110,12 +116,13 @@ class DeltaSink(ParquetSink):
             app_transactions=[deltalake.Transaction(_WRITER, number)],
             custom_metadata={"cedilla.epoch": str(number)},
         )
-        deltalake.write_deltalake(
-            table, rows, mode="append", schema_mode="merge", commit_properties=commit, name=self._relation
-        )
+        with _refusals(table):
+            deltalake.write_deltalake(
+                table, rows, mode="append", schema_mode="merge", commit_properties=commit, name=self._relation
+            )
 
     def check_fresh(self) -> bool:
-        return all(_last(table) is None for table in (self._table, f"{self._table}_markers"))
+        return all(_last(table) is None for table in (self._table, self._markers_table))
 
 
 def _deltalake() -> Any:
@@ -129,7 +136,21 @@ def _deltalake() -> Any:
 
 def _opened(table: str) -> Any:
     """A table; `None` where there is none."""
-    return _deltalake().DeltaTable(table) if _deltalake().DeltaTable.is_deltatable(table) else None
+    of = _deltalake().DeltaTable
+    with _refusals(table):
+        return of(table) if of.is_deltatable(table) else None
+
+
+@contextmanager
+def _refusals(table: str) -> Iterator[None]:
+    """Raise RQ431 for what the library says of a table that it cannot read or write."""
+    try:
+        yield
+    except (OSError, _deltalake().exceptions.DeltaError) as problem:
+        lines = (line.strip() for line in _ORNAMENT.sub("", str(problem)).splitlines())
+        reason = ": ".join(line for line in lines if line)
+        hint = "rights and space; the table's store, and the account in the environment"
+        raise failure("RQ431", f"the table {table} cannot be used: {reason}", hint=hint) from None
 
 
 def _last(table: str) -> int | None:
