@@ -93,7 +93,7 @@ build/classes.jsa: .venv/dev.stamp
 	touch $@
 
 clean:
-	rm -rf build dist out queries/weather/data *.egg-info spark-warehouse artifacts .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist out queries/otel/data queries/weather/data *.egg-info spark-warehouse artifacts .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 distclean: clean

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
+from errno import ENOSPC
 from pathlib import Path
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
@@ -42,6 +43,7 @@ class Appended(Target):
             self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as problem:
             raise _refused(file, problem) from None
+        self._path = file
         _lock(self._file, file)
         size = os.fstat(self._file).st_size
         # What its line lacks: an end. A line that is cut off is refused when the file is read.
@@ -50,9 +52,13 @@ class Appended(Target):
     def write(self, text: str) -> None:
         data = (self._before + text).encode()
         size = os.fstat(self._file).st_size
-        if os.write(self._file, data) != len(data):  # the disk is full
+        try:
+            written = os.write(self._file, data)
+        except OSError as problem:
+            raise _refused(self._path, problem) from None
+        if written != len(data):  # the disk is full
             os.ftruncate(self._file, size)
-            raise failure("RQ431", "a line was not written: no space is left", hint="space on the disk")
+            raise _refused(self._path, OSError(ENOSPC, os.strerror(ENOSPC)))
         self._before = ""
 
     def flush(self) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from errno import ENOSPC
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -194,6 +196,24 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     assert code_of(lambda: Stream("-", schema="a: int")) == "RQ435"
     assert code_of(lambda: Stream(file, schema="a: int", markers=tmp_path / "ops")) == "RQ435"
     assert code_of(lambda: Stream("/proc/no/1.jsonl", schema="a: int")) == "RQ431"
+
+
+def test_a_full_disk_leaves_the_stream_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line, or a part of one, is written: the line is refused, and comes again."""
+    file = tmp_path / "1.jsonl"
+    with Stream(file, schema="a: int") as stream:
+        stream.tuple(a=1)
+        write = os.write
+
+        def full(opened: int, data: bytes) -> int:
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+        for wrong in (full, lambda opened, data: write(opened, data[:3])):
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "write", wrong)
+                assert code_of(lambda: stream.tuple(a=2)) == "RQ431"
+        stream.tuple(a=2)
+    assert file.read_text() == '{"a": 1}\n{"a": 2}\n'
     with pytest.raises(TypeError, match="one of"):
         Stream(file)
     file.write_text('{"a": 1}\n{"a": ')  # who wrote it died
