@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Steps, Tree
-from cedilla.runtime.control.partitions import region_of
+from cedilla.compiler.regions import PARTITION, Steps, Tree
+from cedilla.runtime.control.partitions import anywhere, region_of, within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 
 def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -> SourceState:
     """The state where a marker stands whose text describes tuples of some keys: these come from no other partition, so
-    they are closed there, and D1 waits for no other feeder. `raw`: what it describes."""
+    they are closed there, and D1 waits for no other feeder. Not keys of which another partition has spoken first: here
+    they are closed. `raw`: what it describes."""
     if source.partitioned is None or marker.partition is None:
         return state
-    region = state.canonical(raw)
-    keys = regions.exists(region, regions.attributes(region) - {source.partitioned}, state.universe)
+    here, key = region_of(marker.partition), source.partitioned
+    region = state.canonical(within(raw, marker.partition))
+    keys = regions.exists(region, regions.attributes(region) - {key}, state.universe)
     if not isinstance(keys, Steps) or keys.undefined or any(keys.pieces):
         return state
-    elsewhere = regions.difference(keys, region_of(marker.partition))
-    return state.close(elsewhere, marker.position)
+    closed = regions.intersection(keys, here, state.closed)
+    gone = regions.forall(closed, regions.attributes(closed) - {key, PARTITION}, state.universe)
+    mine = regions.difference(keys, anywhere(gone, state.universe))
+    return state.close(regions.difference(mine, here), marker.position)

@@ -23,7 +23,7 @@ from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.client import made
 from tests.kafka import Broker, broker, install
 from tests.pipeline import read_output
-from tests.stream import Item, is_tuple
+from tests.stream import Item, decode, is_tuple
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
@@ -125,6 +125,38 @@ def test_a_key_waits_for_no_other_partition(kafka: Broker, sail: SparkSession, t
     query.run()
     assert query.tuples[1:] == [{"wid": 0, "s": 2, "t": 68.0}]
     assert {q["code"] for q in query.quarantine()} == {"RQ305"}
+
+
+def test_names_and_codes_are_those_of_a_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    """Also of the key that lives in one partition."""
+    text = PLAIN.replace('"ADDRESS"', '"ADDRESS" partitioned by s')
+    query = Query(sail, kafka.topic("names"), tmp_path, text)
+    kafka.send(
+        "names",
+        [
+            accent("[[rename(temp, t)]]"),
+            accent("[[recode(s, {1: 2, 2: 1})]]"),
+            {"ts": 0, "s": 2, "temp": 1.0},
+            row(1, 2, 1.0),
+            accent("[[s = 2, alter(temp, y -> y * 2)]]"),
+            {"ts": 2, "s": 2, "temp": 2.0},
+        ],
+        [row(3, 2, 1.0), {"ts": 4, "s": 2, "temp": 1.0}, row(5, 2, 1.0)],
+    )
+    query.run()
+    assert sorted((r["ts"], r["s"], r["t"]) for r in query.tuples) == [
+        (0, 1, 1.0),
+        (2, 1, 1.0),
+        (3, 2, 1.0),
+        (5, 2, 1.0),
+    ]
+    assert sorted((q["position"]["file"], q["position"]["line"], q["code"]) for q in query.quarantine()) == [
+        ("names/0", 3, "RQ313"),
+        ("names/1", 1, "RQ313"),
+    ]
+    kafka.send("names", [row(6, 2, 1.0), {"ts": 7, "s": 2, "temp": 4.0}], [row(8, 2, 1.0)])
+    query.run()
+    assert sorted((r["ts"], r["s"], r["t"]) for r in decode(query.output))[4:] == [(7, 1, 2.0), (8, 2, 1.0)]
 
 
 def test_bad_tuples_are_set_aside_with_their_offsets(

@@ -137,9 +137,45 @@ def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
     )
 
 
-def test_a_marker_about_all_keys_claims_none() -> None:
+def by_key() -> Plan:
     plan = compile_query(TOPIC.replace('"host:9092/r"', '"host:9092/r" partitioned by s')).plan
-    plan = evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
+    return evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
+
+
+def gone(*texts: tuple[int, str]) -> set[tuple[int, int]]:
+    """The partitions and keys of which nothing may come any more behind markers, each with its partition."""
+    plan = by_key()
+    lines = [
+        MarkerLine(
+            "accent" if text.startswith("[[") else "punctuation",
+            text,
+            partition * NEXT_FILE + number,
+            partition=partition,
+        )
+        for number, (partition, text) in enumerate(texts, 1)
+    ]
+    effects = advance(plan, states_of(plan), {"r": lines})
+    assert not effects.stops
+    closed = effects.states["r"].closed
+    row = {"ts": 90, "t": 1}
+    return {(p, s) for p in (0, 1) for s in (1, 2) if regions.contains(closed, {**row, PARTITION: p, "s": s})}
+
+
+def test_the_first_marker_about_a_key_says_where_it_lives() -> None:
+    """A marker that is sent to all partitions must not close the key in each for the sake of the others."""
+    first = (0, "[[s = 1, alter(t, y -> y * 2)]]")
+    assert gone(first) == {(1, 1)}
+    assert gone(first, (1, "[[s = 1, alter(t, y -> y * 2)]]")) == {(1, 1)}
+    assert gone(first, (1, "[s = 1, ts < 10]"), (1, "[s in {1, 2}, ts < 10]")) == {(1, 1), (0, 2)}
+
+
+def test_a_key_is_said_in_the_codes_of_its_partition() -> None:
+    """What is 2 in a partition that has recoded its keys is 1 in truth, and 2 elsewhere is another one."""
+    assert gone((0, "[[recode(s, {1: 2, 2: 1})]]"), (0, "[s = 2, ts < 10]")) == {(1, 1)}
+
+
+def test_a_marker_about_all_keys_claims_none() -> None:
+    plan = by_key()
     for text in ("[ts < 10]", "[s >= 1, ts < 10]"):
         marker = MarkerLine("punctuation", text, 1, partition=0)
         state = advance(plan, states_of(plan), {"r": [marker]}).states["r"]
