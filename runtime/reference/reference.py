@@ -27,7 +27,7 @@ from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
-from cedilla.runtime.items.json_objects import read_strings, shown
+from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, misfit, reason
 from cedilla.runtime.items.values import near_digits
@@ -172,6 +172,7 @@ class Reference:
             return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
         types = state.field_types
         try:
+            item = with_fields(item, types)
             fields = {
                 n: read_value(types[n], v)
                 for n, v in read_strings(item, types).items()
@@ -382,8 +383,9 @@ def _applied(function: Affine | Code, value: Any) -> Any:
 def _misfit(item: Item, types: Mapping[str, Type]) -> str:
     """The first value of a tuple that is not of its attribute's type, in words."""
     values = read_strings(item, types)
-    name = next(n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
-    return misfit(name, types[name], shown(item, name))
+    wrong = (n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
+    name = next(wrong, None)
+    return NO_OBJECT if name is None else misfit(name, types[name], shown(item, name))
 
 
 def _fits(type_: Type, value: Any) -> bool:

@@ -25,7 +25,7 @@ from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.items import csv_records, near_markers
-from cedilla.runtime.items.json_objects import read_strings, shown
+from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import near_key
@@ -137,7 +137,11 @@ class StreamChecker:
         raw: dict[str, Value] = {}
         diagnostics: list[Diagnostic] = []
         types = state.field_types
-        parsed, item = item, read_strings(item, types)
+        try:
+            parsed = with_fields(item, types)
+        except ValueError as problem:
+            return None, [_complaint(line, "RQ301", str(problem), None)]
+        item = read_strings(parsed, types)
         for field, value in item.items():
             if value is None:
                 continue

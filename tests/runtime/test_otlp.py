@@ -400,6 +400,52 @@ def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.
     assert set(rejected) == REASONS
 
 
+CHANGING = """
+stream r(metric: string, value: double, route?: string from attribute "http.route") from otlp "in/r";
+emit r to json "out";
+"""
+CHANGED: list[Item | str] = [
+    request([{"metric": "a", "time": 1, "double": 1.0, "attributes": {"zone": "x", "http.route": "/"}}]),
+    {"$accent": "[[+(zone: string)]]"},
+    {"$accent": "[[rename(path, route)]]"},
+    request(
+        [
+            {"metric": "b", "time": 1, "double": 1.0, "attributes": {"zone": "y", "path": "/b"}},
+            {"metric": "c", "time": 1, "double": 1.0, "attributes": {"zone": "y", "http.route": "/c"}},
+            {"metric": "d", "time": 1, "double": 1.0},
+        ]
+    ),
+]
+"""What accents add and rename is an attribute of the data point."""
+
+
+def check_changed(tuples: list[Item]) -> None:
+    found = sorted((row["metric"], row.get("zone"), row.get("route")) for row in tuples)
+    assert found == [("a", None, "/"), ("b", "y", "/b"), ("d", None, None)]
+
+
+@pytest.mark.either_engine
+def test_attributes_that_accents_bring_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, CHANGING)
+    run.write("r", CHANGED[:1])
+    run.write("r", CHANGED[1:])
+    run.process(files_per_epoch=1)
+    check_changed(decode(run.output("r")))
+    assert [line["code"] for line in run.quarantine("r")] == ["RQ313"]
+
+
+def test_attributes_that_accents_bring_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Run(None, tmp_path, CHANGING).write("r", CHANGED)  # type: ignore[arg-type]
+    rejected: list[str] = []
+    simulate(CHANGING, Options(sinks={"r": "out"}), on_rejected=lambda line, code: rejected.append(code))
+    check_changed(decode(read_output(tmp_path / "out")))
+    assert rejected == ["RQ313"]
+    (tmp_path / "q.rq").write_text(CHANGING)
+    valid = CliRunner().invoke(main, ["validate", "in/r", "--query", "q.rq", "--format", "json"])
+    assert [each["code"] for each in json.loads(valid.output)["findings"]] == ["RQ313"]
+
+
 def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY)
