@@ -40,6 +40,8 @@ class Names:
 
     def with_rename(self, rename: Rename, where: Tree, here: Tree) -> Names:
         """The names after a rename of some canonical tuples; `here`: with their positions."""
+        if rename.name == rename.attribute and rename.attribute not in self.here:
+            return self  # of closed tuples, by the only name that there is
         of = (
             self.of
             if rename.name in (rename.attribute, *self.of)

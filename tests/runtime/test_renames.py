@@ -216,6 +216,46 @@ def test_wrong_renames_end_the_query(before: list[str], accent: str, code: str) 
         reference.step([("r", {"$accent": accent})])
 
 
+def test_a_rename_of_closed_tuples_to_their_only_name_is_nothing(sail: SparkSession, tmp_path: Path) -> None:
+    run_ = Run(
+        sail, tmp_path, 'stream r(n: long, s: int in {1, 2}, t: double) from json "r"; emit r to json "out";'
+    )
+    run_.write("r", [{"$punctuation": "[s = 1]"}, {"$accent": "[[s = 1, rename(t, t)]]"}])
+    run_.write("r", [{"n": 1, "s": 2, "t": 1.0}, {"n": 2, "s": 1, "t": 1.0}, {"n": 3, "s": 3, "t": 1.0}])
+    run_.process()
+    assert [row["n"] for row in decode(run_.output("r"))] == [1]
+    assert [line["code"] for line in run_.quarantine("r")] == ["RQ305", "RQ303"]
+
+
+def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tmp_path: Path) -> None:
+    """A rename brings a field of the tuple, and back what the path leads to."""
+    declared = 'n: long, city: string from "address.city", p?: double'
+    query = f'stream r({declared}) from json "r"; emit r to json "out";'
+    items: list[Item] = [
+        {"n": 1, "address": {"city": "A"}},
+        {"$accent": "[[rename(town, city)]]"},
+        {"n": 2, "town": "B"},
+        {"n": 3, "address": {"city": "C"}},  # by the old name
+        {"n": 4, "town": "D", "address": {"city": "D"}},
+        {"n": 5, "town": "E", "address": {"zip": "1"}, "city": "no field of this stream"},
+        {"$accent": '[[town = "E", alter(p, y -> y * 2)]]'},
+        {"n": 6, "town": "E", "p": 4.0},
+        {"$accent": "[[rename(city, city)]]"},
+        {"n": 7, "address": {"city": "E"}, "p": 4.0},
+    ]
+    run_ = Run(sail, tmp_path, query)
+    run_.write("r", items)
+    run_.process()
+    found = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
+    assert sorted(found) == [(1, "A", None), (2, "B", None), (5, "E", None), (6, "E", 2.0), (7, "E", 2.0)]
+    codes = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
+    assert codes == {3: "RQ313", 4: "RQ312"}
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    of = ["validate", str(tmp_path / "r.jsonl"), "--schema", declared, "--format", "json"]
+    findings = json.loads(CliRunner().invoke(main, of).output)["findings"]
+    assert [each["code"] for each in findings] == ["RQ313", "RQ312"]
+
+
 def test_a_rename_of_a_rename_and_back() -> None:
     """The attribute is said by the name of the query, or by the one that tuples have."""
     reference = Reference(compile_query(QUERY).plan)
