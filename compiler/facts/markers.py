@@ -303,7 +303,7 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
 def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
     """Raises RQ208 where the attribute has no codes, or a value is none of its type; RQ462 where two values have one
     code, or one has two."""
-    if not (type_.name == "string" or type_.is_integral):
+    if type_.name not in ("string", *_BITS):
         raise failure(
             "RQ208",
             f"`{node.name}` is of type {type_}; only strings and whole numbers are codes",
@@ -325,11 +325,15 @@ def _code_value(type_: Type, literal: Literal) -> Value:
         value = patterns.value_of(type_, literal)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
-    if type_.is_integral and not isinstance(value, int):
-        raise failure(
-            "RQ208", f"{literal.text} is no {type_}", literal.span, hint="a code of whole numbers is one"
-        )
+    most = 2 ** _BITS.get(type_.name, 0)
+    if type_.name != "string" and not (isinstance(value, int) and -most <= value < most):
+        hint = "a code of whole numbers is one, and as large as its type has them"
+        raise failure("RQ208", f"{literal.text} is no {type_}", literal.span, hint=hint)
     return value
+
+
+_BITS = {"int": 31, "long": 63}
+"""The types of whole numbers that may be codes."""
 
 
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:

@@ -193,7 +193,8 @@ class SourceState:
 
     def is_new(self, source: Source, growth: Grow) -> bool:
         """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
-        `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered.
+        `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered
+        or recoded.
         """
         name = growth.attribute
         declared = next((a for a in source.attributes if a.name == name), None)
@@ -215,11 +216,12 @@ class SourceState:
                 "any other is widened in the query's text",
             )
         if name in self.original:
+            verb, first = ("recoded", "first codes") if name in self.codes else ("altered", "canonical units")
             raise failure(
                 "RQ221",
-                f"the domain of `{name}` cannot grow: an accent has altered `{name}`",
+                f"the domain of `{name}` cannot grow: an accent has {verb} `{name}`",
                 growth.span,
-                hint="the domain is in canonical units; it can be widened in the query's text (`cedilla plan`)",
+                hint=f"the domain is in {first}; it can be widened in the query's text (`cedilla plan`)",
             )
         return True
 

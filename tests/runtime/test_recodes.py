@@ -152,6 +152,8 @@ def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
         ([], "[[recode(t, {1: 2})]]", "RQ208"),  # a double is no code
         ([], "[[recode(k, {1: 2.5})]]", "RQ208"),
         ([], '[[recode(k, {1: "one"})]]', "RQ208"),
+        ([], "[[recode(k, {1: 9223372036854775808})]]", "9223372036854775808 is no long"),
+        (["[[+(at: timestamp)]]"], '[[recode(at, {"2026-01-01": "2026-01-02"})]]', "RQ208"),
         ([], "[[recode(speed, {1: 2})]]", "RQ207"),
         ([], '[[state = "M", recode(state, {"M": "m"})]]', "RQ201"),
         ([], "[[recode(k, {1: 5, 2: 5})]]", "RQ462"),  # two values with one code
@@ -162,6 +164,11 @@ def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
         (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[recode(state, {"M": "m", "F": "f"})]]', "RQ464"),
         (["[[recode(k, {1: 5, 2: 6})]]"], "[[k > 5, alter(t, y -> y * 2)]]", "RQ465"),
         (["[[recode(k, {1: 5, 2: 6})]]"], "[k <= 5]", "RQ465"),
+        (
+            ['[[recode(state, {"M": "m", "F": "f"})]]'],
+            '[[grow(state, {"X"})]]',
+            "an accent has recoded `state`",
+        ),
         (["[[-(state)]]"], '[[recode(state, {"M": "m"})]]', "RQ206"),
         (['[[recode(state, {"M": "m"})]]'], '[[state = "M", alter(t, y -> y * 2)]]', "RQ216"),  # no tuple is
     ],
@@ -201,6 +208,34 @@ def test_an_add_begins_with_its_own_codes() -> None:
     ]
     rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].canonical]
     assert [row.get("state") for row in rows] == ["F"]
+
+
+def test_what_names_the_units_of_tuples_is_recoded_and_renamed() -> None:
+    """Which unit a tuple is in is told by the first codes of the attribute that names it (N5)."""
+    query = """stream r(n: long, u: string, t: double unit from u in {degF, degC}) from json "r";
+        emit r to json "out" with t in degF;"""
+    reference = Reference(compile_query(query).plan)
+    items: list[Item] = [
+        {"n": 1, "u": "degC", "t": 10.0},
+        {"$accent": '[[recode(u, {"degF": "F", "degC": "C"})]]'},
+        {"n": 2, "u": "C", "t": 10.0},
+        {"n": 3, "u": "degC", "t": 10.0},
+        {"$accent": "[[rename(scale, u)]]"},
+        {"n": 4, "scale": "C", "t": 10.0},
+        {"n": 5, "scale": "F", "t": 50.0},
+        {"$punctuation": '[scale = "C", t < 20]'},
+        {"n": 6, "scale": "C", "t": 10.0},
+        {"n": 7, "scale": "F", "t": 50.0},
+    ]
+    rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].items()]
+    assert [(row["n"], row["u"], row["t"]) for row in rows if "n" in row] == [
+        (1, "degC", 50),
+        (2, "degC", 50),
+        (4, "degC", 50),
+        (5, "degF", 50),
+        (7, "degF", 50),
+    ]
+    assert [(item["n"], code) for _, code, item in reference.rejected] == [(3, "RQ314"), (6, "RQ305")]
 
 
 def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
