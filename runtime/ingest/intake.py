@@ -308,10 +308,10 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
     found = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
-    if state.inexact:
-        found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     if state.codes:
         found.append((f"{column(_UNCODED)} IS NOT NULL", f"concat('RQ314 ', {column(_UNCODED)})"))
+    if state.inexact:
+        found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     found += misnamed(state.names, source.name, lookups)
     for each in rejections(source, state, state.placed_present, state.placed_closed):
         if (test := _rejects(each, source.name, lookups)) is not None:

@@ -146,6 +146,29 @@ def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
     assert {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")} == codes
 
 
+def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Path) -> None:
+    """An unknown code before a number that is too large (RQ310), and that before a wrong name."""
+    query = 'stream r(n: long, state: string, k: long) from json "r"; emit r to json "out";'
+    items: list[Item] = [
+        {"$accent": "[[alter(k, y -> y * 2)]]"},
+        {"$accent": '[[recode(state, {"M": "m"})]]'},
+        {"$accent": "[[rename(sex, state)]]"},
+        {"n": 1, "sex": "x", "k": 2**60},
+        {"n": 2, "state": "x", "k": 2},
+        {"n": 3, "state": "m", "k": 2**60},
+        {"n": 4, "state": "m", "k": 2},
+        {"n": 5, "sex": "m", "k": 2},
+    ]
+    reference, run_ = Reference(compile_query(query).plan), Run(sail, tmp_path, query)
+    for item in items:
+        reference.step([("r", item)])
+    run_.write("r", items)
+    run_.process()
+    expected = {1: "RQ314", 2: "RQ314", 3: "RQ310", 4: "RQ313"}
+    assert {item["n"]: code for _, code, item in reference.rejected} == expected
+    assert {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")} == expected
+
+
 @pytest.mark.parametrize(
     ("before", "marker", "code"),
     [
