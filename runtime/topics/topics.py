@@ -137,6 +137,8 @@ class Topics:
         `check` is called now and then, to raise `KeyboardInterrupt`. Raises `DiagnosticError`: RQ444 to RQ447.
         """
         assert self._thread is not None
+        if self._ahead is not None:  # an epoch has run since, in which nobody waited
+            self._heard = time.monotonic()
         ahead = self._ahead or self._thread.submit(self._fetch)
         while not ahead.done():
             check()
@@ -144,7 +146,6 @@ class Topics:
         self._ahead = None
         fetched = ahead.result()
         if any(fetched.values()):
-            self._heard = time.monotonic()
             self._ahead = self._thread.submit(self._fetch)
         return fetched
 

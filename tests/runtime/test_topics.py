@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,11 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.engines.files import Files
+from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.topics.client import settings
 from cedilla.runtime.topics.reader import TopicReader, one_line
+from cedilla.runtime.topics.topics import Topics
 from tests import kafka
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
@@ -135,6 +138,42 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
             reader.look()
         assert raised.value.diagnostics[0].code == "RQ447"
     assert reader.identity == "old"
+
+
+def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cedilla.runtime.topics.topics._SILENCE", 0.5)
+    reader: Any = Slow([[FoundFile("1.jsonl", 0, 0)]])
+    topics = Topics(Files(), str(tmp_path / "topics"), {"r": reader})
+    topics.begin({})
+    assert topics.fetch(lambda: None)["r"]
+    time.sleep(0.6)  # the epoch; meanwhile nothing has come
+    assert not topics.fetch(lambda: None)["r"]
+    assert not topics.is_done()
+    time.sleep(0.6)
+    with pytest.raises(DiagnosticError) as raised:
+        topics.is_done()
+    assert raised.value.diagnostics[0].code == "RQ444"
+    topics.close()
+
+
+class Slow:
+    """A reader of some files, whose topic has more."""
+
+    topic, is_at_end = Topic("host:9092", "r"), False
+
+    def __init__(self, files: list[list[FoundFile]]) -> None:
+        self.left = files
+
+    def begin(self, offsets: object, identity: object) -> None:
+        """From its first record."""
+
+    def fetch(self) -> list[FoundFile]:
+        return self.left.pop(0) if self.left else []
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def test_without_the_jars_of_the_broker_its_tests_say_why(
