@@ -25,8 +25,8 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_twin",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
 }
-OF_SERVERS = tuple(f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "remote"))
-"""They start a cluster or a server each; `make test` has Spark and Sail here, and asks workers what they have."""
+OF_SERVERS = tuple(f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "kafka", "remote"))
+"""They start a cluster or a server each; `make test` has Spark and Sail here, files, and what workers have."""
 OF_EACH = {
     "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": [
         operator.__name__ for operator in OPERATORS

@@ -117,18 +117,13 @@ def check_format(spark: SparkSession, root: Path, format_: str, files_per_epoch:
     assert quarantine(root) == codes
 
 
-@pytest.mark.parametrize("format_", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
 @pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
 @pytest.mark.either_engine
 def test_every_format_brings_codes(
     spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None
 ) -> None:
     check_format(spark, tmp_path, format_, files_per_epoch)
-
-
-@pytest.mark.rest
-def test_xml_brings_codes(spark: SparkSession, tmp_path: Path) -> None:
-    check_format(spark, tmp_path, "xml", None)
 
 
 @pytest.mark.parametrize("per_file", [len(ITEMS), 1])

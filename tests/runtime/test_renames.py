@@ -125,19 +125,13 @@ def quarantine(root: Path) -> dict[int, str]:
 NUMBER = re.compile(r"""(?:"n": ?|<n>|^)(\d+)""")
 
 
-@pytest.mark.parametrize("format_", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
 @pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
 @pytest.mark.either_engine
 def test_every_format_brings_names(
     spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None
 ) -> None:
     check_format(spark, tmp_path, format_, files_per_epoch)
-
-
-@pytest.mark.rest
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
-def test_xml_brings_names(spark: SparkSession, tmp_path: Path, files_per_epoch: int | None) -> None:
-    check_format(spark, tmp_path, "xml", files_per_epoch)
 
 
 def check_format(spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None) -> None:
