@@ -25,6 +25,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.origins import check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPIC, check_topic
@@ -295,6 +296,14 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         guess = meant(node.partitioned, attributes, "attributes")
         raise failure(
             "RQ102", f"unknown attribute `{node.partitioned}` in `partitioned by`", node.span, hint=guess
+        )
+    if node.format == DELTA and node.kind == "table":
+        hint = "`stream`, or a folder of Parquet files, which another query or a job writes"
+        raise failure(
+            "RQ473",
+            f"tables of Delta are read as streams, and `{node.name}` is a `table`",
+            node.span,
+            hint=hint,
         )
     if node.format == TOPIC:
         check_topic(node)

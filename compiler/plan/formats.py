@@ -8,19 +8,18 @@ from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.slips import meant
 
-FORMATS = ("json", TOPIC, "parquet", "xml")
+DELTA = "delta"
+"""The format whose paths are tables of Delta Lake."""
+FORMATS = (DELTA, "json", TOPIC, "parquet", "xml")
 """Formats that sources and sinks can have."""
 SOURCES = ("csv", OTLP, *FORMATS)
 """Formats that sources can have."""
-SINKS = ("delta", *FORMATS)
+SINKS = FORMATS
 """Formats that sinks can have."""
 
 
 def check_source_format(name: str, span: Span) -> None:
     """Raise RQ113 where no source has such a format."""
-    if name == "delta":
-        hint = "a folder of Parquet files, which a job copies from the table's versions in their order"
-        raise failure("RQ113", "tables in `delta` are written, and not read", span, hint=hint)
     if name not in SOURCES:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SOURCES))
 

@@ -12,6 +12,7 @@ from cedilla.runtime.formats.xml.source import Xml
 
 FORMATS: dict[str, Format] = {
     "csv": Csv(),
+    "delta": Parquet(),
     "otlp": Otlp(),
     "json": JsonLines(),
     "kafka": Records(),

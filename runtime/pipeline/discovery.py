@@ -1,5 +1,5 @@
-"""Where the files of a run come from: Spark's file stream, or, on other engines and beside topics, a look at the
-folders now and then. Records of topics are fetched into files first.
+"""Where the files of a run come from: Spark's file stream, or, on other engines and beside topics and tables of
+Delta, a look at the folders now and then. Records of topics are fetched into files first.
 
 What is new is told by the checkpoint (`Arrivals`), so a run goes on where one on another engine has ended.
 """
@@ -13,6 +13,7 @@ from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.spark import stream_files
+from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
 
 _POLL_SECONDS, _LEAST_SECONDS = 0.1, 0.01
@@ -33,8 +34,15 @@ def drive(
         return
     arrivals = Arrivals(executor.checkpoint)
     is_connected = is_connect(executor.spark)
+
+    def tell(note: str) -> None:
+        on_step(note)  # there may be no epoch that tells it
+        executor.notes += (note,)
+
+    tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
+    is_looked_for = is_connected or bool(executor.topics) or bool(tables)
     # Spark's own threads are told by its query.
-    stopped = interrupted if is_connected or executor.topics else lambda: False
+    stopped = interrupted if is_looked_for else lambda: False
     is_idle = False  # and has been said
 
     def take(found: Mapping[str, Sequence[FoundFile]]) -> None:
@@ -58,16 +66,15 @@ def drive(
     folders = [
         (name, path)
         for s in streams
-        if not s.is_topic
-        for name, path in ((s.name, s.path), (f"{s.name}.markers", s.markers))
-        if path is not None
+        for name, path in ((s.name, None if s.is_topic else s.path), (f"{s.name}.markers", s.markers))
+        if path is not None and name not in tables.logs
     ]
     if arrivals.last is not None:
         executor.process(arrivals.last, {}, interrupted)  # what is left of it
     if executor.topics:
         executor.topics.begin(executor.last.topics)
-    if is_connected or executor.topics:
-        _look(executor, folders, interval, take, wait)
+    if is_looked_for:
+        _look(executor, tables, folders, interval, take, wait)
     else:
         record = executor.files.for_engine(f"{executor.checkpoint.path}/spark")
         # Spark's current directory may be another.
@@ -77,20 +84,23 @@ def drive(
 
 def _look(
     executor: Executor,
+    tables: DeltaSources,
     folders: Sequence[tuple[str, str]],
     interval: float | None,
     take: Callable[[Mapping[str, Sequence[FoundFile]]], None],
     wait: Callable[[bool], None],
 ) -> None:
-    """Look at folders and topics, once or for ever."""
+    """Look at folders, tables and topics, once or for ever."""
     topics = executor.topics
     while True:
         looked = time.monotonic()
         fetched = topics.fetch(lambda: wait(False)) if topics else {}
-        take({**{name: executor.files.tree(path) for name, path in folders}, **fetched})
-        if interval is None and (not topics or topics.is_done()):
+        added = tables.look()
+        take({**{name: executor.files.tree(path) for name, path in folders}, **added, **fetched})
+        tables.finish()
+        if interval is None and (not topics or topics.is_done()) and not any(added.values()):
             return
-        if any(fetched.values()) or interval is None:
+        if any(fetched.values()) or any(added.values()) or interval is None:
             wait(False)
             continue
         wait(True)

@@ -94,8 +94,8 @@ class Executor:
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
     _committed: float = field(init=False, default=0.0)
     _releases: tuple[Release, ...] = field(init=False)
-    _grown: tuple[str, ...] = field(init=False, default=())
-    """What has grown between the last run and this one, to be told."""
+    notes: tuple[str, ...] = field(init=False, default=())
+    """What is to be told with the next epoch."""
     _last_cached: ExitStack = field(init=False, factory=ExitStack)
     """What the last epoch that was completed has in memory."""
 
@@ -136,7 +136,7 @@ class Executor:
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
         changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
-        self._grown = tuple(news(plan, last.sources, changes.commit.sources))
+        self.notes = tuple(news(plan, last.sources, changes.commit.sources))
         for emit in stored.plan.emits if stored.complete else ():
             sink = self._sink(emit)
             sink.publish(last.epoch)
@@ -363,9 +363,9 @@ class Executor:
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),
-            notes=(*self._grown, *self.topics.notes(), *running.report.notes),
+            notes=(*self.notes, *self.topics.notes(), *running.report.notes),
         )
-        self._grown = ()
+        self.notes = ()
         self.on_report(report)
         self._refuse(running.stops)
 

@@ -144,9 +144,3 @@ def test_a_table_that_cannot_be_written_ends_the_run_with_its_reason(
     (tmp_path / "out" / "r").unlink()
     run.process()
     assert [row["k"] for row in rows(run)] == [2]
-
-
-def test_it_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
-    run = make(spark, tmp_path)
-    run.query = run.query.replace("from json", "from delta")
-    assert code_of(run.process) == "RQ113"

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from cedilla.runtime.engines.files import Files
 from cedilla.runtime.pipeline import discovery
+from cedilla.runtime.pipeline.delta_sources import DeltaSources
 
 
 def test_folders_are_not_looked_at_all_the_time() -> None:
@@ -25,6 +27,7 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
             raise KeyboardInterrupt
 
     executor: Any = SimpleNamespace(files=SimpleNamespace(tree=tree), topics=None)
+    none = DeltaSources(Files(), "", {}, False, looks.append)
     with pytest.raises(KeyboardInterrupt):
-        discovery._look(executor, [("r", "folder")], 0.0, lambda found: None, wait)
+        discovery._look(executor, none, [("r", "folder")], 0.0, lambda found: None, wait)
     assert 1 <= len(looks) <= 30

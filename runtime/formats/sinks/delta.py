@@ -50,7 +50,7 @@ class DeltaSink(ParquetSink):
     @classmethod
     def of(cls, files: Files, checkpoint: str, emit: Emit) -> DeltaSink:
         """The sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError` RQ471."""
-        _deltalake()
+        load_deltalake()
         return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
@@ -108,7 +108,7 @@ class DeltaSink(ParquetSink):
                         place += 1
 
     def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
-        deltalake = _deltalake()
+        deltalake = load_deltalake()
         last = _last(table)
         if last is not None and last >= number:
             return
@@ -116,7 +116,7 @@ class DeltaSink(ParquetSink):
             app_transactions=[deltalake.Transaction(_WRITER, number)],
             custom_metadata={"cedilla.epoch": str(number)},
         )
-        with _refusals(table):
+        with table_refusals(table):
             deltalake.write_deltalake(
                 table, rows, mode="append", schema_mode="merge", commit_properties=commit, name=self._relation
             )
@@ -125,28 +125,29 @@ class DeltaSink(ParquetSink):
         return all(_last(table) is None for table in (self._table, self._markers_table))
 
 
-def _deltalake() -> Any:
+def load_deltalake() -> Any:
+    """The library. Raises `DiagnosticError` RQ471 where it is not installed."""
     try:
         import deltalake
     except ImportError:
         hint = "pip install 'cedilla[delta]'"
-        raise failure("RQ471", "outputs in Delta need the library deltalake", hint=hint) from None
+        raise failure("RQ471", "tables of Delta need the library deltalake", hint=hint) from None
     return deltalake
 
 
 def _opened(table: str) -> Any:
     """A table; `None` where there is none."""
-    of = _deltalake().DeltaTable
-    with _refusals(table):
+    of = load_deltalake().DeltaTable
+    with table_refusals(table):
         return of(table) if of.is_deltatable(table) else None
 
 
 @contextmanager
-def _refusals(table: str) -> Iterator[None]:
+def table_refusals(table: str) -> Iterator[None]:
     """Raise RQ431 for what the library says of a table that it cannot read or write."""
     try:
         yield
-    except (OSError, _deltalake().exceptions.DeltaError) as problem:
+    except (OSError, load_deltalake().exceptions.DeltaError) as problem:
         lines = (line.strip() for line in _ORNAMENT.sub("", str(problem)).splitlines())
         reason = ": ".join(line for line in lines if line)
         hint = "rights and space; the table's store, and the account in the environment"

@@ -1,0 +1,134 @@
+"""The log of a Delta table: which files each of its versions has added, for streams that read the table as it grows.
+
+A version is one file of JSON Lines, named by its number, that appears whole (Delta's protocol, "Delta Log Entries").
+Tables that only grow are read: what takes rows back, or has its values elsewhere than in its files, is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.files import Files, FoundFile, name_of
+from cedilla.runtime.formats.sinks.delta import load_deltalake, table_refusals
+
+_ENTRY = re.compile(r"(\d{20})\.json")
+_FEATURES = frozenset(
+    {
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "columnMapping",
+    }
+)
+"""What a reader of plain files can do with: of some the entries say whether a table makes use of them."""
+
+
+@frozen
+class LogEntry:
+    """A version that is there: its number and its file."""
+
+    version: int
+    file: FoundFile
+
+
+@frozen
+class DeltaLog:
+    """The log of the table that a source reads."""
+
+    files: Files
+    source: str
+    table: str = field(converter=lambda path: path.rstrip("/"))
+
+    def entries(self) -> list[LogEntry]:
+        """The versions that are there, in order. Raises `DiagnosticError` RQ439 where there is no log."""
+        named = ((_ENTRY.fullmatch(name_of(f.path)), f) for f in self.files.list(f"{self.table}/_delta_log"))
+        entries = sorted((LogEntry(int(n[1]), f) for n, f in named if n), key=lambda entry: entry.version)
+        if not entries:
+            message = f"{self.table}, which stream `{self.source}` reads, is no Delta table: it has no log"
+            raise failure(
+                "RQ439", message, hint="the folder in which `_delta_log` lies; a table without rows is fine"
+            )
+        return entries
+
+    def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
+        """The files that a version adds, as of the moment at which its entry was written; and what it does besides to
+        rows that were there, `None` if nothing. Raises `DiagnosticError`: RQ439, RQ472."""
+        try:
+            actions = [
+                json.loads(line) for line in self.files.read(entry.file.path).splitlines() if line.strip()
+            ]
+            for action in actions:
+                self._check(action.get("protocol") or {}, action.get("metaData") or {})
+            changes = [(kind, a[kind]) for a in actions for kind in ("add", "remove") if a.get(kind)]
+            files = [a for kind, a in changes if kind == "add" and a["dataChange"]]
+            removed = any(kind == "remove" and a.get("dataChange", True) for kind, a in changes)
+            taken = [self._found(a["path"], entry.file.modified, a["size"]) for a in files]
+        except (ValueError, KeyError, AttributeError, TypeError) as problem:
+            message = f"version {entry.version} of {self.table} cannot be read: {problem}"
+            raise failure(
+                "RQ439", message, hint="its entry in `_delta_log`, as Delta's protocol has it"
+            ) from None
+        if removed:
+            return taken, "rewrites rows" if taken else "deletes rows"
+        return taken, "deletes rows" if any(a.get("deletionVector") for a in files) else None
+
+    def snapshot(self, entry: LogEntry) -> list[FoundFile]:
+        """The files of the table as it was at a version whose predecessors have left the log, the older ones first.
+        Raises `DiagnosticError`: RQ431, RQ471, RQ472."""
+        deltalake = load_deltalake()
+        with table_refusals(self.table):
+            opened = deltalake.DeltaTable(self.table, version=entry.version)
+            metadata = opened.metadata()
+            added = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
+        self._check(
+            {}, {"partitionColumns": metadata.partition_columns, "configuration": metadata.configuration}
+        )
+        return [self._found(add["path"], add["modification_time"], add["size_bytes"]) for add in added]
+
+    def _found(self, path: str, modified: int, size: int) -> FoundFile:
+        name = unquote(path)
+        whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
+        return FoundFile(self.files.absolute(whole), modified, size)
+
+    def _check(self, protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+        """Raise RQ472 where a table has what its files do not show."""
+        columns = ", ".join(metadata.get("partitionColumns", ()))
+        mapping = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none")
+        unknown = sorted(set(protocol.get("readerFeatures") or ()) - _FEATURES)
+        if columns:
+            self._refuse(f"is partitioned by {columns}, and its files do not have these columns")
+        if mapping != "none":
+            self._refuse("has other names for its columns than its files (`delta.columnMapping.mode`)")
+        if unknown:
+            self._refuse(f"asks for {', '.join(unknown)}, which Cedilla does not know")
+
+    def _refuse(self, why: str) -> None:
+        hint = "a table with plain columns, into which a job writes what is new"
+        raise failure("RQ472", f"{self.table}, which stream `{self.source}` reads, {why}", hint=hint)
+
+    def gone(self, versions: Iterable[int]) -> DiagnosticError:
+        """RQ439: versions that were not read have left the log."""
+        first, *rest = versions
+        which = f"version {first} has" if not rest else f"versions {first} to {rest[-1]} have"
+        message = f"{which} left the log of {self.table} before stream `{self.source}` has read them"
+        hint = "a new checkpoint, with other outputs; `delta.logRetentionDuration` keeps the log for longer"
+        return failure("RQ439", message, hint=hint)
+
+    def changed(self, version: int, what: str) -> DiagnosticError:
+        """RQ438: a version does more than add rows."""
+        message = f"version {version} of {self.table} {what} that stream `{self.source}` may have read"
+        hint = (
+            "`--set gaps=skip` goes on behind it: what was read stays, and what it adds is not read; "
+            "a new checkpoint, with other outputs, reads the table as it is"
+        )
+        return failure("RQ438", message, hint=hint)

@@ -1,0 +1,97 @@
+"""The Delta tables that a query reads: their files, version by version, as if they came into a folder in this order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from attrs import define, evolve, field
+
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan.formats import DELTA
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
+
+_MOST = 1000
+"""So many versions are read at one look, at most."""
+
+
+@define
+class _Read:
+    """Up to where a table is read: its `version`, and the latest `moment` of its files, in milliseconds."""
+
+    version: int = -1
+    moment: int = 0
+
+
+@define(eq=False)
+class DeltaSources:
+    """The tables of a plan's streams; none where it has none. `place`: the file that says up to where they are read;
+    `skips`: whether versions that take rows back are passed over, of which `tell` is told."""
+
+    files: Files
+    place: str
+    logs: Mapping[str, DeltaLog]
+    skips: bool
+    tell: Callable[[str], None]
+    _read: dict[str, _Read] = field(init=False, factory=dict[str, _Read])
+    _failure: DiagnosticError | None = field(init=False, default=None)
+
+    @classmethod
+    def of(cls, plan: Plan, checkpoint: str, files: Files, tell: Callable[[str], None]) -> DeltaSources:
+        """The tables of a plan, to be read from where a checkpoint has left them."""
+        logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format == DELTA}
+        sources = cls(files, f"{checkpoint}/delta.json", logs, plan.settings["gaps"] == "skip", tell)
+        known = json.loads(files.read(sources.place)) if logs and files.exists(sources.place) else {}
+        sources._read = {name: _Read(**known.get(name, {})) for name in logs}
+        return sources
+
+    def __bool__(self) -> bool:
+        return bool(self.logs)
+
+    def look(self) -> dict[str, list[FoundFile]]:
+        """The files of the versions that have come, in order by their moments. Raises `DiagnosticError`: RQ431, RQ438,
+        RQ439, RQ471, RQ472; if something came before, `finish` does."""
+        return {name: self._look(log, self._read[name]) for name, log in self.logs.items()}
+
+    def _look(self, log: DeltaLog, read: _Read) -> list[FoundFile]:
+        found: list[FoundFile] = []
+        try:
+            entries = log.entries()
+            if read.version < 0 < entries[0].version:
+                before = sorted(log.snapshot(entries[0]), key=lambda file: (file.modified, file.path))
+                found += before
+                read.version, read.moment = entries[0].version, max((f.modified for f in before), default=0)
+            for entry in [e for e in entries if e.version > read.version][:_MOST]:
+                found += self._take(log, entry, read)
+        except DiagnosticError as problem:
+            # What came before the version is committed first.
+            if not found:
+                raise
+            self._failure = self._failure or problem
+        return found
+
+    def _take(self, log: DeltaLog, entry: LogEntry, read: _Read) -> list[FoundFile]:
+        if entry.version > read.version + 1:
+            raise log.gone(range(read.version + 1, entry.version))
+        added, change = log.added(entry)
+        if change is not None:
+            refusal = log.changed(entry.version, change)
+            if not self.skips:
+                raise refusal
+            self.tell(f"{refusal.diagnostics[0].message}: passed over")
+            added = []
+        # Clocks of writers differ: versions keep their order.
+        moment = max(entry.file.modified, read.moment + 1)
+        read.version, read.moment = entry.version, moment
+        return [evolve(file, modified=moment) for file in added]
+
+    def finish(self) -> None:
+        """What was found is in a batch. Raises what `look` has kept back."""
+        if not self.logs:
+            return
+        known = {name: {"version": r.version, "moment": r.moment} for name, r in self._read.items()}
+        self.files.write(self.place, json.dumps(known))
+        if self._failure is not None:
+            raise self._failure
