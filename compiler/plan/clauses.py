@@ -28,7 +28,7 @@ from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.origins import check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
-from cedilla.compiler.plan.topics import TOPIC, check_topic
+from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
@@ -305,7 +305,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             node.span,
             hint=hint,
         )
-    if node.format == TOPIC:
+    if node.format in TOPICS:
         check_topic(node)
     elif node.partitioned is not None:
         hint = "the files of a folder are one stream, in one order"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.plan.telemetry import OTLP
+from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Span, failure
@@ -12,7 +12,7 @@ DELTA = "delta"
 """The format whose paths are tables of Delta Lake."""
 FORMATS = (DELTA, "json", TOPIC, "parquet", "xml")
 """Formats that sources and sinks can have."""
-SOURCES = ("csv", OTLP, *FORMATS)
+SOURCES = ("csv", *REQUESTS, *FORMATS)
 """Formats that sources can have."""
 SINKS = FORMATS
 """Formats that sinks can have."""
@@ -29,7 +29,7 @@ def check_sink_format(name: str, span: Span) -> None:
     if name == "csv":
         hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
-    if name == OTLP:
+    if name in REQUESTS:
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet` or `xml`")
     if name not in SINKS:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SINKS))

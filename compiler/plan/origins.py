@@ -21,7 +21,7 @@ Keys = tuple[str, ...]
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
-NESTED = ("json", "kafka", "otlp")
+NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are objects in objects."""
 
 

@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, State
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan.origins import Keys, path_text
-from cedilla.compiler.plan.topics import TOPIC
+from cedilla.compiler.plan.topics import TOPIC, TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import quote, unit_text
@@ -136,8 +136,8 @@ class Source:
 
     @property
     def is_topic(self) -> bool:
-        """Whether it is a topic of Kafka, and not a folder of files."""
-        return self.format == TOPIC
+        """Whether it is a topic of Kafka, and not a folder of files or a table."""
+        return self.format in TOPICS
 
     @property
     def arrival(self) -> Arrival:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OTLP = "otlp"
 """The format whose lines are requests of many data points."""
+REQUESTS = (OTLP, "kafka_otlp")
+"""It, and the format of topics whose records are such requests."""
 
 _NUMBERS = ("double", "decimal", "long", "int")
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -48,7 +50,7 @@ def keys_in_point(name: str, keys: Keys = ()) -> Keys:
 def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Raise RQ147 where data points are picked by their metric and the format has none, RQ148 where an attribute is
     nothing that a data point has, RQ149 where it is of another type."""
-    if node.format != OTLP:
+    if node.format not in REQUESTS:
         if node.metrics:
             hint = "`metrics` picks data points of `otlp`; elsewhere `select` picks tuples"
             raise failure(

@@ -12,7 +12,9 @@ from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.slips import meant
 
 TOPIC = "kafka"
-"""The format whose paths are addresses of topics."""
+"""The format of topics whose records are tuples in JSON."""
+TOPICS = (TOPIC, "kafka_otlp")
+"""The formats whose paths are addresses of topics: `kafka_otlp` is of requests of OpenTelemetry (`telemetry`)."""
 
 _ADDRESS = re.compile(r"(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)/(?P<name>[A-Za-z0-9._-]{1,249})")
 

@@ -1,10 +1,12 @@
 """The formats that sources can have, by the names of the language."""
 
 from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.formats.csv.source import Csv
 from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
+from cedilla.runtime.formats.otlp.records import RequestRecords
 from cedilla.runtime.formats.otlp.source import Otlp
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.source import Format
@@ -16,6 +18,7 @@ FORMATS: dict[str, Format] = {
     "otlp": Otlp(),
     "json": JsonLines(),
     "kafka": Records(),
+    "kafka_otlp": RequestRecords(),
     "parquet": Parquet(),
     "xml": Xml(),
 }
@@ -29,8 +32,8 @@ _NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}
 
 def format_of(source: Source) -> Format:
     """The format of a source's files, those of its folder of markers among them."""
-    if source.format == "otlp":
-        points = Otlp(source)
+    if source.format in REQUESTS:
+        points = RequestRecords(source) if source.is_topic else Otlp(source)
         return points if source.markers is None else Marked(points)
     if source.paths:
         nested = _NESTED[source.format](source.paths)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.telemetry import OTLP
+from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.items.json_objects import JsonObject, json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import near_key
@@ -18,7 +18,7 @@ from cedilla.runtime.items.otlp import PointReader
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     """Lines of a source by the names of its attributes, a line for each tuple; markers, and what is no object, as they
     are."""
-    if source.format == OTLP:
+    if source.format in REQUESTS:
         yield from _points(lines, PointReader.of(source))
         return
     paths = source.paths

@@ -12,7 +12,7 @@ from attrs import evolve, field, fields, frozen
 
 from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Emit, Plan, folders
-from cedilla.compiler.plan.topics import TOPIC, is_topic
+from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.syntax import SETTINGS
 
 Texts = Mapping[str, str]
@@ -80,7 +80,11 @@ def written_to(emit: Emit, path: str) -> Emit:
 
 def _format_at(path: str, format_: str) -> str:
     """The format of what a path names: where that is a folder in place of a topic, that of recorded records."""
-    return "json" if format_ == TOPIC and not is_topic(path) else format_
+    return _RECORDED.get(format_, format_) if not is_topic(path) else format_
+
+
+_RECORDED = {"kafka": "json", "kafka_otlp": "otlp"}
+"""The formats of topics, and those of files into which records were written."""
 
 
 def path_options(command: Callable[..., Any]) -> Callable[..., Any]:

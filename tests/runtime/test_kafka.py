@@ -398,6 +398,38 @@ def test_the_example_goes_from_a_topic_to_a_topic(kafka: Broker, sail: SparkSess
     assert found == [(0, 1, 0.1), (0, 2, 0.05), (1, 1, 0.1)]
 
 
+POINTS = """
+stream r(time: long, service: string from resource "service.name", unit: string,
+         value: double unit from unit in {ms, s})
+  from kafka_otlp "ADDRESS" partitioned by service metrics "latency";
+a := aggregate[avg(value) as value by service](r);
+emit a to json "OUT" with value in ms;
+"""
+
+
+def test_records_are_requests_of_data_points(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    """Markers are records among them, and what is set aside has its offset."""
+    from tests.otlp import request
+
+    def points(service: str, unit: str, *values: float) -> str:
+        of = {"metric": "latency", "unit": unit, "time": 1, "resource": {"service.name": service}}
+        return request([{**of, "double": value} for value in values])
+
+    query = Query(sail, kafka.topic("points"), tmp_path, POINTS)
+    kafka.send(
+        "points",
+        [points("cart", "ms", 100.0, 200.0), points("cart", "furlong", 1.0), points("cart", "s", 0.6)],
+        [points("web", "s", 0.5), points("other", "s", 7.0)],
+    )
+    kafka.send("points", [closed('[service = "cart"]')], [closed('[service = "web"]')])
+    query.run()
+    found = {item["service"]: pytest.approx(item["value"]) for item in query.tuples}
+    assert found == {"cart": 300.0, "web": 500.0}
+    (aside,) = query.quarantine()
+    assert (aside["position"]["file"], aside["position"]["line"]) == ("points/0", 1)
+    assert json.loads(aside["raw"])["resourceMetrics"]
+
+
 def test_a_new_checkpoint_does_not_write_into_an_old_output(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:

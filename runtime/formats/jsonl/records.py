@@ -23,10 +23,15 @@ class RecordPart(Part):
     """A file of records; its lines are known by their offsets."""
 
     def shown(self, line: int) -> int:
-        records = record_file(self.path)
-        assert records is not None
-        offsets = _offsets(records.offsets_path(folder_of(self.path)))
-        return records.begin + line - 1 if offsets is None else int(offsets[line - 1])
+        return offset_of(self.path, line)
+
+
+def offset_of(path: str, line: int) -> int:
+    """The offset of a record, by the file that it is in and its line there, from 1."""
+    records = record_file(path)
+    assert records is not None
+    offsets = _offsets(records.offsets_path(folder_of(path)))
+    return records.begin + line - 1 if offsets is None else int(offsets[line - 1])
 
 
 @lru_cache(64)
@@ -48,13 +53,15 @@ class Records(JsonLines):
         return RecordPart(file.path, number)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        return [
-            evolve(
-                scan,
-                markers=tuple(evolve(m, partition=partition_of(files[m.file])) for m in scan.markers),
-            )
-            for files, scan in zip(slices, super().scans(spark, slices), strict=True)
-        ]
+        return with_partitions(slices, super().scans(spark, slices))
+
+
+def with_partitions(slices: Sequence[Numbered], scans: Sequence[Scan]) -> list[Scan]:
+    """Scans of files of records, each marker with the partition that it holds for."""
+    return [
+        evolve(scan, markers=tuple(evolve(m, partition=partition_of(files[m.file])) for m in scan.markers))
+        for files, scan in zip(slices, scans, strict=True)
+    ]
 
 
 def copy_of(file: InputFile, place: int) -> str | None:

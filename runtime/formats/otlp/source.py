@@ -42,16 +42,16 @@ class Otlp(JsonLines):
 
     def __init__(self, source: Source | None = None) -> None:
         super().__init__({} if source is None else source.paths)
-        self._reader = PointReader({}) if source is None else PointReader.of(source)
+        self.reader = PointReader({}) if source is None else PointReader.of(source)
 
     def batches(self, types: Types) -> PointBatches:
-        return PointBatches(dict(types), reader=evolve(self._reader, types=dict(types)))
+        return PointBatches(dict(types), reader=evolve(self.reader, types=dict(types)))
 
     def parts(self, files: Numbered) -> list[Part]:
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return RequestPart(file.path, number, reader=self._reader)
+        return RequestPart(file.path, number, reader=self.reader)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Nothing is known of how many data points there are."""
