@@ -133,7 +133,7 @@ def _apply(
         if state.is_new(plan.source_of[source], growth):
             raise CutBefore
         return state, "accent", ()
-    accent = read_accent(state, text, plan.source_of[source].units)
+    accent = read_accent(plan.source_of[source], state, text)
     state = claimed(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)

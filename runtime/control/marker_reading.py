@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts import markers
-from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
+from cedilla.compiler.facts.markers import Accent, Add, Grow, Punctuation, Rename
+from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.origins import path_text
+from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.codes import check_ranges
@@ -17,13 +19,15 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 
 
-def read_accent(state: SourceState, text: str, units: Units) -> Accent:
-    """An accent, as `markers.read_accent`; `units`: those of the source's declaration. What it says by a name that a
-    rename has brought leaves out the tuples that bring the attribute by another.
+def read_accent(source: Source, state: SourceState, text: str) -> Accent:
+    """An accent, as `markers.read_accent`. What it says by a name that a rename has brought leaves out the tuples that
+    bring the attribute by another.
 
-    Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are.
+    Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are, RQ460 where it names
+    a field that the query reads the inside of.
     """
-    accent = markers.read_accent(text, state.types, units=units, names=state.names.of)
+    accent = markers.read_accent(text, state.types, units=source.units, names=state.names.of)
+    _check_field(source, accent)
     if state.codes:
         check_ranges(
             state.original, state.codes, accent.description, next(iter(accent.places.values()), None)
@@ -41,6 +45,19 @@ def read_accent(state: SourceState, text: str, units: Units) -> Accent:
     return evolve(
         accent, description=description, mentions=accent.mentions | (regions.attributes(by) - {PARTITION})
     )
+
+
+def _check_field(source: Source, accent: Accent) -> None:
+    """Raise RQ460 where tuples are to bring an attribute by a name under which they have an object that is read."""
+    primitive = accent.primitive
+    if source.format in REQUESTS or not isinstance(primitive, Add | Rename):
+        return
+    name = primitive.name if isinstance(primitive, Rename) else primitive.attribute
+    inside = {keys[0]: (of, keys) for of, keys in source.paths.items() if len(keys) > 1}
+    if name in inside and name not in source.paths:
+        of, keys = inside[name]
+        message = f"the accent brings an attribute by `{name}`, and `{of}` is read from inside of it, {path_text(keys)}"
+        raise failure("RQ460", message, accent.span, hint="another name: a field is a value, or an object")
 
 
 def read_growth(state: SourceState, text: str) -> Grow | None:

@@ -164,7 +164,7 @@ def _is_dead(source: Source, begun: SourceState, state: SourceState, text: str) 
     """Whether an accent describes only tuples that never come (P-dead)."""
     if not _is_accent(text) or read_growth(state, text) is not None:
         return False
-    described = begun.canonical(read_accent(state, text, source.units).description)
+    described = begun.canonical(read_accent(source, state, text).description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
@@ -174,7 +174,7 @@ def _steps(
     """The steps of an accent by operator; none for a punctuation."""
     if not _is_accent(text) or read_growth(state, text) is not None:
         return {}
-    accent = read_accent(state, text, plan.source_of[source].units)
+    accent = read_accent(plan.source_of[source], state, text)
     match accent.primitive:
         case Rename() | Recode():
             return {}  # undone at the source (N2, N3)

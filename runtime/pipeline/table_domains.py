@@ -105,7 +105,7 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
             return state.punctuate(read_punctuation(state, text), marker.position)
         if read_growth(state, text) is not None:
             return state
-        accent = read_accent(state, text, table.units)
+        accent = read_accent(table, state, text)
         return evolve(state.accent(accent, marker.position), dropped={})
     except DiagnosticError as error:
         place = f"{part.files[marker.file].path}: {marker.text}"

@@ -114,7 +114,7 @@ class StreamChecker:
             if self.state.is_new(self._source, growth):
                 self.state = self.state.grown_by(growth)
             return growth, ()
-        accent = read_accent(self.state, text, self._source.units)
+        accent = read_accent(self._source, self.state, text)
         warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
         self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})

@@ -221,6 +221,15 @@ def test_a_rename_of_closed_tuples_to_their_only_name_is_nothing(sail: SparkSess
     assert [line["code"] for line in run_.quarantine("r")] == ["RQ305", "RQ303"]
 
 
+@pytest.mark.parametrize("accent", ["[[rename(address, p)]]", "[[+(address: string)]]"])
+def test_a_field_is_a_value_or_an_object_that_is_read(accent: str) -> None:
+    """Here no tuple could ever bring it."""
+    declared = 'n: long, city: string from "address.city", p?: double'
+    reference = Reference(compile_query(f'stream r({declared}) from json "r"; emit r to json "out";').plan)
+    with pytest.raises(DiagnosticError, match=r"RQ460.*inside of it, address\.city"):
+        reference.step([("r", {"$accent": accent})])
+
+
 def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tmp_path: Path) -> None:
     """A rename brings a field of the tuple, and back what the path leads to."""
     declared = 'n: long, city: string from "address.city", p?: double'
