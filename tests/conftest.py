@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MODE = "SPARK_CONNECT_MODE_ENABLED"
 """The variable by which PySpark makes expressions for Spark Connect, and so for Sail."""
 
+# As sessions of Spark Connect have it: a test may import gRPC before there is one.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 # What a test run finds does not depend on luck, or a change would be blamed for what it did not do. New cases are
 # looked for by `make soak`, and wherever EXAMPLES is set.
 settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)

@@ -40,6 +40,8 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
     `conf`: settings of the session, which come last. Meanwhile PySpark's functions are those of Spark Connect, in the
     whole process. Raises `DiagnosticError` RQ428 where no such server answers.
     """
+    # A child that only begins another program needs no gRPC, and may end in its handlers. Read when gRPC is imported.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from pyspark.sql import SparkSession
 
     mode = os.environ.get(_MODE)

@@ -59,6 +59,23 @@ def test_the_engine_starts_and_stops_more_than_once_and_leaves_no_mode_behind() 
     assert (done.stdout, done.stderr) == ("1 Asia/Tokyo\n2 Asia/Tokyo\n", "")
 
 
+@pytest.mark.rest
+def test_children_that_the_process_forks_live() -> None:
+    """One in twenty ended in gRPC's own handlers of forks, among them the JVM of a session of Spark."""
+    pytest.importorskip("pysail")
+    program = (
+        "import os\n"
+        "from subprocess import DEVNULL, Popen\n"
+        "from cedilla.runtime.engines.sail import sail_session\n"
+        "with sail_session() as session:\n"
+        "    for number in range(150):\n"
+        "        session.range(number).count()\n"
+        "        assert Popen(['true'], stdin=DEVNULL, preexec_fn=os.getpid).wait() == 0, number\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_ENABLE_FORK_SUPPORT"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
 def test_without_the_engine_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysail", None)
     with pytest.raises(DiagnosticError) as caught, sail_session():
