@@ -149,8 +149,8 @@ def format_punctuation(punctuation: syntax.PunctuationText) -> str:
 
 def _change(primitive: syntax.Primitive) -> str:
     match primitive:
-        case syntax.AddAttribute(name, type):
-            return f"+({name}: {type_text(type)})"
+        case syntax.AddAttribute(name, type, unit):
+            return f"+({name}: {type_text(type)}{'' if unit is None else f' unit {unit_text(unit)}'})"
         case syntax.DropAttribute(name):
             return f"-({name})"
         case syntax.AlterAttribute(name, parameter, body, inverse):

@@ -41,8 +41,10 @@ class MarkerBuilder(TermBuilder):
     def wildcard(self, meta: Meta) -> syntax.Wildcard:
         return syntax.Wildcard(span=self._span(meta))
 
-    def add(self, meta: Meta, name: Token, type: syntax.TypeName) -> syntax.AddAttribute:
-        return syntax.AddAttribute(str(name), type, span=self._span(meta))
+    def add(
+        self, meta: Meta, name: Token, type: syntax.TypeName, _unit: Token | None, unit: str | None
+    ) -> syntax.AddAttribute:
+        return syntax.AddAttribute(str(name), type, unit, span=self._span(meta))
 
     def drop(self, meta: Meta, name: Token) -> syntax.DropAttribute:
         return syntax.DropAttribute(str(name), span=self._span(meta))

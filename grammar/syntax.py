@@ -598,10 +598,11 @@ class Inverse(Node):
 
 @frozen
 class AddAttribute(Node):
-    """`+(p: double)`."""
+    """`+(p: double)`, `+(p: double unit hPa)`."""
 
     name: str
     type: TypeName
+    unit: str | None = None
 
 
 @frozen

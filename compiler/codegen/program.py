@@ -176,4 +176,6 @@ def _emit(emit: Emit) -> str:
     }
     if emit.original_units:
         arguments["original_units"] = "True"
+    if emit.units:
+        arguments["units"] = repr(dict(emit.units))
     return _call("Emit", {**arguments, "line": str(emit.line)})

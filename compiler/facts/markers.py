@@ -1,53 +1,40 @@
-"""Accents and punctuations as the control plane sees them, from and to wire text (design, section 6)."""
+"""Accents and punctuations as the control plane sees them, and as wire text (design, section 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from cedilla.compiler.expressions import expressions, patterns
-from cedilla.compiler.expressions.conversions import converted
-from cedilla.compiler.expressions.measured import Units, has_units
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
+from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import (
-    AddAttribute,
-    AlterAttribute,
-    Condition,
-    DropAttribute,
-    Expression,
-    GrowDomain,
-    Literal,
-    RecodeAttribute,
-    RenameAttribute,
-    SetUnit,
-)
-
-Types = Mapping[str, Type]
-Names = Mapping[str, str]
-"""Names by which tuples bring attributes -> the attributes, as far as they have others in the query (theory N2)."""
-_NO_UNITS: Units = {}
-_NO_NAMES: Names = {}
-_MANY = 1024
 
 
 @frozen
 class Add:
-    """`+X`: tuples may have the attribute from here on."""
+    """`+X`: tuples may have the attribute from here on.
+
+    `unit`: in which they bring it, where the Add says so; `function` leads there from the canonical one, where the
+    attribute had a unit before.
+    """
 
     attribute: str
     type: Type
+    unit: str | None = None
+    function: Affine = IDENTITY
+
+    @property
+    def converts(self) -> bool:
+        """Whether it is an Alter as well: to another unit than the canonical one."""
+        return not self.function.is_identity
 
     def __str__(self) -> str:
-        return f"+({self.attribute}: {self.type})"
+        unit = "" if self.unit is None else f" unit {unit_text(self.unit)}"
+        return f"+({self.attribute}: {self.type}{unit})"
 
 
 @frozen
@@ -146,246 +133,6 @@ class Punctuation:
     pattern: Tree
     text: str
     named: frozenset[str] = frozenset()
-
-
-def read_accent(
-    text: str,
-    types: Types,
-    source: str = "<accent>",
-    *,
-    arrays: bool = False,
-    units: Units = _NO_UNITS,
-    names: Names = _NO_NAMES,
-) -> Accent:
-    """An accent from its text.
-
-    `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
-    alone may have arrays; `units`: those of canonical values, as they are declared; `names`: those of renames.
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages say.
-    """
-    node = parse_accent(text, source)
-    conditions, named = _by_attribute(node.description, names)
-    mentions = frozenset(condition.attribute for condition in conditions)
-    primitive = node.primitive
-    if primitive.name in names and not isinstance(primitive, AddAttribute):
-        named |= {primitive.name}
-        primitive = evolve(primitive, name=names[primitive.name])
-    if isinstance(primitive, GrowDomain):
-        why = "the streams of a query may grow, not what is read here"
-        raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
-    if primitive.name in mentions:
-        raise failure(
-            "RQ201",
-            f"the description names `{primitive.name}`, the attribute that the accent evolves",
-            node.span,
-            hint="describe the tuples by other attributes (theory G23)",
-        )
-    try:
-        description = patterns.region_of(conditions, types)
-    except DiagnosticError as error:
-        raise _as_marker_error(error) from None
-    places = {condition.attribute: condition.span for condition in reversed(conditions)}
-    change = _read_primitive(primitive, types, arrays, units, names)
-    return Accent(description, mentions, change, text, primitive.span, places, named)
-
-
-def _by_attribute(
-    conditions: tuple[Condition, ...], names: Names
-) -> tuple[tuple[Condition, ...], frozenset[str]]:
-    """Conditions on the attributes that names of tuples stand for, and these names."""
-    named = frozenset(c.attribute for c in conditions) & names.keys()
-    if not named:
-        return conditions, frozenset()
-    return tuple(evolve(c, attribute=names.get(c.attribute, c.attribute)) for c in conditions), named
-
-
-def read_growth(text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES) -> Grow | None:
-    """The growth that the text of an accent is; `None` where it is another accent. `names`: those of renames.
-
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208, RQ220 (it describes tuples).
-    """
-    if "grow" not in text:
-        return None
-    node = parse_accent(text, source)
-    primitive = node.primitive
-    if not isinstance(primitive, GrowDomain):
-        return None
-    name = names.get(primitive.name, primitive.name)
-    if node.description:
-        what = f"a description cannot tell where the domain of `{name}` grows"
-        raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
-    if name not in types:
-        guess = meant(name, types, "attributes")
-        raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)
-    try:
-        members = patterns.value_set(name, types[name], primitive.members)
-    except DiagnosticError as error:
-        raise _as_marker_error(error) from None
-    return Grow(name, members, text, primitive.span)
-
-
-def read_punctuation(
-    text: str, types: Types, source: str = "<punctuation>", names: Names = _NO_NAMES
-) -> Punctuation:
-    """A punctuation from its text; `names`: those of renames. Raises `DiagnosticError`: RQ0xx (syntax), RQ207,
-    RQ208."""
-    conditions, named = _by_attribute(parse_punctuation(text, source).conditions, names)
-    try:
-        return Punctuation(patterns.region_of(conditions, types), text, named)
-    except DiagnosticError as error:
-        raise _as_marker_error(error) from None
-
-
-def _read_primitive(
-    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute,
-    types: Types,
-    arrays: bool,
-    units: Units,
-    names: Names,
-) -> Primitive:
-    if isinstance(node, AddAttribute):
-        if node.name in names:
-            raise _taken(f"the accent adds `{node.name}`", node.name, names[node.name], node.span)
-        if node.type.element is not None and not arrays:
-            hint = "the aggregate that made the arrays can be part of this query"
-            raise failure(
-                "RQ208", f"`{node.name}` is of arrays, which no source can have", node.span, hint=hint
-            )
-        return Add(node.name, Type.of(node.type))
-    if node.name not in types:
-        verb = _VERBS.get(type(node), "alters")
-        raise failure(
-            "RQ207",
-            f"the accent {verb} `{node.name}`, which never existed",
-            node.span,
-            hint=meant(node.name, types, "attributes"),
-        )
-    if isinstance(node, DropAttribute):
-        return Drop(node.name)
-    if isinstance(node, RenameAttribute):
-        return _read_rename(node, types, names)
-    if isinstance(node, RecodeAttribute):
-        return _read_recode(node, types[node.name])
-    if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
-        raise failure(
-            "RQ208",
-            f"`{node.name}` is of type {types[node.name]}; only numbers can be altered",
-            node.span,
-            hint="send a drop of the old attribute and an add of a new one",
-        )
-    if isinstance(node, SetUnit):
-        return _read_unit(node, units)
-    function = _function(node.parameter, node.body)
-    if node.inverse is not None:
-        inverse = _function(node.inverse.parameter, node.inverse.body)
-        if inverse.after(function) != IDENTITY:
-            derived = function.inverse().text(node.inverse.parameter)
-            raise failure(
-                "RQ204",
-                "the third argument is not the inverse of the second",
-                node.inverse.span,
-                hint=f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
-            )
-    return Alter(node.name, function)
-
-
-_VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames", RecodeAttribute: "recodes"}
-
-
-def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
-    """Raises RQ460 where the name is that of another attribute, anywhere in the stream and at any time."""
-    taken = node.field if node.field in types else names.get(node.field, node.name)
-    if taken != node.name:
-        raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
-    return Rename(node.name, node.field)
-
-
-def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
-    """Raises RQ208 where the attribute has no codes, or a value is none of its type; RQ462 where two values have one
-    code, or one has two."""
-    if type_.name not in ("string", *_BITS):
-        raise failure(
-            "RQ208",
-            f"`{node.name}` is of type {type_}; only strings and whole numbers are codes",
-            node.span,
-            hint="numbers that measure something are altered; else a drop and an add, under a new name",
-        )
-    pairs = [tuple(_code_value(type_, each) for each in pair) for pair in node.codes]
-    for side, what in enumerate(("has two codes", "is the code of two values")):
-        values = [pair[side] for pair in pairs]
-        if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
-            place = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
-            hint = "nobody could tell afterwards which was meant"
-            raise failure("RQ462", f"{type_.wire(twice)} {what}", place, hint=hint)
-    return Recode(node.name, Code(tuple((before, after) for before, after in pairs)), type_)
-
-
-def _code_value(type_: Type, literal: Literal) -> Value:
-    try:
-        value = patterns.value_of(type_, literal)
-    except DiagnosticError as error:
-        raise _as_marker_error(error) from None
-    most = 2 ** _BITS.get(type_.name, 0)
-    if type_.name != "string" and not (isinstance(value, int) and -most <= value < most):
-        hint = "a code of whole numbers is one, and as large as its type has them"
-        raise failure("RQ208", f"{literal.text} is no {type_}", literal.span, hint=hint)
-    return value
-
-
-_BITS = {"int": 31, "long": 63}
-"""The types of whole numbers that may be codes."""
-
-
-def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
-    why = f"the stream has an attribute of this name, `{name}`"
-    if name != of:
-        why = f"`{name}` is a name by which tuples bring `{of}`"
-    hint = "a name is of one attribute as long as the stream lasts; another one is free"
-    return failure("RQ460", f"{what}, and {why}", span, hint=hint)
-
-
-def _read_unit(node: SetUnit, units: Units) -> ToUnit:
-    """Raises RQ142 where no unit is declared, or none of this dimension; RQ143 where there is no such unit."""
-    declared = units.get(node.name)
-    if declared is None:
-        raise failure(
-            "RQ142",
-            f"the accent gives `{node.name}` a unit, and its declaration has none",
-            node.span,
-            hint=f"`{node.name}: double unit {unit_text(node.unit)}`, with the unit in which the stream began",
-        )
-    return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
-
-
-@lru_cache(_MANY)
-def _function(parameter: str, body: Expression) -> Affine:
-    form = expressions.affine(body)
-    if form is None or form[0] != parameter or has_units(body):
-        raise failure(
-            "RQ202",
-            f"the function is not affine in `{parameter}`",
-            body.span,
-            hint=f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)",
-        )
-    if form[1].slope <= 0:
-        raise failure(
-            "RQ203",
-            "the function does not increase",
-            body.span,
-            hint="an alter requires an order-preserving function, a positive slope (paper, section 3; theory G21)",
-        )
-    return form[1]
-
-
-def _as_marker_error(error: DiagnosticError) -> DiagnosticError:
-    """In a marker, an unknown attribute is RQ207 and a clash of types RQ208."""
-    codes = {"RQ102": "RQ207", "RQ103": "RQ208"}
-    return DiagnosticError(
-        [
-            Diagnostic(codes.get(d.code, d.code), d.severity, d.message, d.span, d.notes, d.help)
-            for d in error.diagnostics
-        ]
-    )
 
 
 def accent_text(conditions: tuple[str, ...], primitive: Primitive) -> str:

@@ -177,13 +177,15 @@ class Source:
 
 @frozen(kw_only=True)
 class Emit:
-    """A sink. `name` is what `--sink NAME=PATH` calls it."""
+    """A sink. `name` is what `--sink NAME=PATH` calls it; `units`: those of canonical values, as declarations and
+    computations tell them."""
 
     name: str
     relation: str
     format: str
     path: str
     original_units: bool = False
+    units: Mapping[str, str] = field(factory=dict[str, str], eq=False)
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
 
@@ -215,6 +217,15 @@ class Plan:
         """The units of a relation's attributes, as the declarations say; what runs need not know them."""
         source = self.source_of.get(relation)
         return self.operator_of[relation].units if source is None else source.units
+
+    def units_with(self, sources: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+        """Relation -> the units of its attributes over those of the sources, which Adds may have brought too. Those of
+        computed attributes are left out where they are not known: runs need not know them."""
+        found = {name: dict(units) for name, units in sources.items()}
+        for operator in self.operators:
+            carried = operator.carried_units(tuple(found[name] for name in operator.inputs))
+            found[operator.name] = {**carried, **operator.units}
+        return found
 
     @cached_property
     def arrivals(self) -> dict[str, Arrival]:

@@ -170,13 +170,15 @@ class _Planner:
         while name in {emit.name for emit in self.emits}:
             number += 1
             name = f"{relation}_{number}"
+        relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
         self.emits.append(
             Emit(
                 name=name,
-                relation=self._converted(relation, changed, node, absorbing, f"{relation}_in_units"),
+                relation=relation,
                 format=node.format,
                 path=node.path,
                 original_units=node.original_units,
+                units=self.units[relation],
                 line=node.span.line,
                 span=node.span,
             )

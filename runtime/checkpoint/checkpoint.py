@@ -222,6 +222,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "digits": dict(state.digits),
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
         "names": dict(state.names.of),
+        "added_units": dict(state.added_units),
         "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
@@ -242,6 +243,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         doubled=frozenset(data.get("doubled", ())),
         digits=data.get("digits", {}),
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
+        added_units=data.get("added_units", {}),
         codes=_load_trees(data.get("codes", {}), load_function, trees, f"{slot} codes"),
         names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
     ).next_epoch()
@@ -283,6 +285,7 @@ def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
         "closed": trees.dump(f"{slot} closed", state.closed),
         "types": {name: str(type_) for name, type_ in state.types.items()},
         "domains": {name: dump_tree(members) for name, members in state.domains.items()},
+        "units": dict(state.units),
     }
 
 
@@ -293,6 +296,7 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
         trees.load(f"{slot} closed", data["closed"], bool),
         {name: Type.parse(text) for name, text in data.get("types", {}).items()},
         {name: load_tree(members, bool) for name, members in data.get("domains", {}).items()},
+        data.get("units", {}),
     )
 
 

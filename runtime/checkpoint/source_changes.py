@@ -127,6 +127,7 @@ class _Comparison:
             grown={n: each for n, each in state.grown.items() if n != name},
             names=state.names.without(name),
             codes={n: each for n, each in state.codes.items() if n != name},
+            added_units={n: each for n, each in state.added_units.items() if n != name},
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:
@@ -175,8 +176,9 @@ class _Comparison:
         if old is not None and old.unit_from != attribute.unit_from:
             why = "state and outputs have values in the units of before"
             yield self._change("new checkpoint", f"{old} → {attribute}", why)
-        elif old is not None and old.unit != attribute.unit:
-            yield self._unit(name, old.unit, attribute.unit)
+        unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
+        if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
+            yield self._unit(name, unit, attribute.unit)
         if old is not None and old.keys != attribute.keys:
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is None:

@@ -14,6 +14,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
+    Alter,
     Drop,
     Recode,
     Rename,
@@ -29,6 +30,7 @@ from cedilla.runtime.control.claims import claimed
 from cedilla.runtime.control.growth import check_growth
 from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
+from cedilla.runtime.control.measures import check_meetings
 from cedilla.runtime.control.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
@@ -143,6 +145,10 @@ def _apply(
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
         _check(plan, {**states, source: after}, source, accent)
+        change = accent.primitive
+        if isinstance(change, Add) and change.converts:
+            alter = Alter(change.attribute, change.function)
+            _check(plan, {**states, source: after}, source, evolve(accent, primitive=alter))
     return after, "accent", warnings
 
 
@@ -267,6 +273,7 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
         _check_functions(plan, source, primitive)
     if kind == "add" and _may_meet(plan, states, source, name):
         _check_joins(plan, states, name)
+        check_meetings(plan, states, accent)
 
 
 def _check_functions(plan: Plan, source: str, added: Add) -> None:

@@ -16,6 +16,8 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.descriptions import accents_of, simple_boxes
 from cedilla.runtime.control.translation import translate
 
+_NO_UNITS: Mapping[str, str] = {}
+
 
 @frozen
 class SinkState:
@@ -23,7 +25,8 @@ class SinkState:
 
     `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
     (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of;
-    `domains`: attribute -> the list of values that they may count on.
+    `domains`: attribute -> the list of values that they may count on; `units`: attribute -> the unit that its first Add
+    has named, or an empty text.
     """
 
     present: Mapping[str, Tree]
@@ -31,6 +34,7 @@ class SinkState:
     closed: Tree = False
     types: Mapping[str, Type] = field(factory=dict[str, Type])
     domains: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    units: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
     def start(cls, facts: Facts) -> SinkState:
@@ -54,9 +58,10 @@ def announce(
     always: frozenset[str] = frozenset(),
     *,
     original_units: bool = False,
+    units: Mapping[str, str] = _NO_UNITS,
 ) -> tuple[SinkState, Markers]:
     """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
-    return finish(*begin(before, during, always), after, original_units=original_units)
+    return finish(*begin(before, during, always, units), after, original_units=original_units)
 
 
 def finish(
@@ -70,21 +75,25 @@ def finish(
     punctuations, closed = _punctuations(begun, after)
     alters, scale = _alters(begun, after, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
-    sink = SinkState(present, scale, closed, begun.types, begun.domains)
+    sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units)
     return sink, Markers(adds, punctuations, alters, drops)
 
 
 def begin(
-    before: SinkState, during: Facts, always: frozenset[str] = frozenset()
+    before: SinkState,
+    during: Facts,
+    always: frozenset[str] = frozenset(),
+    units: Mapping[str, str] = _NO_UNITS,
 ) -> tuple[SinkState, tuple[str, ...]]:
     """The sink once the growths and Adds of an epoch are said, before its tuples, and their texts; behind them stand
     Alters that change nothing but a type.
 
     `during`: the output's facts with all that tuples of the epoch may have; `always`: the attributes that all of them
-    have. Units begin anew with an Add, for whoever reads the stream as for the query that wrote it (G32).
+    have; `units`: those of its canonical values, as far as they have names. Units begin anew with an Add, for whoever
+    reads the stream as for the query that wrote it (G32).
     """
     domains, texts = _growths(before, during)
-    present, scale = dict(before.present), dict(before.scale)
+    present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
     for name, presence in during.present.items():
         said = present.get(name, ABSENT)
         new = regions.difference(_came(presence, said), during.closed)
@@ -96,7 +105,11 @@ def begin(
         if regions.is_empty(new, during.universe):
             continue
         announced: Tree = False
-        add = Add(name, during.types[name])
+        type_ = during.types[name]
+        unit = units.get(name, "") if type_.is_numeric else ""
+        if named.setdefault(name, unit) == "":  # readers that were told none have numbers without a unit
+            unit = ""
+        add = Add(name, type_, unit or None)
         for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
             texts.append(text)
             announced = regions.union(announced, box)
@@ -107,7 +120,7 @@ def begin(
     for name in _widened(types, present, during):
         texts.append(accent_text((), Alter(name, IDENTITY)))
         types[name] = during.types[name]
-    return SinkState(present, scale, before.closed, types, domains), tuple(texts)
+    return SinkState(present, scale, before.closed, types, domains, named), tuple(texts)
 
 
 def _lists(facts: Facts) -> dict[str, Tree]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts import markers
+from cedilla.compiler.facts import reading
 from cedilla.compiler.facts.markers import Accent, Add, Grow, Punctuation, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.origins import path_text
@@ -15,19 +15,22 @@ from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.codes import check_ranges
+from cedilla.runtime.control.measures import Units, source_units
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:
-    """An accent, as `markers.read_accent`. What it says by a name that a rename has brought leaves out the tuples that
+    """An accent, as `reading.read_accent`. What it says by a name that a rename has brought leaves out the tuples that
     bring the attribute by another.
 
     Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are, RQ460 where it names
     a field that the query reads the inside of.
     """
-    accent = markers.read_accent(text, state.types, units=source.units, names=state.names.of)
+    units = source_units(source, state)
+    accent = reading.read_accent(text, state.types, units=units, names=state.names.of)
     _check_field(source, accent)
+    _check_unit(source, state, accent, units)
     if state.codes:
         check_ranges(
             state.original, state.codes, accent.description, next(iter(accent.places.values()), None)
@@ -47,6 +50,21 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     )
 
 
+def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units) -> None:
+    """Raise RQ142 where an Add names the unit of an attribute that an earlier Add has brought without one."""
+    primitive = accent.primitive
+    if not isinstance(primitive, Add) or primitive.unit is None:
+        return
+    name = primitive.attribute
+    if name in state.types and name not in units and name not in {a.name for a in source.attributes}:
+        raise failure(
+            "RQ142",
+            f"the accent adds `{name}` in {primitive.unit}, and an earlier one has added it without a unit",
+            accent.span,
+            hint="the first add says the unit; or another name keeps both apart",
+        )
+
+
 def _check_field(source: Source, accent: Accent) -> None:
     """Raise RQ460 where tuples are to bring an attribute by a name under which they have an object that is read."""
     primitive = accent.primitive
@@ -61,13 +79,13 @@ def _check_field(source: Source, accent: Accent) -> None:
 
 
 def read_growth(state: SourceState, text: str) -> Grow | None:
-    """A growth, as `markers.read_growth`."""
-    return markers.read_growth(text, state.types, names=state.names.of)
+    """A growth, as `reading.read_growth`."""
+    return reading.read_growth(text, state.types, names=state.names.of)
 
 
 def read_punctuation(state: SourceState, text: str) -> Punctuation:
-    """A punctuation, as `markers.read_punctuation`."""
-    punctuation = markers.read_punctuation(text, state.types, names=state.names.of)
+    """A punctuation, as `reading.read_punctuation`."""
+    punctuation = reading.read_punctuation(text, state.types, names=state.names.of)
     if state.codes:
         check_ranges(state.original, state.codes, punctuation.pattern, None)
     if not punctuation.named:

@@ -33,7 +33,7 @@ from cedilla.runtime.control.tree_changes import (
     composed,
     shifted,
 )
-from cedilla.runtime.control.unit_accents import alters_of, first_alters
+from cedilla.runtime.control.unit_accents import alters_of, first_alters, with_unit
 from cedilla.runtime.items.values import digits_behind
 
 _ALTERS, _SMALL = 100, 64
@@ -61,7 +61,7 @@ class SourceState:
     `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3).
     `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
     `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
-    from a table.
+    from a table. `added_units`: attribute -> the unit of canonical values, where an Add has named it.
     """
 
     types: Mapping[str, Type]
@@ -80,6 +80,7 @@ class SourceState:
     doubled: frozenset[str] = frozenset()
     digits: Mapping[str, int] = field(factory=dict[str, int])
     names: Names = field(factory=Names)
+    added_units: Mapping[str, str] = field(factory=dict[str, str])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
@@ -121,7 +122,8 @@ class SourceState:
         that values before it are read and kept as they were declared. `None` where the epoch may go on."""
         change = accent.primitive
         name = change.attribute
-        if not isinstance(change, Alter | ToUnit) or name in self.doubled or self.types[name] == DOUBLE:
+        converts = isinstance(change, Alter | ToUnit) or (isinstance(change, Add) and change.converts)
+        if not converts or name in self.doubled or self.types.get(name, DOUBLE) == DOUBLE:
             return None
         nothing = isinstance(change, ToUnit) and not self.alters_of(accent, change)
         return None if nothing else evolve(self, doubled=self.doubled | {name})
@@ -247,8 +249,12 @@ class SourceState:
         where = self.canonical(accent.description)
         live = regions.difference(where, self.closed)
         match accent.primitive:
-            case Add(attribute, type_):
-                return self._add(accent, attribute, type_, where, live, position)
+            case Add(attribute) as added:
+                state = self._add(accent, added, where, live, position)
+                if not added.converts:
+                    return state
+                no_codes(accent, self.codes, "alters", "recoded")
+                return state._alter(attribute, added.function, accent.description, where, position)
             case Drop(attribute):
                 self._require(accent, attribute, where, live, "drops")
                 return self._drop(attribute, where, position)
@@ -301,9 +307,8 @@ class SourceState:
                 hint="an accent on an attribute requires an add before it, for tuples of its description",
             )
 
-    def _add(
-        self, accent: Accent, attribute: str, type_: Type, where: Tree, live: Tree, position: int
-    ) -> SourceState:
+    def _add(self, accent: Accent, added: Add, where: Tree, live: Tree, position: int) -> SourceState:
+        attribute, type_ = added.attribute, added.type
         before = self.types.get(attribute)
         if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
             raise failure(
@@ -334,6 +339,7 @@ class SourceState:
             placed_present=changed(self.placed_present, attribute, ABSENT, here, PRESENT),
             most_present=changed(self.most_present, attribute, ABSENT, where, PRESENT),
             names=self.names.with_add(attribute, where, here),
+            added_units=with_unit(self.added_units, added),
         )
         if attribute not in self.original:
             return state

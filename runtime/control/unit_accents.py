@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import STRING
-from cedilla.compiler.facts.markers import Accent, Alter, ToUnit, accent_text
+from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit, accent_text
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.units.units import conversion
@@ -28,6 +28,13 @@ def first_alters(source: Source) -> Iterator[Accent]:
                 alter = Alter(attribute.name, function)
                 text = accent_text((f"{of} = {STRING.wire(unit)}",), alter)
                 yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)
+
+
+def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:
+    """The units that Adds have named, after one more: the first of each attribute. One that is converted has one."""
+    if added.unit is None or added.attribute in units or added.converts:
+        return units
+    return {**units, added.attribute: added.unit}
 
 
 def alters_of(

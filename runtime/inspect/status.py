@@ -26,6 +26,7 @@ from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failu
 from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
+from cedilla.runtime.control.measures import source_units
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
@@ -215,7 +216,9 @@ def _source(source: Source, commit: Commit) -> Stream:
     inferred = {
         n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
     }
-    return Stream(source.name, *lines, tuple(_domains(source, state)), source.units, offsets, inferred)
+    return Stream(
+        source.name, *lines, tuple(_domains(source, state)), source_units(source, state), offsets, inferred
+    )
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

@@ -27,6 +27,7 @@ from cedilla.runtime.control.advance import (
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
+from cedilla.runtime.control.measures import output_units
 from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
@@ -129,8 +130,14 @@ class EpochStarter:
             cached,
             sum(part.length for part in parts.values()),
         )
+        units = output_units(self.plan, states)
         begun = {
-            e.name: begin(base.sinks[e.name], during[e.relation], always_there(self.plan, e.relation, states))
+            e.name: begin(
+                base.sinks[e.name],
+                during[e.relation],
+                always_there(self.plan, e.relation, states),
+                units[e.name],
+            )
             for e in self.plan.emits
         }
         written: dict[str, Future[int | None]] = {}

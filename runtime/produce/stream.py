@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.produce.files import Appended, Published, Target
@@ -116,9 +117,10 @@ class Stream:
             )
         self._write(self._tuples, json_line(row))
 
-    def add(self, name: str, type: str | Type, where: Where = "") -> None:
-        """Write an Add: from here on these tuples may have an attribute."""
-        self.accent(f"+({name}: {type})", where)
+    def add(self, name: str, type: str | Type, where: Where = "", *, unit: str | None = None) -> None:
+        """Write an Add: from here on these tuples may have an attribute, in a unit if one is given."""
+        measured = "" if unit is None else f" unit {_unit(unit)}"
+        self.accent(f"+({name}: {type}{measured})", where)
 
     def drop(self, name: str, where: Where = "") -> None:
         """Write a Drop: from here on these tuples have it no more."""
@@ -130,7 +132,7 @@ class Stream:
 
     def unit(self, name: str, unit: str, where: Where = "") -> None:
         """Write the Alter to a unit: from here on values are in it."""
-        self.accent(f"unit({name}, {unit})", where)
+        self.accent(f"unit({name}, {_unit(unit)})", where)
 
     def rename(self, field: str, name: str, where: Where = "") -> None:
         """Write a Rename: from here on tuples bring as `field` what the stream's readers know as `name`."""
@@ -254,6 +256,11 @@ def _spoilt(name: str, found: Diagnostic) -> DiagnosticError:
     message = f"{name} cannot be continued, it is not valid: {found.code}: {found.message}"
     hint = f"`cedilla validate {name}` shows all that is wrong; mend it, or begin another stream"
     return failure("RQ436", message, hint=hint, notes=found.notes[-1:])
+
+
+def _unit(unit: str) -> str:
+    """A unit as accents write it, with its quotes or without."""
+    return unit if unit[:1] in "\"'" else unit_text(unit)
 
 
 def _constant(value: Any) -> str:

@@ -19,7 +19,8 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, STRING, Type, array_of
 from cedilla.compiler.facts.facts import ORIGINAL
-from cedilla.compiler.facts.markers import Add, read_accent
+from cedilla.compiler.facts.markers import Add
+from cedilla.compiler.facts.reading import read_accent
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -103,7 +104,7 @@ class Units:
             why = "no output renames or recodes: a query undoes both at its sources"
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
-        accent = read_accent(text, self.state.types, arrays=True)
+        accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
         name, before = accent.primitive.attribute, self.state
         if isinstance(accent.primitive, Add):
             if name in before.types and name not in self.told:  # no longer a guess

@@ -25,6 +25,7 @@ from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
+from cedilla.runtime.control.measures import NO_UNITS, Units, output_units
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
 from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
@@ -276,16 +277,11 @@ class Reference:
             }
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
         state_facts, final = held_drops(self, during)
-        outputs = {
-            e.name: self._output(
-                e,
-                rows[e.relation],
-                during[e.relation],
-                final[e.relation],
-                always_there(self.plan, e.relation, states),
-            )
-            for e in self.plan.emits
-        }
+        units = output_units(self.plan, states)
+        outputs: dict[str, Output] = {}
+        for e in self.plan.emits:
+            at, always = e.relation, always_there(self.plan, e.relation, states)
+            outputs[e.name] = self._output(e, rows[at], during[at], final[at], always, units[e.name])
         self.states, self.state_facts = states, state_facts
         return outputs
 
@@ -300,11 +296,13 @@ class Reference:
         during: Facts | None,
         after: Facts,
         always: frozenset[str] = frozenset(),
+        units: Units = NO_UNITS,
     ) -> Output:
-        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`."""
+        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`; `units`: of its
+        attributes."""
         sink, adds = self.sinks[emit.name], ()
         if during is not None:
-            sink, adds = begin(sink, during, always)
+            sink, adds = begin(sink, during, always, units)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
         encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)

@@ -52,6 +52,7 @@ class Writer:
 
     def __init__(self, state: SourceState, always: set[str], born: set[str]) -> None:
         self._types: Mapping[str, Type] = state.types
+        self._units = state.added_units
         self._canonical = {name: _without_undefined(name, d, always) for name, d in state.universe.items()}
         # A declared domain is in canonical units and codes.
         self._raw = {
@@ -81,7 +82,7 @@ class Writer:
     def _add(self, marker: CanonicalMarker) -> Iterator[str]:
         name = marker.item.primitive.attribute
         texts = [
-            accent_text(conditions, Add(name, self._types[name]))
+            accent_text(conditions, Add(name, self._types[name], self._units.get(name)))
             for conditions in self._exactly(marker.item.description, self._canonical, marker.item.primitive)
         ]
         if not texts and marker.text is not None and name not in self._born:

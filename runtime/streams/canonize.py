@@ -115,7 +115,8 @@ class _AlwaysThere:
 
 def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Accent | Punctuation | Row]:
     """An item without what it stands for, in whose place it has no text: for a unit accent the Alters (theory N4), for
-    names of renames those of attributes (N2), for codes of recodes those of before (N3)."""
+    an Add in another unit than before an Alter as well, for names of renames those of attributes (N2), for codes of
+    recodes those of before (N3)."""
     match item:
         case Accent(_, _, Rename() | Recode()):
             return []
@@ -127,6 +128,9 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
                 for alter in before.alters_of(item, change)
                 for each in _plain(evolve(alter, text=""), before)
             ]
+        case Accent(_, _, Add(name, type_, _, function) as added) if added.converts:
+            parts = (Add(name, type_), Alter(name, function))
+            return [p for each in parts for p in _plain(evolve(item, text="", primitive=each), before)]
         case Accent(raw) if (region := _recoded_back(raw, before)) is not raw:
             return [evolve(item, text="", description=region)]
         case Punctuation(raw) if (region := _recoded_back(raw, before)) is not raw:

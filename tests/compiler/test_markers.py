@@ -6,17 +6,8 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import (
-    Add,
-    Alter,
-    Drop,
-    Primitive,
-    ToUnit,
-    accent_text,
-    punctuation_text,
-    read_accent,
-    read_punctuation,
-)
+from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, ToUnit, accent_text, punctuation_text
+from cedilla.compiler.facts.reading import read_accent, read_punctuation
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -34,6 +25,7 @@ ACCEPTED: list[tuple[str, Primitive]] = [
     ("[[+(p: double)]]", Add("p", Type("double"))),
     ("[[s = 1, +(t: long)]]", Add("t", Type("long"))),
     ("[[+(p: decimal(8,2))]]", Add("p", Type("decimal", (8, 2)))),
+    ("[[+(p: double unit 'km/h')]]", Add("p", Type("double"), "km/h")),
     ("[[s in {1, 2} and l = 'a', -(t)]]", Drop("t")),
     ("[[s = 2, alter(t, y -> (y - 32) * 5/9)]]", Alter("t", CELSIUS)),
     ("[[s = 2 ∧ ≀(t, y → (y − 32) * 5/9, x → x * 1.8 + 32)]]", Alter("t", CELSIUS)),

@@ -171,7 +171,7 @@ COMPARISONS = make(syntax.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">"
 CONDITIONS = make(syntax.Condition, NAMES, COMPARISONS | SETS | RANGES | make(syntax.Wildcard))
 INVERSES = make(syntax.Inverse, NAMES, EXPRESSIONS)
 PRIMITIVES = (
-    make(syntax.AddAttribute, NAMES, TYPES)
+    make(syntax.AddAttribute, NAMES, TYPES, optional(UNITS))
     | make(syntax.DropAttribute, NAMES)
     | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
     | make(syntax.GrowDomain, NAMES, SETS)

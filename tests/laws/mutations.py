@@ -255,6 +255,12 @@ MUTATIONS = (
         "        function = change.function",
     ),
     Mutation(
+        "N4 an Add in a unit leads there from the canonical one",
+        "compiler/facts/reading.py",
+        "    return Add(node.name, type_, unit, converted(of, unit, node.span))",
+        "    return Add(node.name, type_, unit)",
+    ),
+    Mutation(
         "N5 only the tuples that name a unit are in it",
         "runtime/control/unit_accents.py",
         "                yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)",

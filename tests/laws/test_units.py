@@ -208,7 +208,7 @@ def check_fixed(seed: int) -> None:
     assert not reference.rejected, told
     for fixed, units in IN.items():
         usual, lines = output[fixed.removesuffix("_2")], output[fixed]
-        accents = [item["$accent"] for item in lines if "$accent" in item]
+        accents = [item["$accent"].replace(" unit Pa)", " unit hPa)") for item in lines if "$accent" in item]
         assert not any(f"alter({name}," in text for name in units for text in accents), told
         other = [text for item in usual if "alter(" not in (text := item.get("$accent", "alter("))]
         assert sorted(other) == sorted(accents), told  # Drops and Adds are announced
@@ -301,3 +301,86 @@ def test_units_that_tuples_name_are_alters_at_the_beginning(seed: int) -> None:
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_units_that_tuples_name_in_many_cases(seed: int) -> None:
     check_named(seed)
+
+
+ADDED = """
+stream r(n: long, s: int in {1, 2, 3}, q: int in {1, 2}%s) from json "r";
+emit r to json "all";
+emit aggregate[max by s except n, q](r) to json "groups";
+"""
+
+
+class Births:
+    """A stream in which Adds bring `p` in units, of a few tuples at a time, and Drops take it away; and the same with
+    plain Adds, and Alters from one unit."""
+
+    def __init__(self, rng: Random, first: str | None) -> None:
+        self.units: list[Item] = []
+        self.alters: list[Item] = []
+        unit_of: dict[int, str] = {}
+        for number in range(40):
+            s = rng.randint(1, 3)
+            if rng.random() < 0.6:
+                row: Item = {"n": number, "s": s, "q": rng.randint(1, 2)}
+                row |= {"p": rng.randint(1, 4000) / 4} if s in unit_of else {}
+                self.units.append(row)
+                self.alters.append(row)
+            elif s not in unit_of:
+                unit_of[s] = rng.choice(UNITS["p"])
+                first = first or unit_of[s]
+                self.say(f"[[s = {s}, +(p: double unit {unit_of[s]})]]", f"[[s = {s}, +(p: double)]]")
+                function = conversion(first, unit_of[s])
+                if not function.is_identity:
+                    self.say("", f"[[s = {s}, alter(p, y -> {function.text('y')})]]")
+            elif rng.random() < 0.5:
+                del unit_of[s]
+                self.say(f"[[s = {s}, -(p)]]", f"[[s = {s}, -(p)]]")
+            else:
+                function = conversion(unit_of[s], unit := rng.choice(UNITS["p"]))
+                alter = "" if function.is_identity else f"[[s = {s}, alter(p, y -> {function.text('y')})]]"
+                self.say(f"[[s = {s}, unit(p, {unit})]]", alter)
+                unit_of[s] = unit
+        self.first = first
+
+    def say(self, *texts: str) -> None:
+        for items, text in zip((self.units, self.alters), texts, strict=True):
+            items.extend([{"$accent": text}] * bool(text))
+
+
+def check_added(seed: int) -> None:
+    """An Add in a unit is a plain one, and the Alter to it from the declared unit, or from that of the first Add."""
+    rng = Random(seed)
+    declared = ", p?: double unit hPa" if seed % 2 else ""
+    births = Births(rng, "hPa" if seed % 2 else None)
+    found: list[dict[str, list[Item]]] = []
+    for items, size in ((births.units, 1 + seed % 7), (births.alters, 1 + seed % 5)):
+        reference = Reference(compile_query(ADDED % declared).plan)
+        output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+        todo = [*items, {"$punctuation": "[]"}]
+        for start in range(0, len(todo), size):
+            for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
+                for emit, each in outputs.items():
+                    output[emit] += each.items()
+        assert reference.rejected == []
+        found.append(output)
+    told = [json.dumps(item) for item in births.units]
+    for emit, lines in found[0].items():
+        assert rounded(decode(lines)) == rounded(decode(found[1][emit])), told
+        adds = [item["$accent"] for item in lines if "+(" in item.get("$accent", "")]
+        assert all(f"+(p: double unit {births.first})" in text for text in adds), told
+    written = StringIO()
+    schema = declared_schema(f"n: long, s: int in {{1, 2, 3}}, q: int in {{1, 2}}{declared}")
+    canonize([Line(each, f"r:{n}") for n, each in enumerate(told)], schema, written)
+    canonical = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert rounded(decode(canonical)) == rounded(decode(found[1]["r"])), told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_adds_in_units_are_adds_and_alters(seed: int) -> None:
+    check_added(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_adds_in_units_in_many_cases(seed: int) -> None:
+    check_added(seed)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.markers import read_accent
+from cedilla.compiler.facts.reading import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.control.source_state import SourceState
