@@ -162,6 +162,16 @@ class Broker:
                 producer.produce(name, value, partition=number)
         assert producer.flush(_SECONDS) == 0
 
+    def transaction(self, name: str, *items: Item) -> Any:
+        """A producer amid a transaction that has sent records."""
+        producer = library().Producer({"bootstrap.servers": self.address, "transactional.id": "tests"})
+        producer.init_transactions(_SECONDS)
+        producer.begin_transaction()
+        for item in items:
+            producer.produce(name, json.dumps(item), partition=0)
+        assert producer.flush(_SECONDS) == 0
+        return producer
+
     def records(self, name: str) -> list[list[Item]]:
         """What a reader of committed records sees, by partition."""
         return [[json.loads(value) for _, value in partition] for partition in self._read(name)]

@@ -14,6 +14,19 @@ from cedilla.runtime.terminal.console import Console
 
 if TYPE_CHECKING:
     from cedilla.runtime.reading.reading import InUnits
+    from cedilla.runtime.streams.places import OrderedStream
+    from cedilla.runtime.streams.schema import Schema
+
+
+def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStream]]:
+    """The schema of the streams that a command is told of, and these; exits where there are none."""
+    from cedilla.runtime.streams.places import streams_at, with_schema
+
+    with reported(console, {}):
+        streams = streams_at(stream.path, stream.markers)
+    known = schema_of(stream, console)
+    with reported(console, {}):
+        return with_schema(streams, known)
 
 
 @click.command("validate")
@@ -34,20 +47,13 @@ def validate_command(
 ) -> None:
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`.
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
+    is a stream.
     """
-    from cedilla.runtime.streams.validate import (
-        stream_lines,
-        validate,
-        verdict_json,
-        verdict_text,
-        with_schema,
-    )
+    from cedilla.runtime.streams.validate import Verdict, validate, verdict_json, verdict_text
 
     console = Console()
-    with reported(console, {}):
-        lines = stream_lines(stream.path, stream.markers)
-    known, lines = with_schema(lines, schema_of(stream, console))
+    known, streams = _opened(stream, console)
     shown: list[Diagnostic] = []
 
     def show(found: Diagnostic) -> None:
@@ -56,7 +62,10 @@ def validate_command(
             if form == "text":
                 console.out(render([found], {}) + "\n")
 
-    verdict = validate(lines, known, show)
+    verdict = Verdict()
+    with reported(console, {}):
+        for each in streams:
+            validate(each.lines, known, show, verdict)
     console.out(
         json_text(verdict_json(verdict, shown))
         if form == "json"
@@ -78,29 +87,34 @@ def suspect_command(
 ) -> None:
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`. Starts no Spark.
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
+    is a stream. Starts no Spark.
     """
     from cedilla.runtime.jumps.groups import described_by, time_axis
     from cedilla.runtime.streams.suspect import Suspects, diagnostic, suspect_json
-    from cedilla.runtime.streams.validate import stream_lines, with_schema
 
     console = Console()
-    with reported(console, {}):
-        lines = stream_lines(stream.path, stream.markers)
-    known, lines = with_schema(lines, schema_of(stream, console))
+    known, streams = _opened(stream, console)
     if unknown := set(by) - {a.name for a in known.source.attributes}:
         raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
-    suspects = Suspects(known, by or described_by(known.source), time_axis(known.source))
     found: list[dict[str, object]] = []
+    tuples, told = 0, list[str]()
     with reported(console, {}):
-        for each in suspects.of(lines):
-            found.append(suspect_json(each))
-            if form == "text":
-                console.out(render([diagnostic(each)], {}) + "\n")
+        for each in streams:
+            suspects, before = (
+                Suspects(known, by or described_by(known.source), time_axis(known.source)),
+                len(found),
+            )
+            for suspect in suspects.of(each.lines):
+                found.append(suspect_json(suspect))
+                if form == "text":
+                    console.out(render([diagnostic(suspect)], {}) + "\n")
+            tuples += suspects.tuples
+            told.append(suspects.text(each.name, len(found) - before))
     if form == "json":
-        console.out(json_text({"version": 1, "tuples": suspects.tuples, "suspects": found}))
+        console.out(json_text({"version": 1, "tuples": tuples, "suspects": found}))
     else:
-        console.out(suspects.text(stream.path, len(found)))
+        console.out("\n".join(told))
     sys.exit(bool(found))
 
 
@@ -110,19 +124,19 @@ def suspect_command(
 def canonize_command(stream: Stream, rules: bool) -> None:
     """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, or `-`.
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a partition of a topic, HOST:PORT/TOPIC/NUMBER.
     """
     from collections import Counter
 
     from cedilla.runtime.streams.canonize import canonize
-    from cedilla.runtime.streams.validate import stream_lines, with_schema
+    from cedilla.runtime.streams.places import single_stream, with_schema
 
     console = Console()
     used: Counter[str] | None = Counter() if rules else None
     with reported(console, {}):
-        lines = stream_lines(stream.path, stream.markers)
-        known, lines = with_schema(lines, schema_of(stream, console))
-        console.diagnostics(canonize(lines, known, sys.stdout, used), {})
+        single = single_stream(stream.path, stream.markers)
+        known, (single,) = with_schema([single], schema_of(stream, console))
+        console.diagnostics(canonize(single.lines, known, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):
         console.note(f"{name.replace('_', ' ')}: {count:,}")
 
@@ -133,15 +147,16 @@ def canonize_command(stream: Stream, rules: bool) -> None:
 def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     """Write markers at the end of a stream, after a check that they are right there. Starts no Spark.
 
-    STREAM is a file in JSON Lines, or a folder, into which a file is written; with --markers the file goes there.
+    STREAM is a file in JSON Lines, or a folder, into which a file is written; with --markers the file goes there. Or it
+    is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one, HOST:PORT/TOPIC/NUMBER.
     MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
     """
     from cedilla.runtime.produce.stream import Stream as Sender
-    from cedilla.runtime.streams.validate import stream_lines
+    from cedilla.runtime.streams.places import streams_at
 
     console = Console()
     with reported(console, {}):
-        stream_lines(stream.path, stream.markers)  # they are there
+        streams_at(stream.path, stream.markers)  # they are there
     known = schema_of(stream, console)
     with reported(console, {}):
         sender = Sender.of(stream.path, known, stream.markers, lambda found: console.diagnostics([found], {}))
@@ -169,7 +184,7 @@ def read_command(
 ) -> None:
     """Print the tuples of an output, each attribute in one unit, for whoever knows no accents. Starts no Spark.
 
-    FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet (with pyarrow).
+    FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
     """
     from cedilla.runtime.reading.reading import read
     from cedilla.runtime.terminal.rowtext import json_line, tables

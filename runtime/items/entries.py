@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.json_objects import NOT_FINITE
-from cedilla.runtime.items.lines import lines_of
+from cedilla.runtime.items.lines import Line, lines_of
 
 _DIGITS = 17
 """A double that is written with fewer is read as what is written."""
@@ -44,7 +44,7 @@ def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[
         start = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"PAR1"):
         return _parquet(file)
-    return _xml(file, types) if start.startswith(b"<") else _json(file)
+    return _xml(file, types) if start.startswith(b"<") else entries_in(lines_of(file))
 
 
 def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
@@ -55,8 +55,9 @@ def unreadable(place: str, problem: object, hint: str | None = None) -> Diagnost
 # --- JSON Lines ----------------------------------------------------------------------------------------------
 
 
-def _json(file: Path) -> Iterator[Entry]:
-    for line in lines_of(file):
+def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
+    """The tuples and markers that lines of JSON are. Raises `DiagnosticError` RQ423."""
+    for line in lines:
         try:
             item = json.loads(line.text, parse_float=_number)
         except (ValueError, RecursionError):

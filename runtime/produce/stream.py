@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from time import sleep
@@ -17,11 +17,13 @@ from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.produce.files import Appended, Published, Target
+from cedilla.runtime.produce.topics import Sent
 from cedilla.runtime.reference.table_domains import with_domains
+from cedilla.runtime.streams.places import OrderedStream, streams_at, with_schema
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
-from cedilla.runtime.streams.validate import stream_lines, with_schema
 from cedilla.runtime.terminal.rowtext import json_line
+from cedilla.runtime.topics.recorded import place_of
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
@@ -47,14 +49,16 @@ _NEXT_FILE = 0.002
 class Stream:
     """The end of a stream.
 
-    `to`: a file in JSON Lines, which is made or continued; a folder, in which each `flush` publishes a new file; or
+    `to`: a file in JSON Lines, which is made or continued; a folder, in which each `flush` publishes a new file; a
+    topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to which each `flush` is a transaction; or
     what has a `write`, behind which a stream begins. `query`, of which `source` is one (its only one otherwise), or
     `schema`, as between the parentheses of a `stream`, tells the attributes. `markers`: the folder of markers beside
     that of the tuples, into which they go then.
 
     What a stream holds already is read first. Every method raises `DiagnosticError` with what `cedilla validate` would
-    find, and has written nothing then; RQ435 to RQ437 for the place. A marker that is doubtful (RQ217, RQ218) is
-    written, and `on_warning` told; otherwise it is a warning of Python's. It is used by one thread.
+    find, and has written nothing then; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the place. A marker that is
+    doubtful (RQ217, RQ218) is written, and `on_warning` told; otherwise it is a warning of Python's. It is used by one
+    thread.
     """
 
     def __init__(
@@ -93,15 +97,20 @@ class Stream:
         self._last = self._tuples
         self._written = 0
         try:
-            lines = stream_lines(self.name, markers) if isinstance(to, str | Path) else iter(())
-            schema, lines = with_schema(lines, known)
+            at = isinstance(to, str | Path)
+            streams = streams_at(self.name, markers) if at else [OrderedStream(self.name, iter(()))]
+            schema, streams = with_schema(streams, known)
             self._source: Source = schema.source
-            self._checker = StreamChecker(schema)
-            for line in lines:
-                self._checked(line)
-        except DiagnosticError as error:
-            self._each("abandon")
-            raise _spoilt(self.name, error.diagnostics[0]) from None
+            if isinstance(self._tuples, Sent):
+                self._tuples.check_key(self._source)
+            # Each partition of a topic is a stream of its own.
+            self._checkers = {part: StreamChecker(schema) for part in self._parts()}
+            for checker, stream in zip(self._checkers.values(), streams, strict=True):
+                for line in stream.lines:
+                    try:
+                        _checked(checker, line)
+                    except DiagnosticError as error:
+                        raise _spoilt(self.name, error.diagnostics[0]) from None
         except BaseException:
             self._each("abandon")
             raise
@@ -115,7 +124,12 @@ class Stream:
             raise failure(
                 "RQ212", f"a tuple has an attribute `{marker}`", hint="`marker(text)` writes markers"
             )
-        self._write(self._tuples, json_line(row))
+        text = json_line(row)
+        if isinstance(self._tuples, Sent):
+            record = self._tuples.dealt(row, text)
+            self._write(self._tuples, text, [record[0]], lambda target: target.take(record))
+        else:
+            self._write(self._tuples, text, self._parts(), lambda target: target.write(text + "\n"))
 
     def add(self, name: str, type: str | Type, where: Where = "", *, unit: str | None = None) -> None:
         """Write an Add: from here on these tuples may have an attribute, in a unit if one is given."""
@@ -149,7 +163,13 @@ class Stream:
     def marker(self, text: str) -> None:
         """Write an accent `[[...]]` or a punctuation `[...]` as it stands."""
         kind = "accent" if text.lstrip().startswith("[[") else "punctuation"
-        self._write(self._markers, json_line({f"${kind}": text}))
+        line = json_line({f"${kind}": text})
+        parts = self._parts(text)
+        if isinstance(self._markers, Sent):
+            records = [(part, None, line.encode()) for part in parts]
+            self._write(self._markers, line, parts, lambda target: [*map(target.take, records)])
+        else:
+            self._write(self._markers, line, parts, lambda target: target.write(line + "\n"))
 
     def _conditions(self, where: Where) -> list[str]:
         if isinstance(where, str):
@@ -163,29 +183,32 @@ class Stream:
 
     # --- writing ---
 
-    def _write(self, target: Target | Writable, text: str) -> None:
-        before = self._checker.state
+    def _parts(self, marker: str | None = None) -> Sequence[int]:
+        """The partitions of the stream, or those that a marker goes to."""
+        if not isinstance(self._tuples, Sent):
+            return (0,)
+        return self._tuples.parts if marker is None else self._tuples.parts_of(marker, self._source)
+
+    def _write(
+        self, target: Target | Writable, text: str, parts: Sequence[int], put: Callable[[Any], object]
+    ) -> None:
+        checkers = [self._checkers[part] for part in parts]
+        before = [checker.state for checker in checkers]
         (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
-        doubts = self._checked(line)
         try:
+            doubts = {(d.code, d.message): d for checker in checkers for d in _checked(checker, line)}
             if self._last is not target:  # what came before is of an earlier file
                 self.flush()
                 sleep(_NEXT_FILE)
             self._last = target
-            target.write(text + "\n")
+            put(target)
         except BaseException:
-            self._checker.state = before
+            for checker, state in zip(checkers, before, strict=True):
+                checker.state = state
             raise
         self._written += 1
-        for each in doubts:
+        for each in doubts.values():
             self._on_warning(each)
-
-    def _checked(self, line: Line) -> list[Diagnostic]:
-        """What is doubtful about the next line. Raises `DiagnosticError` with what is wrong."""
-        _, found = self._checker.take(line)
-        if errors := [each for each in found if each.severity == "error"]:
-            raise DiagnosticError(errors)
-        return found
 
     def flush(self) -> None:
         """What was written can be read: in a folder, a file of it appears."""
@@ -212,6 +235,14 @@ class Stream:
         self.close()
 
 
+def _checked(checker: StreamChecker, line: Line) -> list[Diagnostic]:
+    """What is doubtful about the next line. Raises `DiagnosticError` with what is wrong."""
+    _, found = checker.take(line)
+    if errors := [each for each in found if each.severity == "error"]:
+        raise DiagnosticError(errors)
+    return found
+
+
 def _schema(query: str | Path | CompiledQuery | None, source: str | None, schema: str | None) -> Schema:
     if (query is None) == (schema is None):
         raise TypeError("one of `query` and `schema`, please")
@@ -232,6 +263,8 @@ _OTHERS = (".csv", ".xml", ".parquet", ".gz", ".bz2", ".zst")
 
 
 def _target(path: str) -> Target:
+    if (place := place_of(path)) is not None:
+        return Sent(place)
     if path.endswith(_OTHERS):
         message = f"lines cannot be added to {path}: only JSON Lines are written here, not compressed"
         raise failure("RQ435", message, hint="a file `.jsonl`, or a folder, whose files may have any format")

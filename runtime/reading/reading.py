@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,9 +12,10 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.items.entries import TYPES_HINT, entries_of, unreadable
-from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.items.entries import TYPES_HINT, unreadable
+from cedilla.runtime.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.reading.units import Units, mixed
+from cedilla.runtime.topics.recorded import place_of
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +34,7 @@ def read(
     query: str | Path | CompiledQuery | None = None,
     schema: str | None = None,
 ) -> Reading:
-    """The tuples of an output folder (JSON Lines, Parquet or XML), all of an attribute in one unit.
+    """The tuples of an output, a folder (JSON Lines, Parquet or XML) or a topic, all of an attribute in one unit.
 
     `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that Add.
     `original`: in the units of the output's start: the same, but refused (RQ422) where there are none, because an
@@ -47,7 +48,8 @@ def read(
     """
     if units not in get_args(InUnits):
         raise ValueError(f"units are {', '.join(get_args(InUnits))}; not {units}")
-    if "://" not in str(folder) and not Path(folder).exists():
+    is_there = "://" in str(folder) or place_of(str(folder)) is not None or Path(folder).exists()
+    if not is_there:
         hint = "the folder that `emit ... to json` names, or `--sink`"
         raise failure("RQ421", f"there is no output {folder}", hint=hint)
     return Reading(str(folder), units, _types(str(folder), query, schema))
@@ -65,23 +67,24 @@ class Reading:
     types: Mapping[str, Type]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The tuples in stream order, values as they are in the files but for their unit; undefined ones are absent.
+        """The tuples in stream order, values as they are written but for their unit; undefined ones are absent. Of a
+        topic, partition after partition.
 
-        One tuple at a time; `latest` goes through the files twice. Raises `DiagnosticError`: RQ422, RQ423.
+        One tuple at a time; `latest` goes through the output twice. Raises `DiagnosticError`: RQ422, RQ423; RQ444 of a
+        topic.
         """
-        yield from self._gathered(Units(self.types))[0]
+        yield from self._gathered()[0]
 
     def follow(self, interval: float = 1.0) -> Iterator[dict[str, Any] | None]:
-        """As `rows`, then those of new epochs as they come, for ever; `None` before each wait of so many seconds.
+        """As `rows`, then what is new as it comes, for ever; `None` before each wait of so many seconds.
 
         `latest` is of the moment: rows that were given before an Alter stay as they were.
         """
-        units = Units(self.types)
-        earlier: set[Path] = set()
+        output = self._output()
+        units = {part: Units(self.types) for part in output.parts}
         while True:
-            new = [file for file in self._files() if file not in earlier]
-            earlier.update(new)
-            yield from self._decoded(new, units, units if self.units == "latest" else None)
+            for part, each in units.items():
+                yield from self._decoded(output.new(part), each, each if self.units == "latest" else None)
             yield None
             time.sleep(interval)
 
@@ -89,42 +92,51 @@ class Reading:
         """A pandas DataFrame, which holds all tuples in memory."""
         from cedilla.runtime.reading.columns import pandas_frame
 
-        units = Units(self.types)
-        return pandas_frame(*self._gathered(units))
+        return pandas_frame(*self._gathered())
 
     def arrow(self) -> pyarrow.Table:
         """An Arrow table, which holds all tuples in memory."""
         from cedilla.runtime.reading.columns import arrow_table
 
-        units = Units(self.types)
-        return arrow_table(*self._gathered(units))
+        return arrow_table(*self._gathered())
 
     def spark(self, session: SparkSession) -> DataFrame:
         """A Spark DataFrame that reads and converts when it is used; only accents come to the driver.
 
-        The folder may be wherever Spark finds files. Raises `DiagnosticError` RQ422.
+        The folder may be wherever Spark finds files. Raises `DiagnosticError`: RQ421 of a topic, RQ422.
         """
+        if place_of(self.folder) is not None:
+            hint = "`.arrow()` or `.pandas()`, or an output in Parquet"
+            raise failure("RQ421", f"{self.folder} is a topic, and Spark reads folders here", hint=hint)
         from cedilla.runtime.reading.spark_reading import spark_frame
 
         return spark_frame(session, self.folder, self.units, self.types)
 
     # --- inside ---
 
-    def _files(self) -> list[Path]:
-        return files_of(self.folder)
+    def _output(self) -> Output:
+        place = place_of(self.folder)
+        return FolderOutput(self.folder) if place is None else TopicOutput(place)
 
-    def _gathered(self, units: Units) -> tuple[Iterator[dict[str, Any]], Units]:
-        files = self._files()
-        end = None
+    def _gathered(self) -> tuple[Iterator[dict[str, Any]], Units]:
+        """The tuples of all parts, and the units of the last one: all markers are in each."""
+        output = self._output()
+        entries = {part: output.new(part) for part in output.parts}
+        units = {part: Units(self.types) for part in entries}
+        ends: dict[int, Units] = {}
         if self.units == "latest":
-            end = Units(self.types)
-            for _ in self._through(files, end):
-                pass
-        return self._decoded(files, units, end), units
+            for part, each in entries.items():
+                ends[part] = Units(self.types)
+                for _ in self._through(each, ends[part]):
+                    pass
+        rows = chain.from_iterable(
+            self._decoded(each, units[part], ends.get(part)) for part, each in entries.items()
+        )
+        return rows, units[output.parts[-1]]
 
-    def _through(self, files: Iterable[Path], units: Units) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _through(self, entries: Entries, units: Units) -> Iterator[tuple[str, dict[str, Any]]]:
         """The tuples as they are written, each with its place; `units` follows."""
-        for entry in chain.from_iterable(entries_of(file, lambda: units.state.types) for file in files):
+        for entry in entries(lambda: units.state.types):
             if entry.kind is None:
                 units.learn(entry.values)
                 yield entry.place, entry.values
@@ -133,8 +145,8 @@ class Reading:
                 if units.came_back is not None and self.units != "canonical":
                     raise mixed(units.came_back, self.units)
 
-    def _decoded(self, files: Iterable[Path], units: Units, end: Units | None) -> Iterator[dict[str, Any]]:
-        for place, values in self._through(files, units):
+    def _decoded(self, entries: Entries, units: Units, end: Units | None) -> Iterator[dict[str, Any]]:
+        for place, values in self._through(entries, units):
             try:
                 yield units.decoded(values, end)
             except ValueError as problem:
@@ -162,7 +174,8 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
     from cedilla.compiler.compile import compiled_query
 
     plan = compiled_query(query)[0].plan
-    emits = [e for e in plan.emits if Path(e.path) == Path(folder)] or [
+    at = folder.partition("?")[0]
+    emits = [e for e in plan.emits if Path(e.path.partition("?")[0]) == Path(at)] or [
         e for e in plan.emits if e.name == Path(folder).name
     ]
     if not emits and len(plan.emits) == 1:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, to_json
-from cedilla.runtime.items.csv_lines import lines_in
-from cedilla.runtime.items.lines import Line, files_of, stream_files
-from cedilla.runtime.items.tuple_lines import tuples_of
-from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
+from cedilla.grammar.diagnostics import Diagnostic, to_json
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 
@@ -35,51 +31,21 @@ class Verdict:
         return not self.findings
 
 
-def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
-    """The lines of a stream: a file, a folder, or `-`, one after the other; those of its folder of markers in between.
-
-    Raises `DiagnosticError` RQ410 where there is none, or a file is Parquet.
-    """
-    for each in (path, markers or path):
-        if each != "-" and not Path(each).exists():
-            raise _no_stream(f"the stream {each} does not exist")
-    files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
-    for file, _ in files if path != "-" else ():
-        with file.open("rb") as stream:
-            if stream.read(len(_PARQUET)) == _PARQUET:
-                raise _no_stream(f"{file} is Parquet, and only JSON Lines and CSV are read here")
-    return (
-        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_in(file)
-    )
-
-
-_PARQUET = b"PAR1"
-
-
-def _no_stream(message: str) -> DiagnosticError:
-    hint = "a file in JSON Lines or CSV, a folder of such files, or `-`"
-    return failure("RQ410", message, hint=hint)
-
-
-def with_schema(lines: Iterator[Line], schema: Schema | None) -> tuple[Schema, Iterator[Line]]:
-    """The schema given, or what the first lines tell; and all lines."""
-    if schema is not None:
-        return schema, tuples_of(lines, schema.source)
-    sample = list(islice(lines, SAMPLE))
-    return inferred_schema(sample), chain(sample, lines)
-
-
 def validate(
-    lines: Iterable[Line], schema: Schema, on_finding: Callable[[Diagnostic], None] = lambda found: None
+    lines: Iterable[Line],
+    schema: Schema,
+    on_finding: Callable[[Diagnostic], None] = lambda found: None,
+    verdict: Verdict | None = None,
 ) -> Verdict:
     """Follow a stream and report everything that makes it invalid or doubtful, in order. A wrong line changes nothing.
+    `verdict`: that of other streams, to which this one is added.
 
     Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: RQ217, RQ218. The
     last note of each is its place and its text. Memory grows with the number of different descriptions and
     patterns, not with tuples.
     """
     follower = StreamChecker(schema)
-    verdict = Verdict()
+    verdict = verdict or Verdict()
     for line in lines:
         item, found = follower.take(line)
         verdict.lines += 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 from attrs import define, field
@@ -13,6 +16,32 @@ from cedilla.runtime.topics.client import SECONDS, identity_of, library, made, p
 
 Record = tuple[int, bytes | None, bytes]
 """The partition, the key and the value of a record."""
+
+
+@define
+class Dealer:
+    """Deals records to partitions: those of one key to the same one, by CRC-32 as librdkafka's `consistent`, those
+    without in turns."""
+
+    partitions: Sequence[int]
+    _turn: count[int] = field(init=False, factory=count)
+
+    def record(self, key: Any, value: bytes) -> Record:
+        """The record of a value; its key as a JSON value, `None` where there is none."""
+        if key is None:
+            return self.partitions[next(self._turn) % len(self.partitions)], None, value
+        text = key_bytes(key)
+        return self.of_key(text), text, value
+
+    def of_key(self, key: bytes) -> int:
+        """The partition of a key."""
+        return self.partitions[zlib.crc32(key) % len(self.partitions)]
+
+
+def key_bytes(key: Any) -> bytes:
+    """The key of a record from a JSON value: a string as it is, anything else as in JSON."""
+    return (key if isinstance(key, str) else json.dumps(key)).encode()
+
 
 _MINUTES = 10
 """So long a transaction may take."""
@@ -83,20 +112,31 @@ class TopicWriter:
 
     def write(self, epoch: int, records: Iterable[Record]) -> None:
         """Write an epoch, all of it or nothing. Raises `DiagnosticError` RQ448."""
+        try:
+            self._transaction(records, epoch + 1)
+        except library().KafkaException as problem:
+            raise self._failed(epoch, problem) from None
+
+    def send(self, records: Iterable[Record]) -> None:
+        """Write records, all of them or none, that belong to no epoch. Raises `DiagnosticError` RQ444."""
+        self._asked(lambda: self._transaction(records, None))
+
+    def _transaction(self, records: Iterable[Record], next_epoch: int | None) -> None:
         self.connect()
-        errors = library().KafkaException
         try:
             self._producer.begin_transaction()
             for number, (partition, key, value) in enumerate(records):
                 self._send(partition, key, value)
                 if not number % _POLLED:
                     self._producer.poll(0)
-            done = [library().TopicPartition(self.topic.name, 0, epoch + 1)]
-            self._producer.send_offsets_to_transaction(done, self._group.consumer_group_metadata(), SECONDS)
+            if next_epoch is not None:
+                done = [library().TopicPartition(self.topic.name, 0, next_epoch)]
+                group = self._group.consumer_group_metadata()
+                self._producer.send_offsets_to_transaction(done, group, SECONDS)
             self._producer.commit_transaction(SECONDS)
-        except errors as problem:
+        except library().KafkaException:
             self.close()
-            raise self._failed(epoch, problem) from None
+            raise
 
     def _send(self, partition: int, key: bytes | None, value: bytes) -> None:
         while True:

@@ -24,8 +24,9 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.runtime.test_csv_batches import ODD, TYPES, text_of
 from tests.runtime.test_files import write

@@ -26,8 +26,9 @@ from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
 from tests.stream import Item, is_tuple, packed_zstd, read_output

@@ -18,7 +18,8 @@ from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.items.near_markers import near_key
 from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.streams.validate import stream_lines, validate, with_schema
+from cedilla.runtime.streams.places import streams_at, with_schema
+from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, packed_zstd, read_output
@@ -108,8 +109,8 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     assert [row["t"] for row in output if "ts" in row] == [32.0]
     assert codes == {"RQ301": len(ODD)}
     assert places == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
-    schema, read = with_schema(stream_lines(str(folder)), None)
-    assert validate(read, schema).findings == {"RQ301": len(ODD)}
+    schema, (read,) = with_schema(streams_at(str(folder)), None)
+    assert validate(read.lines, schema).findings == {"RQ301": len(ODD)}
 
 
 @pytest.mark.parametrize(
@@ -187,8 +188,8 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
         with pytest.raises(DiagnosticError) as caught:
             simulated(run)
         assert caught.value.diagnostics[0].message == diagnostic.message
-        schema, read = with_schema(stream_lines(str(run.root / "in" / "r")), None)
-        assert validate(read, schema).findings == {"RQ212": 1}
+        schema, (read,) = with_schema(streams_at(str(run.root / "in" / "r")), None)
+        assert validate(read.lines, schema).findings == {"RQ212": 1}
 
 
 def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from cedilla.runtime import simulate
 from cedilla.runtime.items.values import value_of_json
 from cedilla.runtime.reference.simulation import Input
 from cedilla.runtime.reference.values import read_value
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import read_output

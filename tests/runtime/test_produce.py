@@ -21,8 +21,9 @@ from click.testing import CliRunner, Result
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.produce import Stream
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from tests.stream import decode
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF, at?: timestamp, m?: decimal(5, 2)"

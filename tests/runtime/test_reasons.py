@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, save_parquet
 

@@ -19,8 +19,9 @@ from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import value_of_json
+from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
-from cedilla.runtime.streams.validate import stream_lines, validate
+from cedilla.runtime.streams.validate import validate
 from tests.runtime.test_sensors import random_stream, wild_stream
 from tests.stream import Decoder, Item, complaints, decode
 

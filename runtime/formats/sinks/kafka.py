@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
-from itertools import count
+from typing import Any
 from uuid import uuid4
 
 from cedilla.compiler.plan import Emit
@@ -13,7 +12,7 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.files import Files, name_of
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.topics.writer import Record, TopicWriter
+from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter
 
 
 class KafkaSink(JsonLinesSink):
@@ -26,7 +25,7 @@ class KafkaSink(JsonLinesSink):
     def __init__(self, files: Files, path: str, relation: str, topic: Topic) -> None:
         super().__init__(files, path, relation)
         self._topic = topic
-        self._turn = count()
+        self._dealer: Dealer | None = None
         self._made: TopicWriter | None = None
         self._next: int | None = None  # the epoch behind the last one that was written, once that is known
 
@@ -86,19 +85,16 @@ class KafkaSink(JsonLinesSink):
             self._made.close()
 
     def _records(self, staged: str, partitions: int) -> Iterator[Record]:
+        dealer = self._dealer = self._dealer or Dealer(range(partitions))
         for file in self._files.list(staged):
             are_tuples = name_of(file.path).startswith("1-tuples")
             for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
                 if not line:
                     continue
                 if are_tuples:
-                    yield self._tuple(line, partitions)
+                    yield dealer.record(self._key(line), line)
                 else:
                     yield from ((partition, None, line) for partition in range(partitions))
 
-    def _tuple(self, line: bytes, partitions: int) -> Record:
-        value = None if self._topic.key is None else json.loads(line).get(self._topic.key)
-        if value is None:
-            return next(self._turn) % partitions, None, line
-        key = (value if isinstance(value, str) else json.dumps(value)).encode()
-        return zlib.crc32(key) % partitions, key, line
+    def _key(self, line: bytes) -> Any:
+        return None if self._topic.key is None else json.loads(line).get(self._topic.key)

@@ -1,0 +1,64 @@
+"""Where an output is read: a folder, or a topic, of which each partition is a stream with all markers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.items.entries import Entry, entries_in, entries_of
+from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.topics.recorded import Place, RecordedTopic
+
+Entries = Callable[[Callable[[], Mapping[str, Type]]], Iterator[Entry]]
+"""Goes through items, the same each time; it is told the types of the attributes so far."""
+
+
+class Output(Protocol):
+    """An output as one or several ordered streams."""
+
+    @property
+    def parts(self) -> Sequence[int]:
+        """Their numbers."""
+        ...
+
+    def new(self, part: int) -> Entries:
+        """What has come in a stream since this was asked last, or since its beginning."""
+        ...
+
+
+class FolderOutput:
+    """The files of a folder: one stream."""
+
+    parts = (0,)
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._earlier: set[Path] = set()
+
+    def new(self, part: int) -> Entries:
+        """The files that are new."""
+        files = [file for file in files_of(self._folder) if file not in self._earlier]
+        self._earlier.update(files)
+        return lambda types: chain.from_iterable(entries_of(file, types) for file in files)
+
+
+class TopicOutput:
+    """The partitions of a topic. Raises `DiagnosticError` as `RecordedTopic` does."""
+
+    def __init__(self, place: Place) -> None:
+        self._topic = RecordedTopic(place)
+        self._next: dict[int, int] = {}
+
+    @property
+    def parts(self) -> Sequence[int]:
+        """Those of the topic, or the one that the place names."""
+        return self._topic.partitions
+
+    def new(self, part: int) -> Entries:
+        """The records that are new."""
+        low, end = self._topic.ends(part)
+        begin, self._next[part] = self._next.get(part, low), end
+        return lambda types: entries_in(self._topic.lines(part, begin, end))

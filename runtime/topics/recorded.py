@@ -1,0 +1,125 @@
+"""The records of a topic as lines, partition by partition, for tools that look at a stream and run no query."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+
+from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.topics.client import SECONDS, library, made, partitions_of, refused
+
+_OWN = {
+    "group.id": "cedilla",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+}
+_TOGETHER = 10_000
+_WAIT = 1.0
+_PARTITION = re.compile(r"(?P<topic>.*/[^/?]+)/(?P<partition>\d+)(?P<key>\?key=.*)?")
+
+
+@frozen
+class Place:
+    """What an address names: a topic, and one of its partitions or all (`None`)."""
+
+    topic: Topic
+    partition: int | None = None
+
+
+def place_of(path: str) -> Place | None:
+    """The topic, or the partition of one, that a path is the address of: `host:9092/topic`, `host:9092/topic/2`. `None`
+    where it is none of both."""
+    if (found := _PARTITION.fullmatch(path)) and is_topic(found["topic"] + (found["key"] or "")):
+        return Place(topic_of(found["topic"] + (found["key"] or "")), int(found["partition"]))
+    return Place(topic_of(path)) if is_topic(path) else None
+
+
+@define(eq=False)
+class RecordedTopic:
+    """The partitions that a place names, each an ordered stream of its own (theory G38).
+
+    Raises `DiagnosticError`: RQ442 to RQ445; RQ410 where the topic has no such partition.
+    """
+
+    place: Place
+    partitions: tuple[int, ...] = field(init=False)
+    _consumer: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        topic, partition = self.place.topic, self.place.partition
+        self._consumer = made("Consumer", topic.servers, _OWN)
+        count = partitions_of(self._consumer, topic, "is to be read")
+        if partition is not None and partition >= count:
+            message = f"the topic `{topic.name}` has no partition {partition}"
+            raise failure("RQ410", message, hint=f"it has {count}, from 0 to {count - 1}")
+        self.partitions = tuple(range(count)) if partition is None else (partition,)
+
+    def name(self, partition: int) -> str:
+        """A partition as people are told of it: `readings/1`."""
+        return f"{self.place.topic.name}/{partition}"
+
+    def ends(self, partition: int) -> tuple[int, int]:
+        """The offset of the first record that is there, and that of the next one that comes."""
+        part = library().TopicPartition(self.place.topic.name, partition)
+        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS))
+
+    def lines(self, partition: int, begin: int, end: int) -> Iterator[Line]:
+        """The records of a partition between two offsets, the second excluded; a record's place is
+        `topic/partition:offset`. Those that are blank are left out, and those of transactions that were given up.
+
+        Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
+        """
+        consumer = made("Consumer", self.place.topic.servers, _OWN)
+        try:
+            part = library().TopicPartition(self.place.topic.name, partition, begin)
+            self._asked(lambda: consumer.assign([part]))
+            yield from self._read(consumer, partition, begin, end)
+        finally:
+            consumer.close()
+
+    def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[Line]:
+        at, heard = begin, time.monotonic()
+        while at < end:
+            for message in self._asked(lambda: consumer.consume(_TOGETHER, _WAIT)):
+                if message.error() is not None:
+                    at = end if self._is_end(message.error()) else at
+                    continue
+                at, heard = message.offset() + 1, time.monotonic()
+                if at > end:
+                    break
+                if (value := message.value()) is not None and value.strip():
+                    yield self._line(partition, at - 1, value)
+            if time.monotonic() - heard > SECONDS:
+                error = library().KafkaError(library().KafkaError._TIMED_OUT)
+                raise refused(self.place.topic.servers, library().KafkaException(error))
+
+    def _line(self, partition: int, offset: int, value: bytes) -> Line:
+        place = f"{self.name(partition)}:{offset}"
+        try:
+            return Line(value.decode("utf-8"), place)
+        except UnicodeDecodeError:
+            return Line(value.decode("utf-8", "replace"), place, is_utf8=False)
+
+    def _is_end(self, error: Any) -> bool:
+        """Whether a partition ends there; raises what the client does not mend by itself."""
+        errors = library().KafkaError
+        if error.code() == errors._PARTITION_EOF:
+            return True
+        if error.fatal() or error.code() >= 0 or error.code() == errors._AUTO_OFFSET_RESET:
+            raise refused(self.place.topic.servers, library().KafkaException(error))
+        return False
+
+    def _asked(self, ask: Any) -> Any:
+        try:
+            return ask()
+        except library().KafkaException as problem:
+            raise refused(self.place.topic.servers, problem) from None
