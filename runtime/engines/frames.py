@@ -53,6 +53,11 @@ def of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(table, *([] if table.num_rows else [from_arrow_schema(table.schema)]))
 
 
+def in_one_part(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The rows of a small Arrow table for one task: one for each core would leave a file for each."""
+    return of_table(spark, table).coalesce(1)
+
+
 def without_rows(frame: DataFrame) -> DataFrame:
     """The columns of a frame, and no row."""
     # Sail 0.7 cannot plan unions of which it knows that one part has no rows.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
@@ -54,6 +55,9 @@ class Marked(Format):
         self, spark: SparkSession, files: Numbered, types: Types
     ) -> tuple[DataFrame, dict[int, Content] | None]:
         return self._base.tuples_with_contents(spark, _data(files), types)
+
+    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+        return self._base.parsed(_data(files), types)
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
+import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
@@ -121,6 +122,11 @@ class Format(ABC):
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
         """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows. `None`:
         its tasks note nothing."""
+        return None
+
+    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+        """The `tuples` as a table, and what each of the files says of itself, if all do, where files are so small that
+        the driver parses them; else `None`."""
         return None
 
     @abstractmethod

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
+import pyarrow as pa
 from attrs import define, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,7 +21,7 @@ from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.validity import Rejection, rejections
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.frames import in_one_part, is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
@@ -29,7 +30,7 @@ from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Typ
 from cedilla.runtime.ingest.file_statistics import known_valid
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
+from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.items.values import near_digits_sql
 
 REJECT = "$reject"
@@ -73,15 +74,22 @@ class ReadCounts:
 @define(eq=False)
 class Read:
     """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any; `fields`: what was
-    read of raw ones. Tuples are counted by whatever reads them first."""
+    read of raw ones; `valid`: its tuples as an Arrow table, where the driver has parsed them, none is rejected, and
+    they are canonical as they are. Tuples are counted by whatever reads them first."""
 
-    frame: DataFrame
+    _frame: Callable[[], DataFrame]
     part: Slice
     is_busy: bool
     _count: Callable[[], ReadCounts]
     _counted: ReadCounts | None = None
     _uncounted: DataFrame | None = None
     fields: Types = field(kw_only=True)
+    valid: pa.Table | None = None
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """Its tuples; a frame is made where one is asked for."""
+        return self._frame()
 
     @property
     def uncounted(self) -> DataFrame:
@@ -123,37 +131,61 @@ def read(
     asked = _asked(state, part, undeclared)
     result = partial(Read, fields=asked[1])
     noted: Callable[[], dict[int, Content] | None] | None = None
-    if undeclared or part.is_cut:
-        lines, contents = part.format.tuples(spark, *asked), None
+    is_whole = not (undeclared or part.is_cut)
+    table, contents = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
+    lines: Callable[[], DataFrame]
+    if table is not None:
+        lines = partial(in_one_part, spark, table)
+    elif not is_whole:
+        lines = partial(part.format.tuples, spark, *asked)
     else:
-        lines, contents = part.format.tuples_with_contents(spark, *asked)
+        read_lines, contents = part.format.tuples_with_contents(spark, *asked)
         # Sail keeps nothing in memory, so that a job that counts would parse all anew.
         if contents is None and source.heartbeat is None and engine_in(spark) == "sail":
-            lines, noted = part.format.tuples_with_notes(spark, *asked) or (lines, None)
+            read_lines, noted = part.format.tuples_with_notes(spark, *asked) or (read_lines, None)
+        lines = _given(read_lines)
     valid = _valid(source, state, part, contents)
-    frame = _canonical(spark, source, state, part, lines, undeclared, all_valid=valid is not None)
+
+    def canonical() -> DataFrame:
+        return _canonical(spark, source, state, part, lines(), undeclared, all_valid=valid is not None)
+
     known = _known_counts(source, part, valid)
     if known is not None:
-        return result(frame, part, known.kept > 0, lambda: known)
+        as_it_is = None if valid is None or not _is_canonical(state) else table
+        return result(canonical, part, known.kept > 0, lambda: known, valid=as_it_is)
+    frame = canonical()
     if source.heartbeat is not None:
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
         name = source.heartbeat.attribute
-        read_counts = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
-        return result(frame, part, read_counts.kept > 0, lambda: read_counts)
+        beats = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
+        return result(_given(frame), part, beats.kept > 0, lambda: beats)
     if noted is not None:
         return result(
-            frame,
+            _given(frame),
             part,
             True,
             lambda: _known_counts(source, part, _valid(source, state, part, noted())) or counted(frame),
         )
     if part.scan.tuples is None or is_connect(frame):
-        return result(frame, part, True, jobs.start(partial(counted, frame)).result)
+        return result(_given(frame), part, True, jobs.start(partial(counted, frame)).result)
     watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
+
     # A job of its own where none has read all, or where some were rejected.
-    return result(watched, part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame)
+    return result(
+        _given(watched), part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame
+    )
+
+
+def _given(frame: DataFrame) -> Callable[[], DataFrame]:
+    return lambda: frame
+
+
+def _is_canonical(state: SourceState) -> bool:
+    """Whether values are canonical, and by the names of attributes, as they are read."""
+    are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
+    return not (are_decoded or state.names.of or state.codes or state.inexact)
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
@@ -365,21 +397,3 @@ def counted(
     ends = {p: row[f"greatest{n}"] for n, p in enumerate(partitions)} if heartbeat is not None else {}
     greatest = {partition: Fraction(end) for partition, end in ends.items() if end is not None}
     return ReadCounts(row["kept"], {code: row[code] for code in CODES if row[code]}, greatest)
-
-
-def rows_before(spark: SparkSession, part: Slice, position: int) -> int:
-    """How many rows a file has before a place in it."""
-    number = file_of(position)
-    return part.format.rows_before(spark, part.files[number], position - number * NEXT_FILE)
-
-
-def place_after(spark: SparkSession, part: Slice, rows: int) -> int:
-    """The place of the row after so many rows of the first file; of the next file where there is none."""
-    place = part.format.place_of_row(spark, part.files[0], rows)
-    return NEXT_FILE if place is None else place
-
-
-def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int:
-    """The line of a marker as people count them."""
-    place = marker.position - marker.file * NEXT_FILE
-    return part.format.line_at(spark, part.files[marker.file], place)

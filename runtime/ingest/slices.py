@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from attrs import evolve, field, frozen
+from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Format, InputFile, Numbered, Scan
+from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
 
 
 @frozen
@@ -43,3 +45,21 @@ class Slice:
         """Without what is at a place and behind it."""
         markers = (marker for marker in self.scan.markers if marker.position < place)
         return evolve(self, high=place, scan=Scan(tuple(markers)))
+
+
+def rows_before(spark: SparkSession, part: Slice, position: int) -> int:
+    """How many rows a file has before a place in it."""
+    number = file_of(position)
+    return part.format.rows_before(spark, part.files[number], position - number * NEXT_FILE)
+
+
+def place_after(spark: SparkSession, part: Slice, rows: int) -> int:
+    """The place of the row after so many rows of the first file; of the next file where there is none."""
+    place = part.format.place_of_row(spark, part.files[0], rows)
+    return NEXT_FILE if place is None else place
+
+
+def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int:
+    """The line of a marker as people count them."""
+    place = marker.position - marker.file * NEXT_FILE
+    return part.format.line_at(spark, part.files[marker.file], place)

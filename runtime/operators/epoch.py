@@ -88,9 +88,21 @@ class Epoch:
     def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
         """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
         with rounding; what an Alter has made doubles on one side only is refused where it cannot be kept (RQ310)."""
+        if (rows := self._of_one_side(operator, left, right)) is not None:
+            return self._result(operator, rows)
         types = self.plan.start[operator.name].types
         declared = {name for name, type_ in types.items() if type_ == DOUBLE}
         return self._result(operator, stacked(left, right, declared))
+
+    def _of_one_side(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame | None:
+        """The rows of one input, where the other has none in this epoch, and the columns of both are the same."""
+        quiet = [not self.is_busy(name) for name in operator.inputs]
+        if not any(quiet):
+            return None
+        kinds = [[(f.name, f.dataType) for f in frame.schema.fields] for frame in (left, right)]
+        if kinds[0] != kinds[1]:
+            return None
+        return left if quiet[1] else right
 
     def stateful(self, operator: Operator, *frames: DataFrame) -> DataFrame:
         """The output of a stateful operator over its inputs' tuples of this epoch."""

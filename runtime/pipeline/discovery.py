@@ -1,5 +1,5 @@
-"""Where the files of a run come from: Spark's file stream, or, on other engines and beside topics and tables of
-Delta, a look at the folders now and then. Records of topics are fetched into files first.
+"""Where the files of a run come from: a look at the folders, and then Spark's file stream; on other engines and beside
+topics and tables of Delta, a look now and then. Records of topics are fetched into files first.
 
 What is new is told by the checkpoint (`Arrivals`), so a run goes on where one on another engine has ended.
 """
@@ -41,11 +41,9 @@ def drive(
 
     tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
     is_looked_for = is_connected or bool(executor.topics) or bool(tables)
-    # Spark's own threads are told by its query.
-    stopped = interrupted if is_looked_for else lambda: False
     is_idle = False  # and has been said
 
-    def take(found: Mapping[str, Sequence[FoundFile]]) -> None:
+    def take(found: Mapping[str, Sequence[FoundFile]], stopped: Callable[[], bool] = interrupted) -> None:
         nonlocal is_idle
         new = arrivals.batch(
             {s.name: Found(found[s.name], found.get(f"{s.name}.markers", ())) for s in streams}
@@ -75,11 +73,16 @@ def drive(
         executor.topics.begin(executor.last.topics)
     if is_looked_for:
         _look(executor, tables, folders, interval, take, wait)
-    else:
+        return
+    # Files that are there need no streaming query: starting one takes the driver's JVM some seconds.
+    take({name: executor.files.tree(path) for name, path in folders})
+    wait(False)
+    if interval is not None:
         record = executor.files.for_engine(f"{executor.checkpoint.path}/spark")
         # Spark's current directory may be another.
         places = [(name, executor.files.for_engine(path)) for name, path in folders]
-        stream_files(executor.spark, places, record, interval, take, wait)
+        # Spark's own threads are told by its query where they are to stop.
+        stream_files(executor.spark, places, record, interval, lambda found: take(found, lambda: False), wait)
 
 
 def _look(

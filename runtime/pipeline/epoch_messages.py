@@ -17,9 +17,8 @@ from cedilla.runtime.control.advance import (
     Stop,
 )
 from cedilla.runtime.formats.jsonl.records import copy_of
-from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import Read
-from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.ingest.slices import Slice, line_of
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
@@ -36,7 +35,7 @@ def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
     """What is wrong with a marker that ends the query, with its file, line and text. One Spark job."""
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
-    line = intake.line_of(spark, stopped.part, marker)
+    line = line_of(spark, stopped.part, marker)
     place = f"{file.shown}:{line}: {marker.text}"
     copy = copy_of(file, marker.position - marker.file * NEXT_FILE)
     copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
@@ -79,6 +78,6 @@ def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> 
     """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
     place = part.files[warning.marker.file].shown
     if spark is not None:
-        place += f":{intake.line_of(spark, part, warning.marker)}"
+        place += f":{line_of(spark, part, warning.marker)}"
     note = f"now: {place}: {warning.marker.text}"
     return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))

@@ -42,11 +42,10 @@ from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
-from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import refuse, set_aside
-from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
@@ -297,7 +296,7 @@ class Executor:
         """Where the sources that are stopped at a marker will have been read to."""
         ends: dict[str, Progress] = {}
         for name, stop in stops.items():
-            lines = intake.rows_before(self.spark, whole[name], stop.marker.position)
+            lines = rows_before(self.spark, whole[name], stop.marker.position)
             ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
         return ends
 
@@ -319,7 +318,7 @@ class Executor:
     def _undone(self, name: str, part: Slice) -> Slice:
         """A slice without what is done of its first file."""
         done = self._progress(name).lines
-        return part.starting(intake.place_after(self.spark, part, done)) if done else part
+        return part.starting(place_after(self.spark, part, done)) if done else part
 
     # --- one epoch ---
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import partial
 
+import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
@@ -31,7 +32,7 @@ from cedilla.runtime.control.measures import output_units
 from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
-from cedilla.runtime.engines.frames import ORDER, order
+from cedilla.runtime.engines.frames import ORDER, in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
@@ -41,6 +42,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.pipeline.inferred import Inferred
+from cedilla.runtime.pipeline.united import tables
 from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.terminal.report import EpochReport
@@ -119,11 +121,14 @@ class EpochStarter:
             self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.state_facts
         )
         after = derive(self.plan, {n: s.facts() for n, s in states.items()})
+        parsed = tables(self.plan, read, states)
         epoch = Epoch(
             self.plan,
             number,
-            {s.name: self._frame(number, s, states[s.name], read.get(s.name)) for s in self.plan.sources},
-            frozenset(name for name, part in read.items() if part.is_busy),
+            self._frames(number, states, read, parsed),
+            frozenset(
+                name for name, part in read.items() if part.is_busy and parsed.get(name, part) is not None
+            ),
             before,
             after,
             self.state,
@@ -217,17 +222,35 @@ class EpochStarter:
             state = state.close(within(late, partition))
         return state
 
-    def _frame(self, number: int, source: Source, state: SourceState, read: Read | None) -> DataFrame:
-        names = [column(name) for name in state.types]
-        if read is None:
-            nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in state.types.items())
-            frame = self.spark.range(0).selectExpr(*nothing, f"0L AS {column(POSITION)}")
-        else:
-            frame = read.frame.where(f"{column(REJECT)} IS NULL")
-        if source.name not in self.plan.placed:
-            return frame.selectExpr(*names)
-        arrived = order(number, self.plan.sources.index(source), column(POSITION))
-        return frame.selectExpr(*names, f"{arrived} AS {column(ORDER)}")
+    def _frames(
+        self,
+        number: int,
+        states: Mapping[str, SourceState],
+        read: Mapping[str, Read],
+        parsed: Mapping[str, pa.Table | None],
+    ) -> dict[str, DataFrame]:
+        """The tuples of each source; sources that have none share a DataFrame where their attributes are the same."""
+        frames: dict[str, DataFrame] = {}
+        without: dict[tuple[str, ...], DataFrame] = {}
+        for index, source in enumerate(self.plan.sources):
+            name, types = source.name, states[source.name].types
+            names = [column(each) for each in types]
+            is_placed = name in self.plan.placed
+            if is_placed:
+                names.append(f"{order(number, index, column(POSITION))} AS {column(ORDER)}")
+            part = read.get(name)
+            if part is None or not part.is_busy or (name in parsed and parsed[name] is None):
+                texts = [f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items()]
+                texts += [f"{order(number, index)} AS {column(ORDER)}"] if is_placed else []
+                if tuple(texts) not in without:
+                    without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
+                frames[name] = without[tuple(texts)]
+            elif (table := parsed.get(name)) is None:
+                frames[name] = part.frame.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
+            else:
+                frame = in_one_part(self.spark, table)
+                frames[name] = frame.selectExpr(*names) if is_placed else frame
+        return frames
 
     def _output(
         self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState

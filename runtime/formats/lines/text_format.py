@@ -25,7 +25,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import of_table
+from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
 from cedilla.runtime.formats.lines.table_contents import contents_of, together
@@ -105,16 +105,13 @@ class TextFormat(Format):
         if not files:
             return no_tuples(spark, types)
         tuples = self._tuples(files, types)
-        return _frame(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
+        return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
-    def tuples_with_contents(
-        self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, Content] | None]:
-        """Contents of files that the driver parses."""
-        if not files or not _are_few(files):
-            return self.tuples(spark, files, types), None if files else {}
+    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+        if not _are_few(files):
+            return None
         table = self._tuples(files, types).table()
-        return _frame(spark, table), contents_of(table, files, types)
+        return table, contents_of(table, files, types)
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types
@@ -168,10 +165,6 @@ def _are_few(files: Numbered) -> bool:
     """Whether the driver parses files."""
     lengths = (f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
     return sum(lengths) <= costs.PARSED_BY_DRIVER
-
-
-def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    return of_table(spark, table).coalesce(1)  # a task for each core would leave a file for each
 
 
 @define(eq=False)

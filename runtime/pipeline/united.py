@@ -1,0 +1,62 @@
+"""Sources that only unions read: where the driver has parsed their tuples they become one DataFrame, not one each.
+
+A DataFrame of a few rows costs the driver's JVM some milliseconds, and each that a union adds some more; fifty of
+them are seconds (docs/tuning-notes.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.operators import Union
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions import POSITION
+from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.ingest.intake import Read
+
+
+def tables(
+    plan: Plan, read: Mapping[str, Read], states: Mapping[str, SourceState]
+) -> dict[str, pa.Table | None]:
+    """The canonical tuples of sources, where the driver has them; `None` where they are in another source's table.
+
+    Those of all sources that go into the same union, and nowhere else, are in that of the first.
+    """
+    found: dict[str, pa.Table | None] = {}
+    first: dict[tuple[str, tuple[tuple[str, Type], ...]], tuple[str, list[pa.Table]]] = {}
+    for source in plan.sources:
+        name = source.name
+        part = read.get(name)
+        if part is None or part.valid is None or not part.is_busy:
+            continue
+        types = states[name].types
+        found[name] = table = part.valid.select(_columns(plan, name, types))
+        if name in plan.placed or (union := _united_in(plan, name)) is None:
+            continue
+        leader, together = first.setdefault((union, tuple(types.items())), (name, []))
+        together.append(table)
+        if leader != name:
+            found[name] = None
+    found.update((name, pa.concat_tables(together)) for name, together in first.values())
+    return found
+
+
+def _columns(plan: Plan, name: str, types: Mapping[str, Type]) -> list[str]:
+    """What the query needs of a source: its attributes, and where it looks at their order, the places of tuples."""
+    return [*types, POSITION] if name in plan.placed else [*types]
+
+
+def _united_in(plan: Plan, relation: str) -> str | None:
+    """The last union that all rows of a relation go to, and to nothing else on their way; `None`: to no union."""
+    united = None
+    while True:
+        readers = [*plan.graph.successors(relation)]
+        if len(readers) != 1 or plan.graph.number_of_edges(relation, readers[0]) != 1:
+            return united
+        operator = plan.operator_of.get(readers[0])
+        if not isinstance(operator, Union):
+            return united
+        united = relation = operator.name
