@@ -305,11 +305,25 @@ def complement(region: Tree) -> Tree:
 
 def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
     """The tree with `change` applied to its leaves inside `region`."""
+    return changed(tree, region, lambda leaf, _: change(leaf))
+
+
+def changed(tree: Tree, changes: Tree, change: Callable[[Any, Any], Hashable]) -> Tree:
+    """The tree whose leaf is `change(leaf, what)` wherever `changes` has another leaf than `False`, `what`."""
 
     def settle(a: Tree, b: Tree) -> Tree | None:
         return a if b is False else None
 
-    return combine(tree, region, Operation(settle, lambda a, b: change(a) if b else a))
+    return combine(tree, changes, Operation(settle, change))
+
+
+def restricted(changes: Tree, region: Tree) -> Tree:
+    """The tree inside a region, `False` outside."""
+
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        return False if a is False or b is False else a if b is True else None
+
+    return combine(changes, region, Operation(settle, lambda a, b: a if b else False))
 
 
 def within(region: Tree, tree: Tree, test: Callable[[Any], bool]) -> Tree:

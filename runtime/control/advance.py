@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import evolve, field, frozen
@@ -27,11 +28,12 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.claims import claimed
-from cedilla.runtime.control.growth import check_growth
+from cedilla.runtime.control.growth import check_growth, is_new
 from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.measures import check_meetings
 from cedilla.runtime.control.partitions import accent_within, punctuation_within
+from cedilla.runtime.control.runs import LEAST, Member, Run, applied, run_at
 from cedilla.runtime.control.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
 
@@ -90,32 +92,78 @@ def advance(
     """
     result = _grown(plan, MarkerEffects(states, states), found, first)
     for source in plan.sources:
-        for marker in found.get(source.name, ()):
-            if source.name in result.stops:
-                break
-            try:
-                at = place(source.name, marker) if marker.kind == "accent" else ""
-                state, kind, warnings = _apply(plan, result.states, source.name, marker, at)
-            except CutBefore as cut:
-                if cut.state is not None:
-                    result = evolve(result, states={**result.states, source.name: cut.state})
-                result = evolve(result, stops={**result.stops, source.name: Stop(source.name, marker)})
-                break
-            except DiagnosticError as error:
-                stop = Stop(source.name, marker, error.diagnostics)
-                result = evolve(result, stops={**result.stops, source.name: stop})
-                break
-            result = evolve(
-                result,
-                states={**result.states, source.name: state},
-                accents=result.accents + (kind == "accent"),
-                punctuations=result.punctuations + (kind == "punctuation"),
-                warnings=(
-                    *result.warnings,
-                    *(MarkerWarning(source.name, marker, warning) for warning in warnings),
-                ),
-            )
+        markers, at = found.get(source.name, ()), 0
+        while at < len(markers) and source.name not in result.stops:
+            run = run_at(source, result.states[source.name], markers, at)
+            if run is None:
+                result, at = _with_next(plan, result, source.name, markers[at], place), at + 1
+            else:
+                result, at = (
+                    _with_run(plan, result, source.name, run, run.members, place),
+                    at + len(run.members),
+                )
     return result
+
+
+def _with_run(
+    plan: Plan,
+    result: MarkerEffects,
+    source: str,
+    run: Run,
+    members: Sequence[Member],
+    place: Callable[[str, MarkerLine], str],
+) -> MarkerEffects:
+    """The effects with those of some markers of a run, all at once where they are right; else the run is halved, until
+    the one that is wrong stands alone."""
+
+    def check(state: SourceState, accent: Accent) -> None:
+        _check(plan, {**result.states, source: state}, source, accent)
+
+    if len(members) < LEAST:
+        for member in members:
+            if source not in result.stops:
+                result = _with_next(plan, result, source, member.marker, place)
+        return result
+    state = applied(result.states[source], run, members, partial(place, source), check)
+    if state is not None:
+        accents = result.accents + len(members) * (run.kind == "accent")
+        punctuations = result.punctuations + len(members) * (run.kind == "punctuation")
+        states = {**result.states, source: state}
+        return evolve(result, states=states, accents=accents, punctuations=punctuations)
+    middle = len(members) // 2
+    result = _with_run(plan, result, source, run, members[:middle], place)
+    if source in result.stops:
+        return result
+    return _with_run(plan, result, source, run, members[middle:], place)
+
+
+def _with_next(
+    plan: Plan,
+    result: MarkerEffects,
+    source: str,
+    marker: MarkerLine,
+    place: Callable[[str, MarkerLine], str],
+) -> MarkerEffects:
+    """The effects with those of one more marker, or the stop that it is."""
+    try:
+        at = place(source, marker) if marker.kind == "accent" else ""
+        state, kind, warnings = _apply(plan, result.states, source, marker, at)
+    except CutBefore as cut:
+        if cut.state is not None:
+            result = evolve(result, states={**result.states, source: cut.state})
+        return evolve(result, stops={**result.stops, source: Stop(source, marker)})
+    except DiagnosticError as error:
+        return evolve(result, stops={**result.stops, source: Stop(source, marker, error.diagnostics)})
+    return evolve(
+        result,
+        states={**result.states, source: state},
+        accents=result.accents + (kind == "accent"),
+        punctuations=result.punctuations + (kind == "punctuation"),
+        warnings=(
+            *result.warnings,
+            *(MarkerWarning(source, marker, warning) for warning in warnings),
+        ),
+    )
 
 
 def _apply(
@@ -132,7 +180,7 @@ def _apply(
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)
     if (growth := read_growth(state, text)) is not None:
-        if state.is_new(plan.source_of[source], growth):
+        if is_new(state, plan.source_of[source], growth):
             raise CutBefore
         return state, "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
@@ -163,7 +211,7 @@ def _grown(
         state = result.begun[source.name]
         try:
             growth = read_growth(state, marker.wire(state.field_types))
-            if growth is None or not state.is_new(source, growth):
+            if growth is None or not is_new(state, source, growth):
                 continue
             states = {**result.begun, source.name: state.grown_by(growth)}
             what = f"the domain of `{growth.attribute}` cannot grow"

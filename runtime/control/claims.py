@@ -7,6 +7,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, Steps, Tree
 from cedilla.runtime.control.partitions import anywhere, region_of, within
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.tree_changes import after
 from cedilla.runtime.items.marker import MarkerLine
 
 
@@ -24,4 +25,4 @@ def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -
     closed = regions.intersection(keys, here, state.closed)
     gone = regions.forall(closed, regions.attributes(closed) - {key, PARTITION}, state.universe)
     mine = regions.difference(keys, anywhere(gone, state.universe))
-    return state.close(regions.difference(mine, here), marker.position)
+    return state.close(regions.difference(mine, here), after(marker.position))

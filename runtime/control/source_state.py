@@ -6,7 +6,7 @@ know of a marker's place is kept in trees with `regions.POSITION` as one more at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -16,7 +16,7 @@ from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.codes import check_recode, no_codes
@@ -31,12 +31,13 @@ from cedilla.runtime.control.tree_changes import (
     changed,
     changed_by,
     composed,
+    inside,
     shifted,
 )
 from cedilla.runtime.control.unit_accents import alters_of, first_alters, with_unit
 from cedilla.runtime.items.values import digits_behind
 
-_ALTERS, _SMALL = 100, 64
+ALTERS, _SMALL = 100, 64
 """So many Alters of so few cells are remembered, to name one that is repeated."""
 
 
@@ -159,13 +160,11 @@ class SourceState:
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """The state after a punctuation (theory 3): what it closes, it closes for ever."""
-        return self.close(self.canonical(punctuation.pattern), position)
+        return self.close(self.canonical(punctuation.pattern), after(position))
 
-    def close(self, region: Tree, position: int | None = None) -> SourceState:
-        """The state with a canonical region closed, from a position on (`None`: from the epoch's end on)."""
-        placed = self.placed_closed
-        if position is not None:
-            placed = regions.union(placed, regions.intersection(region, after(position)))
+    def close(self, region: Tree, places: Tree = False) -> SourceState:
+        """The state with a canonical region closed, at some places (by default from the epoch's end on)."""
+        placed = regions.union(self.placed_closed, regions.intersection(region, places))
         return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
 
     def grow(self, attribute: str, members: Tree) -> SourceState:
@@ -193,40 +192,6 @@ class SourceState:
             return grown or attribute.domain_members()
         return regions.union(attribute.domain_members(), grown)
 
-    def is_new(self, source: Source, growth: Grow) -> bool:
-        """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
-        `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered
-        or recoded.
-        """
-        name = growth.attribute
-        declared = next((a for a in source.attributes if a.name == name), None)
-        if declared is None or not self._is_beyond(declared, growth.members):
-            return False
-        if declared.column is not None:
-            raise failure(
-                "RQ220",
-                f"the domain of `{name}` cannot grow by a line of the stream: it comes from `{declared.domain}`",
-                growth.span,
-                hint=f"a new file of the table `{declared.column.table}` brings the value",
-            )
-        if not declared.has_list:
-            raise failure(
-                "RQ220",
-                f"the domain of `{name}` cannot grow: it is not declared as a list",
-                growth.span,
-                hint=f"`{name}: {self.types[name]} in {{...}}` declares a list; "
-                "any other is widened in the query's text",
-            )
-        if name in self.original:
-            verb, first = ("recoded", "first codes") if name in self.codes else ("altered", "canonical units")
-            raise failure(
-                "RQ221",
-                f"the domain of `{name}` cannot grow: an accent has {verb} `{name}`",
-                growth.span,
-                hint=f"the domain is in {first}; it can be widened in the query's text (`cedilla plan`)",
-            )
-        return True
-
     def grown_by(self, growth: Grow) -> SourceState:
         """The state after a growth, at the beginning of an epoch (theory N1)."""
         return self.with_values(growth.attribute, growth.members)
@@ -236,9 +201,6 @@ class SourceState:
         values = regions.union(self.grown.get(name, False), members)
         return evolve(self.grow(name, members), grown={**self.grown, name: values})
 
-    def _is_beyond(self, attribute: Attribute, members: Tree) -> bool:
-        return not regions.is_empty(regions.difference(members, self.domain(attribute)), {})
-
     def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.
 
@@ -246,28 +208,29 @@ class SourceState:
         (adds with another type), RQ461 (renames what has the name); `CutBefore` where the accent adds what this epoch
         dropped.
         """
-        where = self.canonical(accent.description)
+        where, places = self.canonical(accent.description), after(position)
         live = regions.difference(where, self.closed)
         match accent.primitive:
             case Add(attribute) as added:
-                state = self._add(accent, added, where, live, position)
+                state = self.with_add(accent, added, where, live, places)
                 if not added.converts:
                     return state
                 no_codes(accent, self.codes, "alters", "recoded")
-                return state._alter(attribute, added.function, accent.description, where, position)
+                raw = inside(accent.description, added.function)
+                return state.with_functions(attribute, raw, inside(where, added.function), places)
             case Drop(attribute):
                 self._require(accent, attribute, where, live, "drops")
-                return self._drop(attribute, where, position)
+                return self.with_drop(attribute, where, places)
             case Rename(attribute) as rename:
                 self._require(accent, attribute, where, live, "renames")
-                renamed_to(self.names, accent, rename, self._there(attribute, live), self.universe)
-                here = regions.intersection(where, after(position))
+                renamed_to(self.names, accent, rename, self.there(attribute, live), self.universe)
+                here = regions.intersection(where, places)
                 return evolve(self, names=self.names.with_rename(rename, where, here))
             case Recode(attribute, code) as recode:
                 self._require(accent, attribute, where, live, "recodes")
                 no_codes(accent, self.units, "recodes", "altered")
-                check_recode(self.codes, self.universe, accent, recode, self._there(attribute, live))
-                return self._recode(attribute, code, accent.description, where, position)
+                check_recode(self.codes, self.universe, accent, recode, self.there(attribute, live))
+                return self._recode(attribute, code, accent.description, where, places)
             case ToUnit(attribute) as change:
                 self._require(accent, attribute, where, live, "alters")
                 state = self
@@ -277,11 +240,14 @@ class SourceState:
             case Alter(attribute, function):
                 self._require(accent, attribute, where, live, "alters")
                 no_codes(accent, self.codes, "alters", "recoded")
-                state = self._alter(attribute, function, accent.description, where, position)
-                if not regions.is_small(where, _SMALL):
-                    return state
-                altered = Altered(attribute, function, where, place, accent.text)
-                return evolve(state, alters=(*self.alters, altered)[-_ALTERS:])
+                raw = inside(accent.description, function)
+                state = self.with_functions(attribute, raw, inside(where, function), places)
+                return state.remembering([Altered(attribute, function, where, place, accent.text)])
+
+    def remembering(self, alters: Sequence[Altered]) -> SourceState:
+        """The state that remembers the latest of some more Alters, of those of not too many cells."""
+        small = (each for each in alters if regions.is_small(each.where, _SMALL))
+        return evolve(self, alters=(*self.alters, *small)[-ALTERS:])
 
     def alters_of(self, accent: Accent, change: ToUnit) -> list[Accent]:
         """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
@@ -292,12 +258,12 @@ class SourceState:
 
         return alters_of(accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere)
 
-    def _there(self, attribute: str, where: Tree) -> Tree:
+    def there(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region that may have an attribute."""
         return regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
 
     def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
-        there = self._there(attribute, where)
+        there = self.there(attribute, where)
         # What concerns closed tuples only concerns nobody (P-dead).
         if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
             raise failure(
@@ -307,7 +273,9 @@ class SourceState:
                 hint="an accent on an attribute requires an add before it, for tuples of its description",
             )
 
-    def _add(self, accent: Accent, added: Add, where: Tree, live: Tree, position: int) -> SourceState:
+    # What follows is what markers do once they are known to be right. `places`: where in the stream they count.
+
+    def with_add(self, accent: Accent, added: Add, where: Tree, live: Tree, places: Tree) -> SourceState:
         attribute, type_ = added.attribute, added.type
         before = self.types.get(attribute)
         if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
@@ -328,7 +296,7 @@ class SourceState:
             )
         if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
             raise CutBefore
-        here = regions.intersection(where, after(position))
+        here = regions.intersection(where, places)
         state = evolve(
             self,
             types=self.types if before is not None else {**self.types, attribute: type_},
@@ -345,7 +313,7 @@ class SourceState:
             return state
         # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
         raw = accent.description
-        raw_here = regions.intersection(raw, after(position))
+        raw_here = regions.intersection(raw, places)
         return evolve(
             state,
             units=begun(self.units, attribute, where, ORIGINAL),
@@ -354,8 +322,8 @@ class SourceState:
             placed_original=changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
         )
 
-    def _drop(self, attribute: str, where: Tree, position: int) -> SourceState:
-        here = regions.intersection(where, after(position))
+    def with_drop(self, attribute: str, where: Tree, places: Tree) -> SourceState:
+        here = regions.intersection(where, places)
         return evolve(
             self,
             present=changed(self.present, attribute, ABSENT, where, ABSENT),
@@ -366,9 +334,8 @@ class SourceState:
             },
         )
 
-    def _alter(self, attribute: str, function: Affine, raw: Tree, where: Tree, position: int) -> SourceState:
-        inverse = function.inverse()
-        raw_here = regions.intersection(raw, after(position))
+    def with_functions(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
+        """`raw`, `where`: the functions, over raw and over canonical values; `False` where there is none."""
         return evolve(
             self,
             # From now on values may lie between whole numbers; what is closed stays so, without holes.
@@ -381,18 +348,20 @@ class SourceState:
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
             },
-            units=changed_by(self.units, attribute, ORIGINAL, where, lambda h: altered(h, function)),
-            original=shifted(self.original, attribute, function, raw, inverse),
-            placed_original=shifted(self.placed_original, attribute, function, raw_here, inverse),
+            units=changed_by(self.units, attribute, ORIGINAL, where, altered),
+            original=shifted(self.original, attribute, raw),
+            placed_original=shifted(self.placed_original, attribute, regions.restricted(raw, places)),
         )
 
-    def _recode(self, attribute: str, code: Code, raw: Tree, where: Tree, position: int) -> SourceState:
-        inverse, raw_here = code.inverse(), regions.intersection(raw, after(position))
+    def _recode(self, attribute: str, code: Code, raw: Tree, where: Tree, places: Tree) -> SourceState:
+        codes = inside(raw, code)
         return evolve(
             self,
-            codes=changed_by(self.codes, attribute, IDENTITY, where, lambda before: composed(code, before)),
-            original=shifted(self.original, attribute, code, raw, inverse),
-            placed_original=shifted(self.placed_original, attribute, code, raw_here, inverse),
+            codes=changed_by(
+                self.codes, attribute, IDENTITY, where, lambda before, _: composed(code, before)
+            ),
+            original=shifted(self.original, attribute, codes),
+            placed_original=shifted(self.placed_original, attribute, regions.restricted(codes, places)),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:

@@ -48,18 +48,23 @@ def after(position: int) -> Tree:
     return regions.interval(POSITION, (position, 1), None)
 
 
+def inside(region: Tree, function: Function) -> Tree:
+    """A function wherever a region is, `False` elsewhere."""
+    return regions.map_leaves(region, lambda here: here and function)
+
+
 def changed(
     trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
 ) -> dict[str, Tree]:
     """The trees, of which that of an attribute has a value in a region."""
-    return changed_by(trees, attribute, default, where, lambda _: value)
+    return changed_by(trees, attribute, default, where, lambda *_: value)
 
 
 def changed_by(
-    trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, change: Callable[[Any], Any]
+    trees: Mapping[str, Tree], attribute: str, default: Any, changes: Tree, change: Callable[[Any, Any], Any]
 ) -> dict[str, Tree]:
-    """The trees, of which that of an attribute is changed in a region."""
-    return {**trees, attribute: regions.update(trees.get(attribute, default), where, change)}
+    """The trees, of which that of an attribute is changed where `changes` says by what (`regions.changed`)."""
+    return {**trees, attribute: regions.changed(trees.get(attribute, default), changes, change)}
 
 
 def begun(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) -> Mapping[str, Tree]:
@@ -67,10 +72,9 @@ def begun(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) ->
     return changed(trees, attribute, value, where, value) if attribute in trees else trees
 
 
-def shifted(
-    trees: Mapping[str, Tree], attribute: str, function: Function, where: Tree, inverse: Function
-) -> dict[str, Tree]:
-    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere.
+def shifted(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[str, Tree]:
+    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere. `functions`:
+    tree over raw values, `False` where nothing changes.
 
     Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
     cells are told apart by t.
@@ -78,5 +82,12 @@ def shifted(
     changed = dict(trees)
     for other, tree in trees.items():
         if attribute in regions.attributes(tree):
-            changed[other] = regions.choose(where, regions.transform(tree, attribute, function), tree)
-    return changed_by(changed, attribute, IDENTITY, where, lambda f: composed(f, inverse))
+            for function, where in regions.cells(functions).items():
+                if function is not False:
+                    there = regions.transform(tree, attribute, function)
+                    changed[other] = regions.choose(where, there, changed[other])
+    return changed_by(changed, attribute, IDENTITY, functions, _undone_first)
+
+
+def _undone_first(function: Function, change: Function) -> Function:
+    return composed(function, change.inverse())

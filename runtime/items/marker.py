@@ -28,7 +28,7 @@ class MarkerLine:
     may say what is wrong and what mends it, and `code` what kind of complaint that is; or near: a line whose key is
     nearly a marker's, spoilt too, unless an attribute has that name. `translate`: the text in
     the wire format, over the attributes that exist where the marker stands; `None` where `text` is that. `partition`:
-    that of the topic, for whose tuples alone it holds.
+    that of the topic, for whose tuples alone it holds. `next`: the place of the line behind it, where that is known.
     """
 
     kind: str
@@ -38,6 +38,7 @@ class MarkerLine:
     problem: tuple[str, str] | None = None
     code: str = "RQ212"
     partition: int | None = None
+    next: int | None = field(default=None, eq=False)
 
     @property
     def file(self) -> int:

@@ -20,6 +20,7 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.growth import is_new
 from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.marker_warnings import warnings_about
 from cedilla.runtime.control.source_state import SourceState
@@ -111,7 +112,7 @@ class StreamChecker:
 
     def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
         if (growth := read_growth(self.state, text)) is not None:
-            if self.state.is_new(self._source, growth):
+            if is_new(self.state, self._source, growth):
                 self.state = self.state.grown_by(growth)
             return growth, ()
         accent = read_accent(self._source, self.state, text)

@@ -93,7 +93,7 @@ class Query:
 def epochs(kind: str, n: int) -> dict[str, float]:
     """Seconds of each step of the epoch that brings n markers, and of the next one."""
     query = Query(compile_query(QUERY).plan)
-    first = query.epoch([MarkerLine(*MARKERS[kind](k), k) for k in range(n)])
+    first = query.epoch([MarkerLine(*MARKERS[kind](k), k, next=k + 1) for k in range(n)])
     query.epoch([MarkerLine("punctuation", "[ts <= 1]", 0)])
     later = query.epoch([MarkerLine("punctuation", "[ts <= 2]", 0)])
     return {**first, "next epoch": sum(s for step, s in later.items() if step != "whole record")}

@@ -24,6 +24,7 @@ LAWS = (
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
     "tests/laws/test_units.py",
+    "tests/runtime/test_marker_runs.py",
 )
 
 
@@ -173,14 +174,14 @@ MUTATIONS = (
     Mutation(
         "G22 a description speaks of raw values at its place",
         "runtime/control/source_state.py",
-        "        where = self.canonical(accent.description)",
-        "        where = accent.description",
+        "        where, places = self.canonical(accent.description), after(position)",
+        "        where, places = accent.description, after(position)",
     ),
     Mutation(
         "P-alter a pattern closes canonical tuples",
         "runtime/control/source_state.py",
-        "        return self.close(self.canonical(punctuation.pattern), position)",
-        "        return self.close(punctuation.pattern, position)",
+        "        return self.close(self.canonical(punctuation.pattern), after(position))",
+        "        return self.close(punctuation.pattern, after(position))",
     ),
     Mutation(
         "R6, D0 the latest Alter is undone first",
@@ -271,6 +272,36 @@ MUTATIONS = (
         "compiler/operators/project.py",
         "        return self.absorb and name in self.items",
         "        return False",
+    ),
+    Mutation(
+        "R2 accents of a run about the same value stay in their order",
+        "runtime/control/runs.py",
+        "        if said is None or self.last.get(value, -1) >= said.turn:",
+        "        if said is None:",
+    ),
+    Mutation(
+        "R2 a run counts from its place on, tuple by tuple",
+        "runtime/control/runs.py",
+        "        if before is None or before.next != marker.position:",
+        "        if before is None:",
+    ),
+    Mutation(
+        "G22 what a run describes is not altered",
+        "runtime/control/runs.py",
+        "    if accent.mentions & state.original.keys() or not _are_possible(state, step):",
+        "    if not _are_possible(state, step):",
+    ),
+    Mutation(
+        "G33 each accent of a run finds its attribute",
+        "runtime/control/runs.py",
+        "        isinstance(found, Steps) and all(found.at(m.value) is True for m in step.members)",
+        "        isinstance(found, Steps)",
+    ),
+    Mutation(
+        "N8 no accent of a run repeats another",
+        "runtime/control/runs.py",
+        "            if _is_repeated(state, name, functions, live):",
+        "            if False:",
     ),
 )
 

@@ -65,7 +65,7 @@ class Csv(TextFormat):
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return CsvPart(file.path, number)
 
-    def marker_line(self, kind: str, text: str, position: int) -> MarkerLine:
+    def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "header":
             header = csv_records.header_of(text.encode())
             problem = csv_records.bad_header(header.problem or "")

@@ -97,9 +97,9 @@ class TextFormat(Format):
     def whole(self, file: InputFile, number: int = 0) -> Part:
         """All rows of a file."""
 
-    def marker_line(self, kind: str, text: str, position: int) -> MarkerLine:
-        """A marker of `markers_in`, at a place of the slice."""
-        return MarkerLine(kind, text, position)
+    def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
+        """A marker of `markers_in`, at a place of the slice; `end`: where its line ends."""
+        return MarkerLine(kind, text, position, next=end + 1)
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         if not files:
@@ -132,9 +132,9 @@ class TextFormat(Format):
         length = sum(file.length for files in slices for file in files.values())
         search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
         found = [_Found(self.marker_line) for _ in slices]
-        for number, kind, text, place in search.all(spark, by_driver=length <= costs.SEARCHED_BY_DRIVER):
+        for number, kind, text, place, end in search.all(spark, by_driver=length <= costs.SEARCHED_BY_DRIVER):
             at, part = parts[number]
-            found[at].add(part.number, kind, text, place)
+            found[at].add(part.number, kind, text, place, end)
         return [each.scan(files) for each, files in zip(found, slices, strict=True)]
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
@@ -221,9 +221,16 @@ class _Tuples(PartReader[Part]):
 
 
 _FOUND = pa.schema(
-    [("part", pa.int32()), ("kind", pa.string()), ("text", pa.string()), ("place", pa.int64())]
+    [
+        ("part", pa.int32()),
+        ("kind", pa.string()),
+        ("text", pa.string()),
+        ("place", pa.int64()),
+        ("end", pa.int64()),
+    ]
 )
-"""The number of a part, the kind of a marker, its text, its place in the file; or no kind, and so many tuples."""
+"""The number of a part, the kind of a marker, its text, where in the file its line begins and ends; or no kind, and so
+many tuples."""
 
 
 @frozen
@@ -236,22 +243,23 @@ class _Search(FewRows[Part]):
         tuples = 0
         for block in part.blocks():
             markers = list(self.markers_in(block))
-            yield from ((number, m.kind, m.text, block.place + m.begin) for m in markers)
+            yield from ((number, m.kind, m.text, block.place + m.begin, block.place + m.end) for m in markers)
             tuples += block.count() - sum(m.is_read for m in markers)
-        yield (number, "", "", tuples)
+        yield (number, "", "", tuples, 0)
 
 
 @define
 class _Found:
     """What was found in the files of a slice so far."""
 
-    marker_line: Callable[[str, str, int], MarkerLine]
+    marker_line: Callable[[str, str, int, int], MarkerLine]
     markers: list[MarkerLine] = field(factory=list[MarkerLine])
     tuples: Counter[int] = field(factory=Counter[int])
 
-    def add(self, file: int, kind: str, text: str, place: int) -> None:
+    def add(self, file: int, kind: str, text: str, place: int, end: int) -> None:
         if kind:
-            self.markers.append(self.marker_line(kind, text, file * NEXT_FILE + place))
+            begin = file * NEXT_FILE
+            self.markers.append(self.marker_line(kind, text, begin + place, begin + end))
         else:
             self.tuples[file] += place
 

@@ -256,7 +256,7 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     if problem:
         told = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
         return [MarkerLine("spoilt", problem, place, problem=told, code="RQ414")]
-    return [MarkerLine(name[1:], text, place + index) for name, text, index in found]
+    return [MarkerLine(name[1:], text, place + i, next=place + i + 1) for name, text, i in found]
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

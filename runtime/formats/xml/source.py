@@ -36,7 +36,7 @@ class Xml(TextFormat):
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return XmlPart(file.path, number)
 
-    def marker_line(self, kind: str, text: str, position: int) -> MarkerLine:
+    def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind in _WIRE:
             return MarkerLine(kind, text, position, partial(_WIRE[kind], text))
         return MarkerLine(kind, text, position, problem=xml_records.SPOILT)

@@ -1,0 +1,341 @@
+"""Runs of markers that each describe one value of an attribute, `[[s = 1, ...]]`, `[[s = 2, ...]]`, as one step.
+
+A fleet sends a marker per device. Those about different values describe disjoint tuples, so they commute (theory R2),
+and what they do to a tree is done to all of its points at once. `run_at` reads such a run, `applied` says what the
+state is after some of it. It gives nothing where it is not plain that each of them is right and nothing is to be said
+of any: they are then applied one by one, and the one that is wrong says so at its own place (G33).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal
+
+from attrs import evolve, frozen
+from immutables import Map
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation, ToUnit
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions import Operation, Steps, Tree, Value
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.runtime.control.marker_reading import read_accent, read_punctuation
+from cedilla.runtime.control.marker_warnings import standing, warnings_about
+from cedilla.runtime.control.partitions import region_of
+from cedilla.runtime.control.source_state import ALTERS, CutBefore, SourceState
+from cedilla.runtime.control.tree_changes import Altered, after, inside
+from cedilla.runtime.items.marker import MarkerLine
+
+LEAST = 4
+"""Fewer markers are applied one by one."""
+
+Kind = Literal["accent", "punctuation"]
+Place = Callable[[MarkerLine], str]
+"""Where a marker stands, for messages."""
+Check = Callable[[SourceState, Accent], None]
+"""Raises where an operator cannot go on after an accent that has led to a state."""
+
+_POINT = re.compile(r'\[{1,2}(\w+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f]*)")(?=[,\]])')
+
+
+@frozen(eq=False)
+class _Said:
+    """What markers say that have the same text but for the value. `others`: the region of their other conditions;
+    `turn`: which of the steps they are part of."""
+
+    meaning: Accent | Punctuation
+    others: Tree
+    turn: int
+
+
+@frozen(eq=False)
+class Member:
+    """A marker of a run. `begin`: the place of the first marker before it without a tuple in between."""
+
+    marker: MarkerLine
+    value: Value
+    said: _Said
+    begin: int
+
+
+@frozen(eq=False)
+class Run:
+    """Markers of a source, one behind the other, about values of an attribute. Those of one turn are about different
+    values, and none is about a value of which one of a later turn was before it: so turn by turn is as one by one."""
+
+    attribute: str
+    kind: Kind
+    partition: int | None
+    members: Sequence[Member]
+
+
+def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int) -> Run | None:
+    """The run of markers that begins with one of them, read where `state` stands; `None` where there is none."""
+    first = markers[at]
+    kind = first.kind
+    claims = source.partitioned is not None and first.partition is not None
+    if (kind != "accent" and kind != "punctuation") or claims or state.codes:
+        return None
+    begins = [_POINT.match(marker.text) for marker in markers[at : at + LEAST]]
+    names = {None if begin is None else begin[1] for begin in begins}
+    if len(begins) < LEAST or len(names) > 1 or (name := names.pop()) is None:
+        return None
+    if (type_ := state.types.get(name)) is None or name in state.names.of:
+        return None
+    run = _Reading(source, state, name, type_)
+    members: list[Member] = []
+    before, begin = None, first.position
+    for marker in islice(markers, at, None):
+        if marker.kind != kind or marker.partition != first.partition:
+            break
+        if before is None or before.next != marker.position:
+            begin = marker.position
+        if (member := run.member(marker, begin)) is None:
+            break
+        members.append(member)
+        before = marker
+    return Run(name, kind, first.partition, members) if len(members) >= LEAST else None
+
+
+class _Reading:
+    """Reads the markers of one run."""
+
+    def __init__(self, source: Source, state: SourceState, name: str, type_: Type) -> None:
+        self.source = source
+        self.state = state
+        self.name = name
+        self.type = type_
+        self.said: dict[str, _Said] = {}
+        self.turns: dict[object, int] = {}
+        self.last: dict[Value, int] = {}
+
+    def member(self, marker: MarkerLine, begin: int) -> Member | None:
+        """A marker as part of the run; `None` where it is none."""
+        found = _POINT.match(marker.text)
+        if found is None or found[1] != self.name or marker.translate is not None:
+            return None
+        number, value = found[2], found[3]
+        if number is not None and self.type.is_numeric:
+            value = int(number)
+        elif number is not None or self.type != STRING:
+            return None
+        rest = marker.text[found.end() :]
+        said = self.said.get(rest) or self._read(marker, value, rest)
+        if said is None or self.last.get(value, -1) >= said.turn:
+            return None
+        self.last[value] = said.turn
+        return Member(marker, value, said, begin)
+
+    def _read(self, marker: MarkerLine, value: Value, rest: str) -> _Said | None:
+        text = marker.text
+        try:
+            if marker.kind == "accent":
+                meaning = read_accent(self.source, self.state, text)
+                region, conditions, turn = meaning.description, parse_accent(text).description, _turn(meaning)
+            else:
+                meaning = read_punctuation(self.state, text)
+                region, conditions, turn = meaning.pattern, parse_punctuation(text).conditions, ()
+        except DiagnosticError:  # it says so again by itself
+            return None
+        if meaning.named or turn is None or [c.attribute for c in conditions].count(self.name) != 1:
+            return None
+        others = regions.exists(region, {self.name}, {})
+        if others is False or regions.intersection(regions.values(self.name, [value]), others) != region:
+            return None
+        said = _Said(meaning, others, self.turns.setdefault(turn, len(self.turns)))
+        self.said[rest] = said
+        return said
+
+
+def _turn(accent: Accent) -> tuple[object, ...] | None:
+    """What accents have in common that are applied together; `None` for those that are not."""
+    match accent.primitive:
+        case Alter(attribute):
+            return Alter, attribute, accent.mentions
+        case Add() as added if added.unit is not None:
+            return None
+        case Add() | Drop() | ToUnit() as primitive:
+            return primitive, accent.mentions
+        case _:
+            return None
+
+
+def applied(
+    state: SourceState, run: Run, members: Sequence[Member], place: Place, check: Check
+) -> SourceState | None:
+    """The state after some markers of a run that stand together; `None` where they are to be applied one by one."""
+    by_turn: dict[int, list[Member]] = {}
+    for member in members:
+        by_turn.setdefault(member.said.turn, []).append(member)
+    alters: list[tuple[Member, Altered]] = []
+    try:
+        for turn in sorted(by_turn):
+            step = _Step(run, by_turn[turn])
+            if run.kind == "punctuation":
+                next_ = _closed(state, step)
+            else:
+                next_ = _evolved(state, step, place, check, alters)
+            if next_ is None:
+                return None
+            state = next_
+    except (DiagnosticError, CutBefore):  # raised again by the one that it is about
+        return None
+    alters.sort(key=lambda each: each[0].marker.position)
+    return state.remembering([each for _, each in alters])
+
+
+class _Step:
+    """The markers of one turn, over trees."""
+
+    def __init__(self, run: Run, members: Sequence[Member]) -> None:
+        self.run = run
+        self.members = members
+        self._by_others: dict[Tree, list[Member]] = {}
+        for member in members:
+            self._by_others.setdefault(member.said.others, []).append(member)
+
+    def region(self) -> Tree:
+        """What they describe."""
+        return self._within(lambda _: True)
+
+    def functions(self) -> Tree:
+        """The functions of Alters where they are described, `False` elsewhere."""
+        return self._within(_function)
+
+    def places(self) -> Tree:
+        """From where on they count."""
+        begins = {begin: after(begin) for begin in dict.fromkeys(m.begin for m in self.members)}
+        if len(begins) == 1:
+            return next(iter(begins.values()))
+        return self._level({m.value: begins[m.begin] for m in self.members})
+
+    def one_by_others(self) -> Iterator[Accent]:
+        """Of the accents whose other conditions are the same, one each, as it is by itself."""
+        for first, *_ in self._by_others.values():
+            yield self.alone(first)
+
+    def alone(self, member: Member) -> Accent:
+        """An accent as it is by itself."""
+        accent = member.said.meaning
+        assert isinstance(accent, Accent)
+        description = _Step(self.run, [member]).region()
+        return evolve(accent, description=description, text=member.marker.text)
+
+    def _within(self, what: Callable[[Member], Any]) -> Tree:
+        whole: Tree = False
+        for others, members in self._by_others.items():
+            here = regions.restricted(self._level({m.value: what(m) for m in members}), others)
+            whole = here if whole is False else regions.changed(whole, here, lambda _, new: new)
+        partition = self.run.partition
+        return whole if partition is None else regions.restricted(whole, region_of(partition))
+
+    def _level(self, points: Mapping[Value, Tree]) -> Tree:
+        return Steps(self.run.attribute, False, (), (False,), Map(points))
+
+
+def _function(member: Member) -> Affine:
+    accent = member.said.meaning
+    assert isinstance(accent, Accent)
+    assert isinstance(accent.primitive, Alter)
+    return accent.primitive.function
+
+
+def _closed(state: SourceState, step: _Step) -> SourceState | None:
+    region = step.region()
+    if regions.attributes(region) & state.original.keys():
+        return None
+    return state.close(region, step.places())
+
+
+def _evolved(
+    state: SourceState, step: _Step, place: Place, check: Check, alters: list[tuple[Member, Altered]]
+) -> SourceState | None:
+    """`alters` gets those that are remembered."""
+    accent = evolve(step.alone(step.members[0]), description=step.region())
+    where = accent.description  # as it is written: what it names has its first values
+    if accent.mentions & state.original.keys() or not _are_possible(state, step):
+        return None
+    if any(warnings_about(state, each) for each in step.one_by_others()):
+        return None
+    live = regions.difference(where, state.closed)
+    places = step.places()
+    name = accent.primitive.attribute
+    match accent.primitive:
+        case Add() as added if name in state.types:
+            next_ = state.with_add(accent, added, where, live, places)
+        case Drop() if _has_all(state, name, where, step):
+            next_ = state.with_drop(name, where, places)
+        case Alter() if _is_altered(state, name) and _has_all(state, name, where, step):
+            functions = step.functions()
+            if _is_repeated(state, name, functions, live):
+                return None
+            next_ = state.with_functions(name, functions, functions, places)
+            alters += _last_alters(step, place)
+        case ToUnit() as change if _is_altered(state, name) and _has_all(state, name, where, step):
+            next_ = state
+            for alter in state.alters_of(accent, change):
+                assert isinstance(alter.primitive, Alter)
+                functions = inside(alter.description, alter.primitive.function)
+                next_ = next_.with_functions(name, functions, functions, places)
+                alters += _last_alters(step, place, alter)
+        case _:
+            return None
+    if not regions.is_empty(live, state.universe):
+        check(next_, accent)
+    return next_
+
+
+def _are_possible(state: SourceState, step: _Step) -> bool:
+    """Whether each value is one of the domain (RQ216, RQ217)."""
+    domain = state.universe[step.run.attribute].members
+    return domain is True or (
+        isinstance(domain, Steps) and all(domain.at(m.value) is True for m in step.members)
+    )
+
+
+def _is_altered(state: SourceState, name: str) -> bool:
+    """Whether an Alter of an attribute changes no more than its functions."""
+    return name in state.units and state.types[name] == DOUBLE and not state.universe[name].integral
+
+
+def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
+    """Whether, for each value, some tuple described may have an attribute (RQ206)."""
+    there = state.there(name, where)
+    over = regions.attributes(there) - {step.run.attribute}
+    found = regions.exists(there, over, state.universe)
+    return found is True or (
+        isinstance(found, Steps) and all(found.at(m.value) is True for m in step.members)
+    )
+
+
+def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> bool:
+    """Whether one of the functions is in force already where it is to be (RQ218, N8)."""
+    alive = regions.difference(live, state.facts().dead(name))
+
+    def settle(a: Tree, b: Tree) -> Tree | None:
+        return False if a is False else None
+
+    def is_standing(function: Any, history: Any) -> bool:
+        return function is not False and function in standing(history)
+
+    there = regions.restricted(functions, alive)
+    twice = regions.combine(there, state.units[name], Operation(settle, is_standing))
+    return not regions.is_empty(twice, state.universe)
+
+
+def _last_alters(step: _Step, place: Place, alter: Accent | None = None) -> Iterator[tuple[Member, Altered]]:
+    """The last Alters, as far as they are remembered; `alter`: what unit accents stand for, of some tuples."""
+    for member in step.members[-ALTERS:]:
+        accent = step.alone(member)
+        where, primitive = accent.description, accent.primitive
+        if alter is not None:
+            where, primitive = regions.intersection(where, alter.description), alter.primitive
+        assert isinstance(primitive, Alter)
+        if where is not False:
+            said = place(member.marker), accent.text
+            yield member, Altered(primitive.attribute, primitive.function, where, *said)
