@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import partial
+from math import isfinite
 from typing import Any
 
 from attrs import field, frozen
@@ -198,6 +200,22 @@ def _integer(value: Any) -> Any:
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
+def _bound(value: Any) -> Any:
+    """A bound of a bucket, as the double that it is; what is none, as it is."""
+    value = _integer(value)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return value
+    try:
+        return shortest(float(value))
+    except OverflowError:
+        return value
+
+
+def shortest(double: float) -> Decimal | float:
+    """The number of the fewest digits that means a double, if that is finite."""
+    return Decimal(repr(double + 0.0)).normalize() if isfinite(double) else double
+
+
 def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, Any], type_: Type) -> Any:
     if kind not in FIELDS_OF.get(name, KINDS):
         return None
@@ -222,7 +240,8 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
             return _integer(point.get("count"))
         case "buckets" | "bounds":
             listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
-            return [_integer(each) for each in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
+            read = _integer if name == "buckets" else _bound
+            return [read(each) for each in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
         case _:
             return point.get(name)
 

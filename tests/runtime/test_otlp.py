@@ -41,6 +41,7 @@ TYPES = {
     "sum": Type("double"),
     "least": Type("double"),
     "buckets": Type("string"),
+    "bounds": Type("string"),
     "service": Type("string"),
     "host": Type("string"),
     "route": Type("string"),
@@ -63,6 +64,7 @@ PATHS = {
     "library": ("scope", "name"),
 }
 NUMBERS = ['"5"', '"-7"', '"0"', '"9223372036854775807"']
+BOUNDS = ["0", "1", "2.50", "0.1", "1e-7", "1E+22", "-0.0", "12345678901234567890", "100000"]
 ODD = [
     "5",
     "1.5",
@@ -149,7 +151,7 @@ class Writer:
             fields |= {"count": self.chance.choice(NUMBERS), "sum": "2.5", "min": "0.5", "max": "7"}
             fields |= {
                 "bucketCounts": self.list(lambda: self.chance.choice(NUMBERS), 3),
-                "explicitBounds": "[1, 2.50]",
+                "explicitBounds": self.list(lambda: self.chance.choice(BOUNDS), 4),
             }
         return self.object(**fields)
 
@@ -228,7 +230,7 @@ def test_a_request_is_read_as_its_messages_say() -> None:
                 "count": 3,
                 "sum": 2.5,
                 "buckets": [1, 2],
-                "bounds": [0.5],
+                "bounds": [0.5, 1e4],
                 "attributes": {"http.route": "/", "status": 200, "share": 0.5, "ok": True},
             },
             {"metric": "c", "time": 62, "int": 5, "attributes": {"http.route": ["x", "y"]}},
@@ -245,6 +247,7 @@ def test_a_request_is_read_as_its_messages_say() -> None:
     )
     assert (first["kind"], first["time"].isoformat()) == ("gauge", "1970-01-01T00:01:00+00:00")
     assert (second["count"], second["sum"], second["buckets"], second["value"]) == (3, 2.5, "[1, 2]", None)
+    assert second["bounds"] == "[0.5, 10000]"
     assert (second["temporality"], second["route"], second["status"], second["share"], second["ok"]) == (
         "delta",
         "/",

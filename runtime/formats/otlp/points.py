@@ -7,6 +7,7 @@ says the same where both do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
 from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.items.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader
+from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.items.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader, shortest
 
 pc: Any = pyarrow.compute
 
@@ -45,6 +47,7 @@ _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
     "min": {"min": pa.float64()},
     "max": {"max": pa.float64()},
     "buckets": {"bucketCounts": pa.list_(pa.string())},
+    "bounds": {"explicitBounds": pa.list_(pa.float64())},
 }
 """What a field of a data point is written as."""
 _WHOLE = "^-?[0-9]{1,19}$"
@@ -222,11 +225,13 @@ def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
         case "count":
             return _of_whole(_whole(kind.points.values.field("count")), type_)
         case "buckets":
-            return _of_lists(kind.points.values.field("bucketCounts"), type_)
+            return _of_lists(kind.points.values.field("bucketCounts"), _counts, type_)
+        case "bounds":
+            return _of_lists(kind.points.values.field("explicitBounds"), _bounds, type_)
         case "sum" | "min" | "max":
             return _of_doubles(kind.points.values.field(root), type_)
         case _:
-            raise Refused  # texts of numbers, sign by sign
+            raise Refused
 
 
 def _schema(keys: Mapping[str, Keys]) -> pa.DataType:
@@ -320,15 +325,28 @@ def _moments(nanoseconds: pa.Array, type_: Type) -> pa.Array:
     )
 
 
-def _of_lists(lists: pa.ListArray, type_: Type) -> pa.Array:
+def _of_lists(lists: pa.ListArray, texts_of: Callable[[pa.Array], pa.Array], type_: Type) -> pa.Array:
     if type_.name != "string":
         return _none(lists, type_)
     if lists.flatten().null_count:
         raise Refused
-    whole = _whole(lists.flatten()).cast(pa.string())
-    texts = pc.binary_join(pa.ListArray.from_arrays(_offsets(lists), whole), ", ")
+    values = texts_of(lists.flatten())
+    texts = pc.binary_join(pa.ListArray.from_arrays(_offsets(lists), values), ", ")
     texts = pc.binary_join_element_wise("[", texts, "]", "")
     return pc.if_else(lists.is_valid(), texts, None)
+
+
+def _counts(texts: pa.Array) -> pa.Array:
+    return _whole(texts).cast(pa.string())
+
+
+def _bounds(doubles: pa.Array) -> pa.Array:
+    """Those of a metric are the same in all of its points, so few are made texts."""
+    known = doubles.dictionary_encode()
+    bounds = [shortest(each) for each in known.dictionary.to_pylist()]
+    if not all(map(isfinite, bounds)):
+        raise Refused
+    return pa.array(map(json_text, bounds), pa.string()).take(known.indices)
 
 
 def _offsets(lists: pa.ListArray) -> pa.Array:
