@@ -19,11 +19,7 @@ from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
-from cedilla.runtime.control.advance import (
-    MarkerEffects,
-    Stop,
-    advance,
-)
+from cedilla.runtime.control.advance import MarkerEffects, Stop, advance
 from cedilla.runtime.control.announce import SinkState
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
@@ -311,7 +307,8 @@ class Executor:
             source = self.plan.source_of[name]
             done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
             limit = None if source.table or source.is_topic else self.files_per_epoch
-            if part := tuple(listed[done : done + min(limit or MAX_FILES, MAX_FILES)]):
+            part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
+            if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
                 slices[name] = Slice(format_of(source), part)
         return slices
 

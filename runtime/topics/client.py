@@ -92,11 +92,11 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
         raise failure("RQ443", f"the client of Kafka cannot be set up: {what}", hint=_FORM) from None
 
 
-def partitions_of(client: Any, topic: Topic, use: str) -> int:
+def partitions_of(client: Any, topic: Topic, use: str, seconds: float = SECONDS) -> int:
     """How many partitions a topic has. Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic, `use`
     being what it is for."""
     try:
-        of_topic = client.list_topics(topic.name, timeout=SECONDS).topics[topic.name]
+        of_topic = client.list_topics(topic.name, timeout=seconds).topics[topic.name]
     except library().KafkaException as problem:
         raise refused(topic.servers, problem) from None
     if of_topic.error is not None:
@@ -113,12 +113,12 @@ def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
     return failure("RQ445", message, hint=hint)
 
 
-def identity_of(topic: Topic) -> str:
+def identity_of(topic: Topic, seconds: float = SECONDS) -> str:
     """What tells a topic from another one of the same name. Raises `DiagnosticError`: RQ442, RQ443, RQ444."""
     admin = made("AdminClient", topic.servers, {}, "confluent_kafka.admin")
     try:
         (described,) = admin.describe_topics(library().TopicCollection([topic.name])).values()
-        return str(described.result(SECONDS).topic_id)
+        return str(described.result(seconds).topic_id)
     except library().KafkaException as problem:
         raise refused(topic.servers, problem) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,12 @@ from cedilla.runtime.topics.client import (
 _TOGETHER = 10_000
 _IDLE, _BUSY, _LONGEST = 0.05, 1.0, 10.0
 """So many seconds nobody waits for records; for more where they come slowly; and where there is no end of them."""
-_MOST_BYTES = 128 << 20
+MOST_BYTES = 128 << 20
+"""So long an epoch's records of a topic are at most, and one more."""
+_STEP = 100_000
+"""So many records whoever waits for some gets at once; else they are those of an epoch, as few files cost less."""
+_MARKER, _FEW = b'"$', 4
+"""What markers begin with, as good as always, and how many of them part the file that they are in."""
 _ANEW = "was deleted and made anew since"
 _OWN = {
     "group.id": "cedilla",
@@ -47,10 +52,37 @@ _OWN = {
 
 @define
 class _Records:
-    """What has come of a partition, not yet in a file."""
+    """What has come of a partition, not yet in a file: texts of some lines each, and the offsets of these lines."""
 
-    values: list[Any] = field(factory=list[Any])
-    offsets: list[int] = field(factory=list[int])
+    texts: list[bytes] = field(factory=list[bytes])
+    offsets: list[Sequence[int]] = field(factory=list[Sequence[int]])
+
+    def add(self, values: list[Any], offsets: Sequence[int]) -> int:
+        """The values of records, bytes or `None`, one for each offset: how many bytes they have."""
+        lines = [value for value in values if value is not None] if None in values else values
+        if len(lines) < len(values):
+            offsets = [offset for value, offset in zip(values, offsets, strict=True) if value is not None]
+        if not lines:
+            return 0
+        text = b"\n".join(lines)
+        if text.count(b"\n") != len(lines) - 1 or b"\r" in text:
+            text = b"\n".join(map(one_line, lines))
+        self.texts.append(text)
+        self.offsets.append(offsets)
+        return len(text)
+
+    def gaps(self, begin: int) -> np.ndarray | None:
+        """The offset of each line, if they do not count up from the first one."""
+        if all(
+            isinstance(each, range) and each[0] == after
+            for each, after in zip(self.offsets, self._ends(begin), strict=False)
+        ):
+            return None
+        return np.concatenate([np.asarray(each, np.int64) for each in self.offsets])
+
+    def _ends(self, begin: int) -> Iterator[int]:
+        yield begin
+        yield from (each[-1] + 1 for each in self.offsets)
 
 
 @define(eq=False)
@@ -64,19 +96,22 @@ class TopicReader:
     files: Files
     most: int
     skips: bool = False
+    seconds: float = SECONDS
+    """So long brokers may take to answer."""
     offsets: dict[int, int] = field(factory=dict[int, int])
     notes: list[str] = field(factory=list[str])
     """What people are to be told."""
-    is_closing: bool = False
     first: dict[int, int] = field(factory=dict[int, int])
     """Where each partition was begun."""
+    goals: dict[int, int] = field(factory=dict[int, int])
+    """Where each partition ended when the run began."""
     partitions: int = field(init=False)
     identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
-    _goals: dict[int, int] = field(init=False, factory=dict[int, int])
     _failure: DiagnosticError | None = field(init=False, default=None)
+    _written_at: int = field(init=False, default=0)
     _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
 
     def __attrs_post_init__(self) -> None:
@@ -84,13 +119,10 @@ class TopicReader:
         self._consumer = made("Consumer", self.topic.servers, _OWN)
         self.look()
 
-    def close(self) -> None:
-        """Let the brokers go."""
-        self._consumer.close()
-
     def look(self) -> None:
         """Ask how many partitions there are. Raises RQ444, RQ445, RQ447 where it is another topic by now."""
-        partitions, identity = partitions_of(self._consumer, self.topic, self._use), identity_of(self.topic)
+        partitions = partitions_of(self._consumer, self.topic, self._use, self.seconds)
+        identity = identity_of(self.topic, self.seconds)
         if identity != (self.identity or identity):
             raise self._another(_ANEW)
         self.partitions, self.identity = partitions, identity
@@ -129,7 +161,7 @@ class TopicReader:
                 self._gap(partition, at, low)
                 at = low
             self.offsets[partition] = self.first[partition] = at
-            self._goals[partition] = high
+            self.goals.setdefault(partition, high)
         if self.partitions < len(self.offsets):
             raise self._another(f"has {self.partitions} partitions, of {len(self.offsets)}")
         kind = library().TopicPartition
@@ -140,7 +172,7 @@ class TopicReader:
 
     def _ends(self, partition: int) -> tuple[int, int]:
         part = library().TopicPartition(self.topic.name, partition)
-        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS))
+        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=self.seconds))
 
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
@@ -164,16 +196,16 @@ class TopicReader:
     @property
     def is_at_end(self) -> bool:
         """Whether all has been fetched that was there when the first record was asked for."""
-        return all(p in self._ended or self.offsets[p] >= self._goals[p] for p in self._assigned)
+        return all(p in self._ended or self.offsets[p] >= self.goals[p] for p in self._assigned)
 
-    def fetch(self) -> list[FoundFile]:
-        """The next records, in a file for each partition that has some. Raises RQ444 to RQ447, once what came before is
-        in files."""
+    def fetch(self, is_urgent: Callable[[], bool] = lambda: False) -> list[FoundFile]:
+        """The next records, in files of the partitions that have some. `is_urgent`: whether somebody waits for them.
+        Raises RQ444 to RQ447, once what came before is in files."""
         if self._failure is not None:
             raise self._failure
         count = size = 0
         begun, before = time.monotonic(), dict(self.offsets)
-        while count < self.most and size < _MOST_BYTES and not self.is_closing:
+        while count < self.most and size < MOST_BYTES and not (count >= _STEP and is_urgent()):
             wanted = min(_TOGETHER, self.most - count)
             some = self._consumed(wanted)
             try:
@@ -188,32 +220,33 @@ class TopicReader:
             is_slow = seconds > _BUSY and len(some) < wanted
             if (not some and count) or self._assigned <= self._ended or is_slow or seconds > _LONGEST:
                 break
-        return [self._written(partition, before[partition]) for partition in sorted(self._pending)]
+        return [f for partition in sorted(self._pending) for f in self._written(partition, before[partition])]
 
     def _consumed(self, most: int) -> list[Any]:
         return self._asked(lambda: self._consumer.consume(most, _IDLE))
 
     def _take(self, messages: list[Any]) -> tuple[int, int]:
-        """Keep what has come: how many records, and bytes."""
-        errors = [m.error() for m in messages]
-        told: list[Any] = []
-        if any(errors):
-            told = [m for m, error in zip(messages, errors, strict=True) if error is not None]
-            messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
-        partitions = [m.partition() for m in messages]
-        offsets = [m.offset() for m in messages]
-        values = [m.value() for m in messages]
+        """Keep what has come: how many records, and bytes. It costs three calls a record."""
+        kind, told = library().Message, list[Any]()
+        if any(map(kind.error, messages)):
+            told = [m for m in messages if m.error() is not None]
+            messages = [m for m in messages if m.error() is None]
+        partitions = list(map(kind.partition, messages))
+        values = list(map(kind.value, messages))
         cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
+        size = 0
         for begin, end in pairwise(cuts):
             partition = partitions[begin]
+            first, last = messages[begin].offset(), messages[end - 1].offset()
+            offsets: Sequence[int] = range(first, last + 1)
+            if len(offsets) != end - begin:
+                offsets = list(map(kind.offset, messages[begin:end]))
             self._ended.discard(partition)
-            pending = self._pending.setdefault(partition, _Records())
-            pending.values += values[begin:end]
-            pending.offsets += offsets[begin:end]
-            self.offsets[partition] = offsets[end - 1] + 1
+            size += self._pending.setdefault(partition, _Records()).add(values[begin:end], offsets)
+            self.offsets[partition] = last + 1
         for message in told:
             self._told(message)
-        return len(messages), sum(map(len, filter(None, values)))
+        return len(messages), size
 
     def _told(self, message: Any) -> None:
         """What comes in place of a record."""
@@ -235,24 +268,43 @@ class TopicReader:
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):
             raise refused(self.topic.servers, library().KafkaException(error))
 
-    def _written(self, partition: int, begin: int) -> FoundFile:
-        """Put what has come of a partition into a file."""
+    def _written(self, partition: int, begin: int) -> Iterator[FoundFile]:
+        """Put what has come of a partition into files: one that ends behind each marker, if these are few, and one with
+        the rest. What a file says of its tuples is then enough to know that a punctuation in it excludes none."""
         pending = self._pending.pop(partition)
-        lines, offsets = pending.values, pending.offsets
-        if None in lines:
-            offsets = [offset for value, offset in zip(lines, offsets, strict=True) if value is not None]
-            lines = [value for value in lines if value is not None]
-        text = b"\n".join(lines) + b"\n"
-        if text.count(b"\n") != max(len(lines), 1) or b"\r" in text:
-            text = b"\n".join(map(one_line, lines)) + b"\n"
-        records = RecordFile(self.topic.name, partition, begin, self.offsets[partition])
-        if offsets and (offsets[0] != begin or offsets[-1] - offsets[0] + 1 != len(offsets)):
+        text = b"\n".join([*pending.texts, b""]) or b"\n"
+        offsets, line, start = pending.gaps(begin), 0, 0
+        for end in [*_behind_markers(text), len(text)]:
+            piece = text[start:end]
+            count = piece.count(b"\n")
+            some = None if offsets is None else offsets[line : line + count]
+            after = begin + count if some is None else int(some[-1]) + 1
+            records = RecordFile(
+                self.topic.name, partition, begin, after if end < len(text) else self.offsets[partition]
+            )
+            yield self._file(records, piece, some)
+            begin, line, start = records.end, line + count, end
+
+    def _file(self, records: RecordFile, text: bytes, offsets: np.ndarray | None) -> FoundFile:
+        if offsets is not None and (offsets[0] != records.begin or len(offsets) <= offsets[-1] - offsets[0]):
             stream = io.BytesIO()
-            np.save(stream, np.array(offsets, np.int64))
+            np.save(stream, offsets)
             self.files.write(records.offsets_path(self.folder), stream.getvalue())
         path = records.path(self.folder)
         self.files.write(path, text)
-        return FoundFile(self.files.absolute(path), time.time_ns() // 1_000_000, len(text))
+        # Files go by their times: no clock that is put back may change their order.
+        self._written_at = max(self._written_at, time.time_ns() // 1_000_000)
+        return FoundFile(self.files.absolute(path), self._written_at, len(text))
+
+
+def _behind_markers(text: bytes) -> list[int]:
+    """Where the lines of markers end, but for the last line; none where there are many."""
+    ends: list[int] = []
+    at = text.find(_MARKER)
+    while at >= 0 and len(ends) <= _FEW:
+        ends.append(text.find(b"\n", at) + 1)
+        at = text.find(_MARKER, ends[-1])
+    return [end for end in ends if end < len(text)] if len(ends) <= _FEW else []
 
 
 def _passing(errors: Any) -> Iterable[int]:

@@ -21,6 +21,7 @@ from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.client import made
+from cedilla.runtime.topics.process import FetchProcess
 from tests.kafka import Broker, broker, install
 from tests.pipeline import read_output
 from tests.stream import Item, decode, is_tuple
@@ -537,6 +538,44 @@ def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession,
     assert sorted((item["s"], item["ts"]) for item in query.tuples) == [
         (s, n) for s in (1, 2) for n in range(3000)
     ]
+
+
+def test_a_fetching_process_that_is_killed_is_followed_by_another(
+    kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before records are asked for, and while they are fetched that nobody knows of; the output is the same."""
+    query = Query(sail, kafka.topic("fetching"), tmp_path, PLAIN)
+    kafka.send("fetching", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
+    killed: list[int] = []
+    begin, take = FetchProcess.begin, FetchProcess.take
+
+    def kill(process: FetchProcess) -> None:
+        if len(killed) < 4 and process.pid is not None and process.pid not in killed:
+            killed.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+
+    def killed_at_first(process: FetchProcess, *given: Any) -> Any:
+        kill(process)
+        return begin(process, *given)
+
+    def killed_then(process: FetchProcess) -> Any:
+        answer = take(process)
+        if len(killed) < 2:
+            kill(process)
+            return answer
+        answer.result()
+        time.sleep(0.1)  # it fetches what comes next
+        kill(process)
+        return answer
+
+    monkeypatch.setattr(FetchProcess, "begin", killed_at_first)
+    monkeypatch.setattr(FetchProcess, "take", killed_then)
+    query.run(records_per_epoch=500)
+    assert len(killed) == 4
+    assert sorted((item["s"], item["ts"]) for item in query.tuples) == [
+        (s, n) for s in (1, 2) for n in range(3000)
+    ]
+    assert not list((tmp_path / "checkpoint" / "topics").rglob("*.jsonl"))
 
 
 def test_a_broker_that_is_started_again_is_read_on(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:

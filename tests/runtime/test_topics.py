@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+import psutil
 import pytest
 
 from cedilla import Options, simulate
@@ -16,8 +22,11 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.formats.jsonl.records import offset_of
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
-from cedilla.runtime.topics.client import settings
+from cedilla.runtime.topics.client import library, settings
+from cedilla.runtime.topics.messages import Answer, Position, Wanted
+from cedilla.runtime.topics.process import FetchProcess
 from cedilla.runtime.topics.reader import TopicReader, one_line
 from cedilla.runtime.topics.topics import Topics
 from tests import kafka
@@ -130,7 +139,7 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
     identities = ["old", "old", "new", "new"]
     monkeypatch.setattr("cedilla.runtime.topics.reader.made", lambda *given: None)
     monkeypatch.setattr("cedilla.runtime.topics.reader.partitions_of", lambda *given: 1)
-    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda topic: identities.pop(0))
+    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda *given: identities.pop(0))
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), 10)
     reader.look()
     for _ in range(2):
@@ -144,8 +153,8 @@ def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cedilla.runtime.topics.topics._SILENCE", 0.5)
-    reader: Any = Slow([[FoundFile("1.jsonl", 0, 0)]])
-    topics = Topics(Files(), str(tmp_path / "topics"), {"r": reader})
+    process: Any = Slow([[FoundFile("1.jsonl", 0, 0)]])
+    topics = Topics(Files(), str(tmp_path / "topics"), process)
     topics.begin({})
     assert topics.fetch(lambda: None)["r"]
     time.sleep(0.6)  # the epoch; meanwhile nothing has come
@@ -159,18 +168,21 @@ def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
 
 
 class Slow:
-    """A reader of some files, whose topic has more."""
+    """A process that has fetched some files, of a topic that has more."""
 
-    topic, is_at_end = Topic("host:9092", "r"), False
+    wanted = (Wanted("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
+    positions: ClassVar = {"r": Position(1, "id", {}, {}, {0: 9}, False)}
 
     def __init__(self, files: list[list[FoundFile]]) -> None:
         self.left = files
 
-    def begin(self, offsets: object, identity: object) -> None:
-        """From its first record."""
+    def begin(self, offsets: object, identities: object) -> Answer:
+        return Answer()
 
-    def fetch(self) -> list[FoundFile]:
-        return self.left.pop(0) if self.left else []
+    def take(self) -> Future[Answer]:
+        answer = Future[Answer]()
+        answer.set_result(Answer(files={"r": self.left.pop(0)} if self.left else {}))
+        return answer
 
     def close(self) -> None:
         """Nothing is open."""
@@ -186,3 +198,119 @@ def test_without_the_jars_of_the_broker_its_tests_say_why(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(OSError, match="no route to host"):
         kafka.install()
+
+
+WANTED = (Wanted("r", Topic("localhost:1", "r"), "topics/r", 10, False, 0.5),)
+
+
+def test_a_process_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
+    process = FetchProcess(WANTED, Files())
+    with pytest.raises(DiagnosticError) as raised:
+        process.connect()
+    process.close()
+    assert raised.value.diagnostics[0].code == "RQ450"
+
+
+STARTER = """
+import time
+from cedilla.runtime.engines.files import Files
+from cedilla.runtime.topics.process import FetchProcess
+started = FetchProcess((), Files())
+started.connect()
+print(started.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_process_ends_with_a_run_that_is_killed() -> None:
+    run = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    fetching = psutil.Process(int(run.stdout.readline()))
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    with suppress(psutil.NoSuchProcess):
+        end = time.monotonic() + 30
+        while fetching.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+def test_secrets_are_neither_sent_nor_in_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[Any, Any]] = []
+
+    def started(command: Any, **given: Any) -> Any:
+        begun.append((command, given))
+        raise OSError("none")
+
+    monkeypatch.setattr("cedilla.runtime.topics.process.subprocess.Popen", started)
+    with pytest.raises(OSError, match="none"):
+        FetchProcess(WANTED, Files()).connect()
+    ((command, given),) = begun
+    assert command[1:] == ["-m", "cedilla.runtime.topics.fetcher"]
+    assert "env" not in given
+
+
+class Consumer:
+    """A client that has some records of the first partition, each with its offset."""
+
+    def __init__(self, values: list[tuple[int, bytes | None]]) -> None:
+        self.left = [library().Message("r", partition=0, offset=at, value=value) for at, value in values]
+
+    def consume(self, most: int, seconds: float) -> list[Any]:
+        some, self.left = self.left[:most], self.left[most:]
+        return some
+
+
+PUNCTUATION = b'{"$punctuation": "[ts < 5]"}'
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([(5, b"{}"), (6, b"{}")], [("5-7", b"{}\n{}\n", None)]),
+        # The last record of a transaction says that it is one; what has no value is passed over.
+        ([(5, b"{}"), (7, b'{"b": 1}')], [("5-8", b'{}\n{"b": 1}\n', [5, 7])]),
+        ([(5, b"{}"), (6, None), (7, b"1")], [("5-8", b"{}\n1\n", [5, 7])]),
+        ([(7, b"{}"), (8, b"{}")], [("5-9", b"{}\n{}\n", [7, 8])]),
+        ([(5, None)], [("5-6", b"\n", None)]),
+        # Files end behind markers, so that each is known to be valid or not.
+        (
+            [(5, b"{}"), (6, PUNCTUATION), (7, b"1")],
+            [("5-7", b"{}\n" + PUNCTUATION + b"\n", None), ("7-8", b"1\n", None)],
+        ),
+        (
+            [(6, b"{}"), (8, PUNCTUATION), (9, b"1"), (12, PUNCTUATION)],
+            [
+                ("5-9", b"{}\n" + PUNCTUATION + b"\n", [6, 8]),
+                ("9-13", b"1\n" + PUNCTUATION + b"\n", [9, 12]),
+            ],
+        ),
+        ([(n, PUNCTUATION) for n in range(5, 25)], [("5-25", (PUNCTUATION + b"\n") * 20, None)]),
+    ],
+)
+def test_files_have_the_records_and_where_any_are_missing_their_offsets(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    values: list[tuple[int, bytes | None]],
+    expected: list[tuple[str, bytes, list[int] | None]],
+) -> None:
+    monkeypatch.setattr("cedilla.runtime.topics.reader.made", lambda *given: Consumer(values))
+    monkeypatch.setattr("cedilla.runtime.topics.reader.partitions_of", lambda *given: 1)
+    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda *given: "one")
+    reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
+    reader.offsets = {0: 5}
+    found: list[tuple[str, bytes, list[int] | None]] = []
+    for file in reader.fetch():
+        records, text = record_file(file.path), Path(file.path.removeprefix("file:")).read_bytes()
+        assert records is not None
+        assert file.length == len(text)
+        offsets = Path(records.offsets_path(str(tmp_path)))
+        known = np.load(offsets).tolist() if offsets.exists() else None
+        found.append((f"{records.begin}-{records.end}", text, known))
+        if text.strip():
+            last = text.count(b"\n")
+            assert offset_of(file.path, last) == (records.begin + last - 1 if known is None else known[-1])
+    assert found == expected
+    assert reader.offsets == {0: values[-1][0] + 1}

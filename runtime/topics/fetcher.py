@@ -1,0 +1,156 @@
+"""The process that fetches: `python -m cedilla.runtime.topics.fetcher`, started by `process.FetchProcess`.
+
+It reads topics ahead of the run, so that neither the client of Kafka nor its Python takes time from the one that
+computes. It takes requests from the socket that is its standard input, and ends with that, whatever it is about: a run
+that is killed leaves none behind. No secret is sent to it: it reads the file of properties by itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from attrs import define, field
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position
+from cedilla.runtime.topics.reader import TopicReader
+
+_LOOK = 5.0
+"""How often it is asked whether there are more partitions, in seconds."""
+_POLL = 1.0
+_AHEAD = 4
+"""So many epochs are fetched that nobody has asked for."""
+_AHEAD_BYTES = 256 << 20
+_AHEAD_FILES = 1024
+
+
+@define(eq=False)
+class _Fetcher:
+    connection: Connection
+    _readers: dict[str, TopicReader] = field(init=False, factory=dict[str, TopicReader])
+    _requests: queue.SimpleQueue[Any] = field(init=False, factory=queue.SimpleQueue)
+    _ready: dict[str, list[FoundFile]] = field(init=False, factory=dict[str, list[FoundFile]])
+    _failure: DiagnosticError | None = field(init=False, default=None)
+    _begun: bool = field(init=False, default=False)
+    _is_full: bool = field(init=False, default=False)
+    _looked: float = field(init=False, default=0.0)
+
+    def listen(self, parent: int) -> None:
+        """Put requests into a queue; end this process with the one that asks."""
+        try:
+            while True:
+                # A copy of the other end, in some process that the run has forked, would hide that it is gone.
+                while not self.connection.poll(_POLL):
+                    if os.getppid() != parent:
+                        os._exit(0)
+                self._requests.put(self.connection.recv())
+        except (EOFError, OSError):
+            os._exit(0)
+
+    def work(self) -> None:
+        """Answer requests, for ever, and fetch between them."""
+        while True:
+            may_fetch = self._begun and self._failure is None and not self._is_full
+            if may_fetch:
+                self._guarded(self._fetch)
+            try:
+                request = self._requests.get(block=not may_fetch)
+            except queue.Empty:
+                continue
+            self.connection.send(self._answer(request))
+
+    def _guarded(self, step: Any, *given: Any) -> None:
+        try:
+            step(*given)
+        except DiagnosticError as failure:
+            self._failure = failure
+
+    def _answer(self, request: Any) -> Answer:
+        if isinstance(request, Connect):
+            self._guarded(self._connect, request)
+        elif isinstance(request, Begin):
+            self._guarded(self._begin, request)
+        elif self._ready:
+            return self._handed_over()
+        if self._failure is not None:
+            return Answer(failure=self._failure.diagnostics)
+        return self._handed_over()
+
+    def _connect(self, request: Connect) -> None:
+        files = Files()
+        for each in request.wanted:
+            self._readers[each.source] = TopicReader(
+                each.source, each.topic, each.folder, files, each.most, each.skips, each.seconds
+            )
+
+    def _begin(self, request: Begin) -> None:
+        for name, reader in self._readers.items():
+            reader.goals = dict(request.goals.get(name, {}))
+            reader.begin(request.offsets.get(name, {}), request.identities.get(name))
+        self._looked = time.monotonic()
+        self._begun = True
+
+    def _fetch(self) -> None:
+        if time.monotonic() - self._looked > _LOOK:
+            for reader in self._readers.values():
+                reader.look()
+                reader.assign()
+            self._looked = time.monotonic()
+
+        def is_urgent() -> bool:
+            return not self._requests.empty()
+
+        for name, reader in self._readers.items():
+            if fetched := reader.fetch(is_urgent):
+                self._ready.setdefault(name, []).extend(fetched)
+        self._is_full = any(self._is_enough(name, files) for name, files in self._ready.items())
+
+    def _is_enough(self, name: str, files: list[FoundFile]) -> bool:
+        held = [each for file in files if (each := record_file(file.path)) is not None]
+        records = sum(each.end - each.begin for each in held)
+        size = sum(file.length for file in files)
+        return (
+            records >= _AHEAD * self._readers[name].most or size >= _AHEAD_BYTES or len(files) >= _AHEAD_FILES
+        )
+
+    def _handed_over(self) -> Answer:
+        positions = {
+            name: Position(
+                reader.partitions,
+                reader.identity,
+                dict(reader.offsets),
+                dict(reader.first),
+                dict(reader.goals),
+                self._begun and reader.is_at_end,
+            )
+            for name, reader in self._readers.items()
+        }
+        notes = tuple(note for reader in self._readers.values() for note in reader.notes)
+        for reader in self._readers.values():
+            reader.notes.clear()
+        files, self._ready = self._ready, {}
+        self._is_full = False
+        return Answer(positions, files, notes)
+
+
+def main() -> None:
+    """The process, which ends with the one that has started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Messages come by the thousand and make no cycles: looking for some takes a third of the time.
+    gc.disable()
+    fetcher = _Fetcher(Connection(os.dup(0)))
+    threading.Thread(target=fetcher.listen, args=(os.getppid(),), daemon=True).start()
+    fetcher.work()
+
+
+if __name__ == "__main__":
+    main()
