@@ -22,9 +22,9 @@ from tests.stream import Item
 VERSION = "4.1.1"
 HOME = Path(__file__).parent.parent / "build" / "kafka" / VERSION
 _SECONDS = 60.0
-_POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>broker</groupId><artifactId>broker</artifactId><version>1</version><dependencies><dependency>
-<groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>{name}</groupId><artifactId>{name}</artifactId><version>1</version><dependencies><dependency>
+<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
 </dependency></dependencies></project>"""
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
@@ -47,20 +47,27 @@ broker.heartbeat.interval.ms=500
 
 def install() -> Path:
     """The folder of the broker's jars. Raises `OSError` without `mvn`, or where it cannot load them."""
-    jars = HOME / "jars"
+    return copied_jars(HOME, "org.apache.kafka", "kafka_2.13", VERSION)
+
+
+def copied_jars(home: Path, group: str, artifact: str, version: str) -> Path:
+    """A folder with the jars of an artifact and of what it requires, from Maven Central if it is not there yet. Raises
+    `OSError` without `mvn`, or where it cannot load them."""
+    jars = home / "jars"
     if not jars.exists():
         if shutil.which("mvn") is None:
-            raise FileNotFoundError("the broker's jars come from Maven Central: `mvn` is required")
-        HOME.mkdir(parents=True, exist_ok=True)
-        (HOME / "pom.xml").write_text(_POM)
-        aside = HOME / "_jars"
+            raise FileNotFoundError(f"the jars of {artifact} come from Maven Central: `mvn` is required")
+        home.mkdir(parents=True, exist_ok=True)
+        pom = _POM.format(name="jars", group=group, artifact=artifact, version=version)
+        (home / "pom.xml").write_text(pom)
+        aside = home / "_jars"
         copy = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={aside}")
         done = subprocess.run(
-            ["mvn", "-q", "-B", *copy], cwd=HOME, check=False, stdout=subprocess.PIPE, text=True
+            ["mvn", "-q", "-B", *copy], cwd=home, check=False, stdout=subprocess.PIPE, text=True
         )
         if done.returncode:
             said = next(iter(done.stdout.strip().splitlines()), f"exit status {done.returncode}")
-            raise OSError(f"the broker's jars cannot be had from Maven Central: {said}")
+            raise OSError(f"the jars of {artifact} cannot be had from Maven Central: {said}")
         aside.rename(jars)
     return jars
 

@@ -88,6 +88,7 @@ UNITS = {
     "gap_s": ("s without output", False),
     "accent_ratio": ("accent's epoch / its neighbours", False),
     "rss_mb": ("MB at most", False),
+    "cpu_s": ("s of processor time", False),
     "heap_mb": ("MB of heap after a collection", False),
     "python_mb": ("MB of Python at the end", False),
     "python_grown_mb": ("MB more than half way", False),

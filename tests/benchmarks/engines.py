@@ -91,12 +91,15 @@ def run_cedilla(
     query: str,
     sources: Mapping[str, str],
     output: str,
-    files_per_epoch: int,
+    files_per_epoch: int | None = None,
     format: str = "json",
     rows: int | None = None,
+    records_per_epoch: int | None = None,
 ) -> dict[str, Any]:
     """A query over all its input; `output` names the emit. Every epoch with tuples is a lap, of so many rows."""
-    laps, start, _ = cedilla_laps(session, folder, query, sources, output, files_per_epoch)
+    laps, start, _ = cedilla_laps(
+        session, folder, query, sources, output, files_per_epoch, records_per_epoch=records_per_epoch
+    )
     total = time.monotonic() - start
     data = [evolve(lap, rows=rows or lap.rows) for lap in laps if lap.rows]
     figures = {
@@ -113,8 +116,9 @@ def cedilla_laps(
     query: str,
     sources: Mapping[str, str],
     output: str,
-    files_per_epoch: int,
+    files_per_epoch: int | None,
     watch: Callable[[EpochReport], None] = lambda report: None,
+    records_per_epoch: int | None = None,
 ) -> tuple[list[Lap], float, list[EpochReport]]:
     """All epochs of a run, when it started, and its reports; `watch` looks at each, and its time counts."""
     laps: list[Lap] = []
@@ -131,6 +135,7 @@ def cedilla_laps(
         sources=sources,
         sinks={output: f"{folder}/out"},
         files_per_epoch=files_per_epoch,
+        records_per_epoch=records_per_epoch,
     )
     start = time.monotonic()
     run(query, options, spark=session, on_report=note)

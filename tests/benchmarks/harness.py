@@ -103,7 +103,7 @@ class Harness:
         folder.mkdir(parents=True)
         request = {"call": each.call, "folder": str(folder), "arguments": dict(arguments)}
         answer = worker.ask(request, self.limit)
-        answer["figures"]["rss_mb"] = answer.pop("rss_mb")
+        answer["figures"] |= {name: answer.pop(name) for name in ("rss_mb", "cpu_s")}
         return answer
 
     def _failed(self, each: Competitor, problem: CallFailed, failed: dict[str, str]) -> None:

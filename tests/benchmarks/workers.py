@@ -71,11 +71,13 @@ class Worker:
         return Worker.start([sys.executable, "-m", "tests.benchmarks.worker", make_session], log)
 
     def ask(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        """The answer to a request, with `rss_mb`: the most memory that the process and its children held.
+        """The answer to a request, with `rss_mb`, the most memory that the process and its children held, and `cpu_s`,
+        the processor time that they took.
 
         Raises `CallFailed`; after `limit` seconds the process is ended.
         """
         assert self.process.stdin is not None
+        cpu_before = self._cpu_seconds()
         try:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
@@ -93,7 +95,8 @@ class Worker:
         answer = json.loads(line)
         if "error" in answer:
             raise CallFailed(answer["error"])
-        return {**answer, "rss_mb": max(most, self._memory())}
+        seconds = self._cpu_seconds() - cpu_before
+        return {**answer, "rss_mb": max(most, self._memory()), "cpu_s": seconds}
 
     def _family(self) -> list[psutil.Process]:
         try:
@@ -113,6 +116,16 @@ class Worker:
             except psutil.NoSuchProcess:
                 continue
         return total / 2**20
+
+    def _cpu_seconds(self) -> float:
+        """What the process and its children have taken so far, those included that have ended."""
+        total = 0.0
+        for each in self._family():
+            try:
+                total += sum(each.cpu_times()[:4])
+            except psutil.NoSuchProcess:
+                continue
+        return total
 
     def _last_words(self) -> str:
         tail = self.log.read_text(errors="replace").splitlines()[-20:]
