@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Literal, overload
+from typing import Literal as OneOf
+from typing import overload
 
 from attrs import evolve
 from lark.exceptions import UnexpectedInput
@@ -14,7 +15,18 @@ from lark.exceptions import UnexpectedInput
 from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.syntax import AccentText, Comparison, Constant, Expression, PunctuationText, Query
+from cedilla.grammar.syntax import (
+    AccentText,
+    AlterAttribute,
+    Binary,
+    Comparison,
+    Constant,
+    Expression,
+    Literal,
+    PunctuationText,
+    Query,
+    Unary,
+)
 
 _MARKERS = 1024
 """How many texts of markers keep their nodes: a stream says many again, and each is read by more than one part."""
@@ -40,14 +52,27 @@ def parse_accent(text: str, source: str = "<accent>") -> AccentText:
     """An accent such as `[[s = 2, alter(t, y -> y * 2)]]` (design, section 6)."""
     if (point := _POINT.match(text)) is not None:
         head, number = point.groups()
+        start, rest = point.end(), text[point.end() :]
+        numbers: dict[int, str] = {}
+        if rest.startswith(", alter(") and '"' not in rest:
+            numbers = {start + found.start(): found[0] for found in _NUMBER.finditer(rest)}
+            rest = _NUMBER.sub(_ones, rest)
         with suppress(DiagnosticError):  # which would show another text
-            return _at(_accent_like(f"{head}{'1' * len(number)}{text[point.end() :]}", source), number)
+            like = _accent_like(f"{head}{'1' * len(number)}{rest}", source)
+            if (accent := _at(like, number, numbers)) is not None:
+                return accent
     return _parse(text, source, "accent")
 
 
+def _ones(number: re.Match[str]) -> str:
+    return "1" * len(number[0])
+
+
 _POINT = re.compile(r"(\[\[\w+ = )(0|[1-9][0-9]{0,17})(?=, )")
-"""How the accents of a fleet begin, which differ in this number only: all of one length have the same nodes but for it,
-and the same places. The parser takes most of the time of an accent."""
+"""How the accents of a fleet begin, which differ in this number: all of one length have the same nodes but for it, and
+the same places. The parser takes most of the time of an accent."""
+_NUMBER = re.compile(r"(?<![\w.])[1-9][0-9]{0,17}(?![\w.])")
+"""A whole number in the function of an Alter, in which the accents of a fleet may differ, too."""
 
 
 @lru_cache(_MARKERS)
@@ -55,13 +80,38 @@ def _accent_like(text: str, source: str) -> AccentText:
     return _parse(text, source, "accent")
 
 
-def _at(like: AccentText, number: str) -> AccentText:
-    """The accent whose first condition compares with another number."""
+def _at(like: AccentText, number: str, numbers: Mapping[int, str]) -> AccentText | None:
+    """The accent whose first condition compares with another number, and whose function has others, by where they
+    stand. `None` where the text has one that is no number of the function."""
     first, *others = like.description
     assert isinstance(first.pattern, Comparison)
     value = evolve(first.pattern.value, value=int(number), text=number)
     first = evolve(first, pattern=evolve(first.pattern, value=value))
-    return evolve(like, description=(first, *others))
+    primitive = like.primitive
+    if numbers:
+        if not isinstance(primitive, AlterAttribute) or primitive.inverse is not None:
+            return None
+        left = dict(numbers)
+        primitive = evolve(primitive, body=_with_numbers(primitive.body, left))
+        if left:
+            return None
+    return evolve(like, description=(first, *others), primitive=primitive)
+
+
+def _with_numbers(node: Expression, numbers: dict[int, str]) -> Expression:
+    """An expression with other numbers; those that are taken are no longer left."""
+    match node:
+        case Binary():
+            left, right = _with_numbers(node.left, numbers), _with_numbers(node.right, numbers)
+            return node if left is node.left and right is node.right else evolve(node, left=left, right=right)
+        case Unary():
+            operand = _with_numbers(node.operand, numbers)
+            return node if operand is node.operand else evolve(node, operand=operand)
+        case Literal() if node.span is not None and node.unit is None and node.span.start in numbers:
+            text = numbers.pop(node.span.start)
+            return evolve(node, value=int(text), text=text)
+        case _:
+            return node
 
 
 @lru_cache(_MARKERS)
@@ -76,13 +126,13 @@ def parse_expression(text: str, source: str = "<expression>") -> Expression:
 
 
 @overload
-def _parse(text: str, source: str, start: Literal["query"], builder: Builder) -> Query: ...
+def _parse(text: str, source: str, start: OneOf["query"], builder: Builder) -> Query: ...
 @overload
-def _parse(text: str, source: str, start: Literal["accent"]) -> AccentText: ...
+def _parse(text: str, source: str, start: OneOf["accent"]) -> AccentText: ...
 @overload
-def _parse(text: str, source: str, start: Literal["punctuation"]) -> PunctuationText: ...
+def _parse(text: str, source: str, start: OneOf["punctuation"]) -> PunctuationText: ...
 @overload
-def _parse(text: str, source: str, start: Literal["expression"]) -> Expression: ...
+def _parse(text: str, source: str, start: OneOf["expression"]) -> Expression: ...
 def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = None) -> object:
     builder = builder or Builder(source)
     try:

@@ -16,6 +16,13 @@ RESTS = [
     ", -(p)]",
     ", and]]",
     ", alter(t, y -> y * )]]",
+    ", alter(t, y -> (y - 32) * 5 / 9)]]",
+    ", alter(t, y -> 3 * y - -7 + 0.5)]]",
+    ", alter(t, y -> y * 5 degC)]]",
+    ", alter(t, y -> y * 2, y -> y / 2)]]",
+    ", alter(t, y -> abs(y, 7))]]",
+    ", alter(t, y -> y * 10e3 + 12)]]",
+    ", x = 12, alter(t, y -> y / 0)]]",
     "]]",
 ]
 
@@ -28,6 +35,15 @@ def test_alike_accents_are_what_each_is_alone(monkeypatch: pytest.MonkeyPatch, n
     monkeypatch.setattr(parser, "_POINT", _Never)
     parse_accent.cache_clear()
     assert together == [_read(text) for text in texts]
+
+
+def test_functions_may_differ_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    parse = parser.lalr.parse
+    monkeypatch.setattr(parser.lalr, "parse", lambda text, start: (seen.append(text), parse(text, start))[1])
+    for number in range(100, 200):
+        parse_accent(f"[[robot = {number}, alter(torque, y -> y * {number} + {number + 300})]]")
+    assert len(seen) == 1
 
 
 def test_the_parser_sees_accents_of_a_fleet_once(monkeypatch: pytest.MonkeyPatch) -> None:
