@@ -107,7 +107,7 @@ def _with_numbers(node: Expression, numbers: dict[int, str]) -> Expression:
         case Unary():
             operand = _with_numbers(node.operand, numbers)
             return node if operand is node.operand else evolve(node, operand=operand)
-        case Literal() if node.span is not None and node.unit is None and node.span.start in numbers:
+        case Literal() if node.unit is None and node.span.start in numbers:
             text = numbers.pop(node.span.start)
             return evolve(node, value=int(text), text=text)
         case _:

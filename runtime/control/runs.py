@@ -136,10 +136,18 @@ class _Reading:
         try:
             if marker.kind == "accent":
                 meaning = read_accent(self.source, self.state, text)
-                region, conditions, turn = meaning.description, parse_accent(text).description, _turn(meaning)
+                region, conditions, turn = (
+                    meaning.description,
+                    parse_accent(text, "<accent>").description,
+                    _turn(meaning),
+                )
             else:
                 meaning = read_punctuation(self.state, text)
-                region, conditions, turn = meaning.pattern, parse_punctuation(text).conditions, ()
+                region, conditions, turn = (
+                    meaning.pattern,
+                    parse_punctuation(text, "<punctuation>").conditions,
+                    (),
+                )
         except DiagnosticError:  # it says so again by itself
             return None
         if meaning.named or turn is None or [c.attribute for c in conditions].count(self.name) != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from itertools import product
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
+from cedilla.runtime.formats.jsonl import markers as searching
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.source import JsonLines
-from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
@@ -205,3 +207,17 @@ def test_markers_have_the_places_that_the_tuples_have(
         None,
     ]
     assert JsonLines().line_at(spark, files[1], starts[21]) == 22
+
+
+@pytest.mark.parametrize("key", ["$accent", "$punctuation", "$acent"])
+def test_usual_markers_are_what_the_parser_makes_of_them(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    texts = ["[s = 1]", '[[l = "a", -(p)]]', "", "\\", '\\"', '\\\\"', "a\tb", "é", "{}", "$accent", "\x7f"]
+    lines = [
+        json.dumps({key: text}, separators=with_) for text in texts for with_ in ((",", ":"), (", ", ": "))
+    ]
+    data = "".join(
+        f"{line}{end}\n" for line in [*lines, *(line[:-2] for line in lines)] for end in ("", "\r", " ")
+    )
+    usual = list(markers_in(Block(data.encode(), 0)))
+    monkeypatch.setattr(searching, "_USUAL", re.compile(b"(?!)"))
+    assert usual == list(markers_in(Block(data.encode(), 0)))

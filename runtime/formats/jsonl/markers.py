@@ -20,6 +20,8 @@ _TEXT = (b'"[', b"[")
 _ESCAPE = (b"\\u00", b"\\")
 _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
 """A sign of a marker's key, oddly written; no writer of JSON escapes it."""
+_USUAL = re.compile(rb'\{"\$(accent|punctuation)": ?"((?:[ !#-\[\]-~]|\\")*+)"\}\r?')
+"""How most writers write markers, in ASCII: nothing else has to be parsed for these."""
 _WINDOW = 4 * EDGE
 """Bytes in which there are as many signs as have to be looked at."""
 
@@ -56,6 +58,8 @@ def _is_likely(start: bytes) -> bool:
 
 def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
     """What a line that may be a marker is; `None`: a tuple."""
+    if (usual := _USUAL.fullmatch(line)) is not None:
+        return FoundMarker(usual[1].decode(), usual[2].decode().replace('\\"', '"'), begin, end)
     text = line.removesuffix(b"\r").decode("utf-8", "replace")
     try:
         line.decode()
