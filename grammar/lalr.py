@@ -11,6 +11,8 @@ from lark import Lark, Token, Transformer, Tree, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from lark.lexer import PatternStr
 
+from cedilla.grammar.kept import place
+
 Start = Literal["query", "accent", "punctuation", "expression"]
 Class = TypeVar("Class", bound=type)
 
@@ -71,6 +73,9 @@ def spelling(token_type: str) -> str | None:
 
 @cache
 def _lark() -> Lark:
+    # The tables take half a second to compute. lark compares what is kept with the grammar, and does without where it
+    # is spoilt or cannot be written.
+    kept = place("rq")
     return Lark.open_from_package(
         "cedilla.grammar",
         "rq.lark",
@@ -78,4 +83,5 @@ def _lark() -> Lark:
         start=["query", "accent", "punctuation", "expression"],
         propagate_positions=True,
         maybe_placeholders=True,
+        cache=False if kept is None else str(kept),
     )

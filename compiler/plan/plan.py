@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -275,17 +276,17 @@ class Plan:
 
     def ancestors(self, relation: str) -> list[Source | Operator]:
         """What a relation is computed from, itself included, in topological order."""
-        import networkx
-
-        above: set[str] = networkx.ancestors(self.graph, relation)  # pyright: ignore[reportUnknownMemberType]
-        return [
-            node for node in (*self.sources, *self.operators) if node.name in above or node.name == relation
-        ]
+        above = {relation}
+        for operator in reversed(self.operators):  # they stand in topological order
+            if operator.name in above:
+                above.update(operator.inputs)
+        return [node for node in (*self.sources, *self.operators) if node.name in above]
 
     @cached_property
     def shared(self) -> frozenset[str]:
         """The operators whose output is used more than once."""
-        uses = dict(self.graph.out_degree())
+        uses = Counter(name for operator in self.operators for name in operator.inputs)
+        uses.update(emit.relation for emit in self.emits)
         return frozenset(operator.name for operator in self.operators if uses[operator.name] > 1)
 
     @cached_property

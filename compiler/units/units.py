@@ -13,12 +13,14 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
 from operator import add, mul, sub, truediv
+from pickle import PickleError
 from tokenize import TokenError
 from typing import Any
 
 from attrs import frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.kept import place
 
 NUMBER = "dimensionless"
 """The unit of a plain number that came of units, as of a quotient of two of them."""
@@ -57,7 +59,17 @@ def _registry() -> Any:
     """Everything that pint knows, with fractions in place of floating point numbers."""
     from pint import UnitRegistry
 
-    return UnitRegistry(non_int_type=Fraction)  # type: ignore[arg-type]
+    return _kept(UnitRegistry, non_int_type=Fraction)
+
+
+def _kept(registry: Callable[..., Any], **arguments: Any) -> Any:
+    """A registry from what pint keeps of its definitions, which take it half a second to read; without where that is
+    spoilt or cannot be read."""
+    folder = place("pint")
+    try:
+        return registry(cache_folder=folder, **arguments)
+    except (OSError, EOFError, PickleError, AttributeError, ImportError, ValueError):
+        return registry(**arguments)
 
 
 @cache
@@ -66,7 +78,7 @@ def _codes() -> Callable[[str], Any]:
     from ucumvert import PintUcumRegistry
 
     _registry().load_definitions(str(resources.files("ucumvert") / "pint_ucum_defs.txt"))
-    return PintUcumRegistry().from_ucum
+    return _kept(PintUcumRegistry).from_ucum
 
 
 @lru_cache(_MANY)

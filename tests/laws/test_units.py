@@ -336,7 +336,8 @@ class Births:
                 del unit_of[s]
                 self.say(f"[[s = {s}, -(p)]]", f"[[s = {s}, -(p)]]")
             else:
-                function = conversion(unit_of[s], unit := rng.choice(UNITS["p"]))
+                unit = rng.choice(UNITS["p"])
+                function = conversion(unit_of[s], unit)
                 alter = "" if function.is_identity else f"[[s = {s}, alter(p, y -> {function.text('y')})]]"
                 self.say(f"[[s = {s}, unit(p, {unit})]]", alter)
                 unit_of[s] = unit

@@ -1,0 +1,19 @@
+"""Where what takes long to compute is kept between processes: beside the bytecode of this package, as Python keeps
+that, and as safe as that."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import cache_from_source
+from pathlib import Path
+
+
+def place(name: str) -> Path | None:
+    """A file or folder beside the bytecode, for what its user can do without; `None` where nothing can be written."""
+    if sys.dont_write_bytecode or getattr(sys.implementation, "cache_tag", None) is None:
+        return None
+    bytecode = Path(cache_from_source(__file__))
+    folder = bytecode.parent
+    version = bytecode.stem.removeprefix(f"{Path(__file__).stem}.")
+    return folder / f"{name}.{version}" if os.access(folder, os.W_OK) else None
