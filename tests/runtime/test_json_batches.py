@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.formats.jsonl import fields as json_fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches, tuple_lines
+from cedilla.runtime.formats.jsonl.uniform import columns
 from cedilla.runtime.formats.lines.blocks import Block
 from tests.tiers import tiered
 
@@ -130,19 +132,110 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     at_once = 0
     for _ in range(150):
         block = block_of(chance, chance.choice([0, 0.01, 0.3]))
-        found = BATCHES.batch(block, 1000).to_pylist()
-        lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
-        with monkeypatch.context() as patch:
-            patch.setattr(JsonBatches, "parsed", lambda *_: None)
-            expected = BATCHES.batch(block, 1000).to_pylist()
-        at_once += parsed(b"\n".join(lines)) is not None
-        assert len(found) == len(expected) == len(lines)
-        for row, same_row, line in zip(found, expected, lines, strict=True):
-            assert row["$corrupt"] == same_row["$corrupt"], line
-            is_bad = row["$corrupt"] is not None
-            assert row["$position"] == same_row["$position"]
-            assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), line
+        at_once += compared(block, monkeypatch)
     assert at_once > 20
+
+
+def compared(block: Block, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the lines of a block are read at once; as they are one by one in any case."""
+    found = BATCHES.batch(block, 1000).to_pylist()
+    lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
+    with monkeypatch.context() as patch:
+        patch.setattr(JsonBatches, "parsed", lambda *_: None)
+        expected = BATCHES.batch(block, 1000).to_pylist()
+    assert len(found) == len(expected) == len(lines)
+    for row, same_row, line in zip(found, expected, lines, strict=True):
+        assert row["$corrupt"] == same_row["$corrupt"], line
+        is_bad = row["$corrupt"] is not None
+        assert row["$position"] == same_row["$position"]
+        assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), line
+    return parsed(b"\n".join(lines)) is not None
+
+
+UNIFORM = {
+    "ts": ["1", "-5", "0", "9223372036854775807"],
+    "i": ["1", "-2147483648"],
+    "s": ['"a"', '""', '"\u00e4"', '", {}"', '"x\x7f:"'],
+    "x": ["1.5", "-0", "0", "-0.25", "12345678901234567890", "5e-05", "-1E+7", "null"],
+    "b": ["true", "false"],
+    "at": [MOMENTS[n] for n in (0, 1, 4, 10)],
+    "day": ['"2020-01-02"', '"1582-10-10"'],
+    "n": ["7", "-0.5"],
+    "o": ['"x"', '"$"'],
+}
+"""Values of lines that are written alike; `n` and `o` are of no attribute."""
+SPOILT = [
+    "007",
+    "1e",
+    "1e400",
+    "01e5",
+    "nul",
+    "-",
+    "1.",
+    ".5",
+    "1.2.3",
+    "1-2",
+    "+1",
+    "-01",
+    "0x1",
+    "1e5",
+    "1 ",
+    "NaN",
+    "null",
+    '"',
+    "2147483648",
+]
+SPOILT += [
+    "9223372036854775808",
+    '"1"',
+    "true",
+    "truefalse",
+    '"a\tb"',
+    r'"\n"',
+    "{}",
+    "",
+    '"a" ',
+    '"",""',
+    '"\x00"',
+]
+
+
+def written(colon: str, comma: str, values: dict[str, str]) -> str:
+    return "{" + comma.join(f'"{name}"{colon}{value}' for name, value in values.items()) + "}"
+
+
+@pytest.mark.parametrize("seed", tiered(range(40), 6))
+def test_lines_that_are_written_alike_are_the_same_as_line_by_line(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, and with one that is spoilt: by another value, another sign, one too many or one too few."""
+    chance, alike = Random(seed), 0
+    for _ in range(20):
+        names = chance.sample(list(UNIFORM), chance.randrange(1, 6))
+        line = partial(written, *chance.choice([(":", ","), (": ", ", "), (" : ", " ,")]))
+        rows = [
+            {name: chance.choice(UNIFORM[name]) for name in names} for _ in range(chance.choice([1, 3, 20]))
+        ]
+        good = [line(row).encode() for row in rows]
+        found = columns(b"\n".join(good), *Block(b"\n".join(good), 0).lines(), TYPES)
+        alike += found is not None
+        compared(Block(b"\n".join(good), 0), monkeypatch)
+        for _ in range(5):
+            number, bad = chance.randrange(len(rows)), list(good)
+            match chance.randrange(3):
+                case 0:
+                    spoilt = rows[number] | {chance.choice(names): chance.choice(SPOILT)}
+                    bad[number] = line(spoilt).encode()
+                case 1:
+                    at = chance.randrange(len(good[number]))
+                    sign = chance.choice(b'x"{}:,0-. \\\t\r\xff').to_bytes()
+                    bad[number] = good[number][:at] + sign + good[number][at + chance.randrange(2) :]
+                case _:
+                    bad.insert(
+                        number, chance.choice([b"", b"null", b"{}", b'{"$accent": "[[], add(z)]"}', b"x"])
+                    )
+            compared(Block(b"\n".join(bad), 0), monkeypatch)
+    assert alike > 15
 
 
 def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +249,7 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
         return read(text, *options)
 
     monkeypatch.setattr(pyarrow.json, "read_json", watched)
-    good = [b'{"i": 1}'] * 40
+    good = [b'{"i": 1, "z": []}'] * 40
     for place in (0, 1, 17, 39, 40):
         for bad in (b"null", b" null", b"\rnull\r"):
             lines = [*good[:place], bad, *good[place:]]

@@ -22,6 +22,7 @@ from cedilla.compiler.plan.origins import Keys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.jsonl.uniform import columns
 from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, joined, moments_of, one_array
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
@@ -59,17 +60,20 @@ class JsonBatches(TextBatches):
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """The columns of some lines, each of which is one object; `None` where some may not be."""
-        plain, count = plain_lines(text, starts, ends), len(starts)
+        count = len(starts)
+        if not self.paths and (uniform := self._uniform(text, starts, ends)) is not None:
+            return [*uniform, pa.nulls(count, pa.string())]
+        plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
         table = self._table(plain)
         if table is None or table.num_rows != count:
             return None
         corrupt: pa.Array = pa.nulls(count, pa.string())
-        columns: list[pa.Array] = []
+        found: list[pa.Array] = []
         for name, type_ in self.types.items():
             if (keys := self._keys.get(name)) is None:
-                columns.append(pa.nulls(count, arrow_type(type_)))
+                found.append(pa.nulls(count, arrow_type(type_)))
                 continue
             column = one_array(table.column(keys[0]).chunks)
             column = pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
@@ -82,8 +86,14 @@ class JsonBatches(TextBatches):
                 column = moments
             elif type_.name == "decimal" and not fits(column):
                 return None
-            columns.append(column)
-        return [*columns, corrupt]
+            found.append(column)
+        return [*found, corrupt]
+
+    def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """The values of lines that are written alike; `None` where they may not be."""
+        lines, lengths = joined(text, starts, ends), ends - starts
+        begins = np.append(0, np.cumsum(lengths[:-1] + 1))
+        return columns(lines, begins, begins + lengths, self.types) if is_utf8(lines) else None
 
     def _table(self, text: bytes) -> pa.Table | None:
         """What the parser makes of lines, `None` where it refuses them.
