@@ -18,6 +18,10 @@ SEARCHED_BY_DRIVER = 1 << 28
 PART = 1 << 25
 """Bytes of a large file that one task reads."""
 
+KEPT_PARSED = 1 << 28
+"""Bytes of an epoch's files of one source of which what was parsed stays in memory on Sail, which keeps nothing itself,
+where it is read twice: about as many bytes, for two epochs."""
+
 FILES_IN_EXPRESSION = 64
 """The numbers of so many files stand in the SQL of a scan; those of more are joined to it."""
 

@@ -60,9 +60,9 @@ class Marked(Format):
         return self._base.parsed(_data(files), types)
 
     def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types
+        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
-        return self._base.tuples_with_notes(spark, _data(files), types)
+        return self._base.tuples_with_notes(spark, _data(files), types, keep=keep)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)

@@ -118,10 +118,10 @@ class Format(ABC):
         """
 
     def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types
+        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
         """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows. `None`:
-        its tasks note nothing."""
+        its tasks note nothing. `keep`: what the first job reads is kept for the others, as long as that function is."""
         return None
 
     def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:

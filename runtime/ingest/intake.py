@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -141,8 +141,9 @@ def read(
     else:
         read_lines, contents = part.format.tuples_with_contents(spark, *asked)
         # Sail keeps nothing in memory, so that a job that counts would parse all anew.
-        if contents is None and source.heartbeat is None and engine_in(spark) == "sail":
-            read_lines, noted = part.format.tuples_with_notes(spark, *asked) or (read_lines, None)
+        if contents is None and engine_in(spark) == "sail":
+            keep = source.heartbeat is not None
+            read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
         lines = _given(read_lines)
     valid = _valid(source, state, part, contents)
 
@@ -158,6 +159,8 @@ def read(
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
+        if noted is not None:  # what the job that counts has parsed is there for the others as long
+            cached.enter_context(nullcontext(noted))
         name = source.heartbeat.attribute
         beats = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
         return result(_given(frame), part, beats.kept > 0, lambda: beats)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -10,6 +11,10 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.control.advance import advance
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.lines.blocks import Block
+from cedilla.runtime.formats.lines.text_format import _NOTES
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import Content, MarkerLine, Range
 from cedilla.runtime.ingest import intake
@@ -186,3 +191,28 @@ def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
     ]
     assert sorted(row["ts"] for row in decode(run.output("r"))) == [3, 4, 5, 7, 10, 11]
     assert executor.last.read == {"r": 6}
+
+
+def test_sail_parses_once_what_a_heartbeat_has_counted_before(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sail keeps no rows of a job for the next one: tasks keep what they have parsed, up to a size, for the epoch."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    parse, parsed = JsonBatches.batch, list[int]()
+
+    def watched(of: JsonBatches, block: Block, place: int) -> pa.RecordBatch:
+        parsed.append(len(block.text))
+        return parse(of, block, place)
+
+    monkeypatch.setattr(JsonBatches, "batch", watched)
+    for kept in (costs.KEPT_PARSED, 0):
+        monkeypatch.setattr(costs, "KEPT_PARSED", kept)
+        parsed.clear()
+        run = Run(sail, tmp_path / str(kept), BEATING)
+        run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}])
+        run.write("r", [{"ts": 9, "s": 3}, {"ts": 1}, {"ts": 10}, "no json"])
+        run.process(files_per_epoch=1)
+        assert sorted(row["ts"] for row in decode(run.output("r"))) == [3, 4, 10]
+        assert [each.quarantined for each in run.reports] == [{}, {"RQ301": 1, "RQ303": 1, "RQ305": 1}]
+        assert len(parsed) == 2 if kept else len(parsed) > 2
+    assert not _NOTES, "what was kept goes with its epoch"

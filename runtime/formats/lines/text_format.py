@@ -114,10 +114,11 @@ class TextFormat(Format):
         return table, contents_of(table, files, types)
 
     def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types
+        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
         """Tasks note what they find, if they are run by this process."""
-        notes = _Notes()
+        few_enough = sum(file.length for file in files.values()) <= costs.KEPT_PARSED
+        notes = _Notes(batches={} if keep and few_enough else None)
         _NOTES[notes.name] = notes
         tuples = evolve(self._tuples(files, types), notes=notes.name)
         return tuples.frame(spark), partial(_noted, tuples, notes)
@@ -169,10 +170,12 @@ def _are_few(files: Numbered) -> bool:
 
 @define(eq=False)
 class _Notes:
-    """What tasks have found in parts, by their numbers; `None`: a line that is no tuple."""
+    """What tasks have found in parts, by their numbers; `None`: a line that is no tuple. `batches`: what they have made
+    of the parts, for who reads these again; `None`: nothing is kept."""
 
     name: str = field(factory=lambda: uuid4().hex)
     parts: dict[int, Content | None] = field(factory=dict[int, Content | None])
+    batches: dict[int, list[pa.RecordBatch]] | None = None
 
 
 _NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
@@ -203,16 +206,24 @@ class _Tuples(PartReader[Part]):
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         notes = _NOTES.get(self.notes)
+        if notes is not None and notes.batches is not None and number in notes.batches:
+            yield from notes.batches[number]
+            return
         found: Content | None = Content(0, {})
+        made: list[pa.RecordBatch] = []
         for block in part.blocks():
             if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
                 continue
+            if notes is not None and notes.batches is not None:
+                made.append(batch)
             if notes is not None and found is not None:
                 of_batch = contents_of(pa.Table.from_batches([batch]), [part.number], self.types)
                 found = None if of_batch is None else together(found, of_batch[part.number])
             yield batch
         if notes is not None:  # not where a task was stopped before
             notes.parts[number] = found
+            if notes.batches is not None:
+                notes.batches[number] = made
 
     def table(self) -> pa.Table:
         """All of them."""
