@@ -9,9 +9,10 @@ from itertools import pairwise
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, accent_text
+from cedilla.compiler.facts.markers import Accent, Alter, Recode, accent_text
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.described import region_texts, together
 from cedilla.runtime.control.partitions import anywhere
@@ -30,7 +31,8 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     where = state.canonical(accent.description)
     if regions.is_empty(where, state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
-    return (*_outside(state, accent, where), *_repeated(state, accent, where))
+    repeated = (*_repeated(state, accent, where), *_recoded_back(state, accent, where))
+    return (*_outside(state, accent, where), *repeated)
 
 
 # --- descriptions ----------------------------------------------------------------------------------------
@@ -140,6 +142,29 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
         (*_before(state, name, function, twice), *(_meaning(result) for result in _first(results))),
         f"an alter changes values from the units before it; where they had not changed again, undo it: {undo}",
     )
+
+
+def _recoded_back(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """The cells in which an exchange of codes is in force already, which it takes back; other recodes that come twice
+    are refused (RQ464)."""
+    if not isinstance(accent.primitive, Recode) or accent.primitive.attribute not in state.codes:
+        return
+    name, code = accent.primitive.attribute, accent.primitive.code
+    facts = state.facts()
+    live = regions.difference(where, facts.dead(name))
+    twice = regions.within(
+        live, state.codes[name], lambda leaf: isinstance(leaf, Code) and leaf.map == code.map
+    )
+    if not regions.is_empty(twice, state.universe):
+        there = _where(facts, name, anywhere(twice, state.universe))
+        yield Diagnostic(
+            "RQ218",
+            "warning",
+            f"an equal recode of `{name}` is in force already{there}: from here on the first codes are back",
+            accent.span,
+            (),
+            "a pair has the value as it was until here, and then as it is from here on; by mistake: send it once more",
+        )
 
 
 def _histories(units: Tree, region: Tree) -> list[History]:

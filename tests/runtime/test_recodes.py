@@ -270,6 +270,16 @@ def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.Monke
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
 
 
+def test_an_exchange_of_codes_that_comes_twice_is_warned_of(tmp_path: Path) -> None:
+    """It takes itself back, so it cannot be refused as others are (RQ464); another exchange is no repetition."""
+    swap = "[[k = 1, recode(state, {1: 2, 2: 1})]]"
+    lines = [swap, "[[k = 2, recode(state, {1: 2, 2: 1})]]", swap, "[[k = 2, recode(state, {1: 3, 2: 4})]]"]
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': line})}\n" for line in lines))
+    arguments = ["validate", str(tmp_path / "r.jsonl"), "--schema", "k: long, state: int", "--format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).output)["findings"]
+    assert [each["code"] for each in found] == ["RQ218"], found
+
+
 def test_status_and_an_edited_query_know_recodes(sail: SparkSession, tmp_path: Path) -> None:
     run_ = Run(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
     run_.write("r", ITEMS[:11])
