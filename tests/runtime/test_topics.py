@@ -158,6 +158,7 @@ def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
     topics.begin({})
     assert topics.fetch(lambda: None)["r"]
     time.sleep(0.6)  # the epoch; meanwhile nothing has come
+    assert not topics.is_done()
     assert not topics.fetch(lambda: None)["r"]
     assert not topics.is_done()
     time.sleep(0.6)
