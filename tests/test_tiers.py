@@ -18,6 +18,8 @@ WHOLLY_IN_REST = {
     "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",
     # It starts Java three times; `make test` runs on such an archive.
     "tests/runtime/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
+    # It starts Sail in a process of its own, and a hundred and fifty others from there.
+    "tests/runtime/test_sail.py::test_children_that_the_process_forks_live",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_query_with_accents",
@@ -25,7 +27,9 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_twin",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
 }
-OF_SERVERS = tuple(f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "kafka", "remote"))
+OF_SERVERS = tuple(
+    f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "kafka", "remote", "topic_tools")
+)
 """They start a cluster or a server each; `make test` has Spark and Sail here, files, and what workers have."""
 OF_EACH = {
     "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": [

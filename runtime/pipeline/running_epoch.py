@@ -241,7 +241,8 @@ class EpochStarter:
             part = read.get(name)
             if part is None or not part.is_busy or (name in parsed and parsed[name] is None):
                 texts = [f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items()]
-                texts += [f"{order(number, index)} AS {column(ORDER)}"] if is_placed else []
+                # A constant would be never null to Sail, which unites no structure of such with others.
+                texts += [f"{order(number, index, 'id')} AS {column(ORDER)}"] if is_placed else []
                 if tuple(texts) not in without:
                     without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
                 frames[name] = without[tuple(texts)]
