@@ -283,6 +283,21 @@ class Plan:
         return [node for node in (*self.sources, *self.operators) if node.name in above]
 
     @cached_property
+    def read_again(self) -> frozenset[str]:
+        """The sources whose tuples several jobs of an epoch compute with, or one job more than once: each output, and
+        whatever writes an operator's state, is a job."""
+        again: set[str] = set()
+        for source in self.sources:
+            below, jobs = {source.name}, 0
+            for operator in self.operators:
+                inputs = sum(name in below for name in operator.inputs)
+                below |= {operator.name} if inputs else set()
+                jobs += (inputs > 0 and operator.stateful) + max(inputs - 1, 0)
+            if jobs + sum(emit.relation in below for emit in self.emits) > 1:
+                again.add(source.name)
+        return frozenset(again)
+
+    @cached_property
     def shared(self) -> frozenset[str]:
         """The operators whose output is used more than once."""
         uses = Counter(name for operator in self.operators for name in operator.inputs)

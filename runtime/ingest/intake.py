@@ -110,10 +110,12 @@ def read(
     undeclared: Mapping[str, str],
     cached: ExitStack,
     jobs: Jobs,
+    *,
+    is_read_again: bool = False,
 ) -> Read:
     """A slice's tuples. Nobody counts them where the files vouch for them. Else they are counted by the jobs of the
     epoch itself where it can be told whether all were counted; or by a Spark job: at once for a heartbeat, and beside
-    the others elsewhere.
+    the others elsewhere. `is_read_again`: several jobs will compute with them.
     """
     asked = _asked(state, part, undeclared)
     result = partial(Read, fields=asked[1])
@@ -129,7 +131,7 @@ def read(
         read_lines, contents = part.format.tuples_with_contents(spark, *asked)
         # Sail keeps nothing in memory, so that a job that counts would parse all anew.
         if contents is None and engine_in(spark) == "sail":
-            keep = source.heartbeat is not None
+            keep = is_read_again or source.heartbeat is not None
             read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
         lines = _given(read_lines)
     valid = _valid(source, state, part, contents)

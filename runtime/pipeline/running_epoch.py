@@ -107,7 +107,14 @@ class EpochStarter:
         inferred = Inferred.of(known, states)
         read = {
             name: intake.read(
-                self.spark, self.plan.source_of[name], states[name], part, drift[name], cached, self.jobs
+                self.spark,
+                self.plan.source_of[name],
+                states[name],
+                part,
+                drift[name],
+                cached,
+                self.jobs,
+                is_read_again=name in self.plan.read_again,
             )
             for name, part in parts.items()
         }

@@ -193,8 +193,21 @@ def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
     assert executor.last.read == {"r": 6}
 
 
-def test_sail_parses_once_what_a_heartbeat_has_counted_before(
-    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+ONCE = CLOSING.replace("emit r", "d := distinct(r); emit d")
+
+
+@pytest.mark.parametrize(
+    ("query", "output", "times"),
+    [(BEATING, "r", [3, 3, 4, 10]), (ONCE, "d", [3, 4, 10])],
+    ids=["heartbeat", "state"],
+)
+def test_sail_parses_once_what_several_jobs_read(
+    sail: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query: str,
+    output: str,
+    times: list[int],
 ) -> None:
     """Sail keeps no rows of a job for the next one: tasks keep what they have parsed, up to a size, for the epoch."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
@@ -208,11 +221,11 @@ def test_sail_parses_once_what_a_heartbeat_has_counted_before(
     for kept in (costs.KEPT_PARSED, 0):
         monkeypatch.setattr(costs, "KEPT_PARSED", kept)
         parsed.clear()
-        run = Run(sail, tmp_path / str(kept), BEATING)
+        run = Run(sail, tmp_path / str(kept), query)
         run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}])
-        run.write("r", [{"ts": 9, "s": 3}, {"ts": 1}, {"ts": 10}, "no json"])
+        run.write("r", [{"ts": 9, "s": 3}, {"ts": 3, "s": 1}, {"ts": 10}, "no json"])
         run.process(files_per_epoch=1)
-        assert sorted(row["ts"] for row in decode(run.output("r"))) == [3, 4, 10]
-        assert [each.quarantined for each in run.reports] == [{}, {"RQ301": 1, "RQ303": 1, "RQ305": 1}]
+        assert sorted(row["ts"] for row in decode(run.output(output))) == times
+        assert [each.quarantined for each in run.reports] == [{}, {"RQ301": 1, "RQ303": 1}]
         assert len(parsed) == 2 if kept else len(parsed) > 2
     assert not _NOTES, "what was kept goes with its epoch"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, islice, tee
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, Protocol
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -118,9 +119,12 @@ class TextFormat(Format):
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
         """Tasks note what they find, if they are run by this process."""
         few_enough = sum(file.length for file in files.values()) <= costs.KEPT_PARSED
-        notes = _Notes(batches={} if keep and few_enough else None)
+        tuples = self._tuples(files, types)
+        notes = _Notes()
+        if keep and few_enough:
+            notes = _Notes(batches={}, locks=[Lock() for _ in tuples.parts])
         _NOTES[notes.name] = notes
-        tuples = evolve(self._tuples(files, types), notes=notes.name)
+        tuples = evolve(tuples, notes=notes.name)
         return tuples.frame(spark), partial(_noted, tuples, notes)
 
     def _tuples(self, files: Numbered, types: Types) -> _Tuples:
@@ -176,6 +180,15 @@ class _Notes:
     name: str = field(factory=lambda: uuid4().hex)
     parts: dict[int, Content | None] = field(factory=dict[int, Content | None])
     batches: dict[int, list[pa.RecordBatch]] | None = None
+    locks: Sequence[Lock] = ()
+
+    def made(self, part: int, make: Callable[[], list[pa.RecordBatch]]) -> list[pa.RecordBatch]:
+        """The batches of a part, which the first task makes that asks for them; others wait for it meanwhile."""
+        assert self.batches is not None
+        with self.locks[part]:
+            if part not in self.batches:
+                self.batches[part] = make()
+            return self.batches[part]
 
 
 _NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
@@ -206,24 +219,21 @@ class _Tuples(PartReader[Part]):
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         notes = _NOTES.get(self.notes)
-        if notes is not None and notes.batches is not None and number in notes.batches:
-            yield from notes.batches[number]
-            return
+        if notes is None or notes.batches is None:
+            return self._parsed(part, number, notes)
+        return iter(notes.made(number, lambda: [*self._parsed(part, number, notes)]))
+
+    def _parsed(self, part: Part, number: int, notes: _Notes | None) -> Iterator[pa.RecordBatch]:
         found: Content | None = Content(0, {})
-        made: list[pa.RecordBatch] = []
         for block in part.blocks():
             if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
                 continue
-            if notes is not None and notes.batches is not None:
-                made.append(batch)
             if notes is not None and found is not None:
                 of_batch = contents_of(pa.Table.from_batches([batch]), [part.number], self.types)
                 found = None if of_batch is None else together(found, of_batch[part.number])
             yield batch
         if notes is not None:  # not where a task was stopped before
             notes.parts[number] = found
-            if notes.batches is not None:
-                notes.batches[number] = made
 
     def table(self) -> pa.Table:
         """All of them."""
