@@ -13,6 +13,8 @@ from tests.tiers import TIERS, rest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.kafka import Broker
+
 MODE = "SPARK_CONNECT_MODE_ENABLED"
 """The variable by which PySpark makes expressions for Spark Connect, and so for Sail."""
 
@@ -87,6 +89,19 @@ def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
         if mode is None and request.config.getoption("--engine") == "spark":
             del os.environ[MODE]
         yield session
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Broker]":
+    """A broker of Kafka on this machine."""
+    from tests.kafka import broker, install
+
+    try:
+        install()
+    except OSError as problem:
+        pytest.skip(str(problem))
+    with broker(tmp_path_factory.mktemp("kafka")) as started:
+        yield started
 
 
 @pytest.fixture

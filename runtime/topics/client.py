@@ -16,6 +16,16 @@ SECONDS = 30.0
 PROPERTIES = "CEDILLA_KAFKA_PROPERTIES"
 """The variable that names a file of properties: TLS, SASL and whatever else the client knows."""
 
+READER = {
+    "group.id": "cedilla",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+}
+"""The settings of whoever reads: what is committed, from offsets that it knows itself, and it is told of ends."""
+
 _OURS = frozenset(
     {
         "bootstrap.servers",

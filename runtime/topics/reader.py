@@ -17,6 +17,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import RecordFile
 from cedilla.runtime.topics.client import (
+    READER,
     SECONDS,
     identity_of,
     library,
@@ -37,12 +38,7 @@ _MARKER, _FEW = b'"$', 4
 """What markers begin with, as good as always, and how many of them part the file that they are in."""
 _ANEW = "was deleted and made anew since"
 _OWN = {
-    "group.id": "cedilla",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "enable.partition.eof": True,
-    "auto.offset.reset": "error",
-    "isolation.level": "read_committed",
+    **READER,
     "reconnect.backoff.max.ms": 1000,
     "fetch.wait.max.ms": 50,
     "fetch.queue.backoff.ms": 10,

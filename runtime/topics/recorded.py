@@ -12,16 +12,8 @@ from attrs import define, field, frozen
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.topics.client import SECONDS, library, made, partitions_of, refused
+from cedilla.runtime.topics.client import READER, SECONDS, library, made, partitions_of, refused
 
-_OWN = {
-    "group.id": "cedilla",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "enable.partition.eof": True,
-    "auto.offset.reset": "error",
-    "isolation.level": "read_committed",
-}
 _TOGETHER = 10_000
 _WAIT = 1.0
 _PARTITION = re.compile(r"(?P<topic>.*/[^/?]+)/(?P<partition>\d+)(?P<key>\?key=.*)?")
@@ -56,7 +48,7 @@ class RecordedTopic:
 
     def __attrs_post_init__(self) -> None:
         topic, partition = self.place.topic, self.place.partition
-        self._consumer = made("Consumer", topic.servers, _OWN)
+        self._consumer = made("Consumer", topic.servers, READER)
         count = partitions_of(self._consumer, topic, "is to be read")
         if partition is not None and partition >= count:
             message = f"the topic `{topic.name}` has no partition {partition}"
@@ -78,7 +70,7 @@ class RecordedTopic:
 
         Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
         """
-        consumer = made("Consumer", self.place.topic.servers, _OWN)
+        consumer = made("Consumer", self.place.topic.servers, READER)
         try:
             part = library().TopicPartition(self.place.topic.name, partition, begin)
             self._asked(lambda: consumer.assign([part]))

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.client import made
 from cedilla.runtime.topics.process import FetchProcess
-from tests.kafka import Broker, broker, install
+from tests.kafka import Broker, broker
 from tests.pipeline import read_output
 from tests.stream import Item, decode, is_tuple
 
@@ -40,16 +39,6 @@ stream r(ts: long, s: int in {1, 2}, t: double) from kafka "ADDRESS";
 emit r to json "OUT";
 """
 CELSIUS = "[[alter(t, y -> (y - 32) * 5/9)]]"
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    try:
-        install()
-    except OSError as problem:
-        pytest.skip(str(problem))
-    with broker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 class Query:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from cedilla import Options, read, run
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.produce import Stream
 from cedilla.runtime.cli.main import main
-from tests.kafka import Broker, broker, install
+from tests.kafka import Broker
 from tests.stream import Item
 
 pytestmark = pytest.mark.rest
@@ -22,16 +22,6 @@ pytest.importorskip("confluent_kafka")
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF"
 CELSIUS = "[[unit(t, degC)]]"
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    try:
-        install()
-    except OSError as problem:
-        pytest.skip(str(problem))
-    with broker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 def cedilla(*arguments: str) -> Result:
