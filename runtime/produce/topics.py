@@ -28,11 +28,7 @@ class Sent(Target):
     def __init__(self, place: Place) -> None:
         self._key = place.topic.key
         self._writer = TopicWriter(evolve(place.topic, key=None), f"cedilla-{uuid4().hex}")
-        count = self._writer.partitions()
-        if place.partition is not None and place.partition >= count:
-            message = f"the topic `{place.topic.name}` has no partition {place.partition}"
-            raise failure("RQ410", message, hint=f"it has {count}, from 0 to {count - 1}")
-        self.parts: Sequence[int] = range(count) if place.partition is None else (place.partition,)
+        self.parts = place.partitions(self._writer.partitions())
         self._dealer = Dealer(self.parts)
         self._records: list[Record] = []
 

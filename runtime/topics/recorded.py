@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -26,6 +26,15 @@ class Place:
     topic: Topic
     partition: int | None = None
 
+    def partitions(self, count: int) -> Sequence[int]:
+        """Those that it names, of so many. Raises `DiagnosticError` RQ410 where there is no such partition."""
+        if self.partition is None:
+            return range(count)
+        if self.partition >= count:
+            message = f"the topic `{self.topic.name}` has no partition {self.partition}"
+            raise failure("RQ410", message, hint=f"it has {count}, from 0 to {count - 1}")
+        return (self.partition,)
+
 
 def place_of(path: str) -> Place | None:
     """The topic, or the partition of one, that a path is the address of: `host:9092/topic`, `host:9092/topic/2`. `None`
@@ -43,17 +52,13 @@ class RecordedTopic:
     """
 
     place: Place
-    partitions: tuple[int, ...] = field(init=False)
+    partitions: Sequence[int] = field(init=False)
     _consumer: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        topic, partition = self.place.topic, self.place.partition
+        topic = self.place.topic
         self._consumer = made("Consumer", topic.servers, READER)
-        count = partitions_of(self._consumer, topic, "is to be read")
-        if partition is not None and partition >= count:
-            message = f"the topic `{topic.name}` has no partition {partition}"
-            raise failure("RQ410", message, hint=f"it has {count}, from 0 to {count - 1}")
-        self.partitions = tuple(range(count)) if partition is None else (partition,)
+        self.partitions = self.place.partitions(partitions_of(self._consumer, topic, "is to be read"))
 
     def name(self, partition: int) -> str:
         """A partition as people are told of it: `readings/1`."""
