@@ -15,7 +15,7 @@ from tests.benchmarks import machine, report
 from tests.benchmarks.contest import BUILD, Contest
 from tests.benchmarks.options import Wanted
 
-SUITES = ("core", "evolution", "nexmark", "startup", "scale", "kafka")
+SUITES = ("core", "evolution", "nexmark", "startup", "scale", "kafka", "otlp")
 SHORT_SUITES = ("startup", "core", "evolution")
 
 
