@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 from immutables import Map
@@ -37,10 +37,20 @@ class Code:
         """The function that leads back."""
         return Code(tuple((b, a) for a, b in self.pairs))
 
+    def with_own(self, values: Iterable[Value]) -> Code:
+        """The code that takes these values to themselves, too, where it stays one to one and says nothing of them."""
+        taken = {after for _, after in self.pairs}
+        own = tuple((v, v) for v in values if v not in self.map and v not in taken)
+        return Code((*self.pairs, *own)) if own else self
+
 
 def recoded(node: Steps, code: Code) -> Tree:
-    """The image of a level under a code of its attribute. What it says of values that the code does not lead to is
-    nothing that any tuple has."""
+    """The image of a level under a code of its attribute.
+
+    No tuple has a value that the code does not lead to, as long as the domain does not grow by it. Then it is written
+    as it is (theory N1): so what is said of a value that the code does not know is said of that value.
+    """
+    own = {value: child for value, child in node.points.items() if value not in code.map}
     children = {after: node.at(before) for before, after in code.pairs}
     outside = node.pieces[0]
-    return steps(node.attribute, node.undefined, (), (outside,), Map(children))
+    return steps(node.attribute, node.undefined, (), (outside,), Map({**own, **children}))

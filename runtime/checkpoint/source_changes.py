@@ -16,6 +16,8 @@ from cedilla.compiler.units.units import is_same
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.checkpoint.change import Change, Effect
 from cedilla.runtime.control.descriptions import simple_boxes
+from cedilla.runtime.control.growth import TAKEN, taken
+from cedilla.runtime.control.new_codes import listed
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import value_texts
 
@@ -223,7 +225,7 @@ class _Comparison:
                 why = "the table has been read, without the rows that have new values (RQ303)"
                 yield self._change("new checkpoint", what, why)
             else:
-                yield self._change("continues", what, self._why_wider(came))
+                yield self._wider("continues", what, new, came)
         if not regions.is_empty(gone, universe):
             why = (
                 f"from epoch {self.epoch} on tuples with other values are rejected (RQ303); what waits for "
@@ -235,7 +237,7 @@ class _Comparison:
         """A domain that comes from the same table as before: nothing is asked, as while the query runs."""
         if came is not False:
             what = f"{_domain_text(attribute)}: {value_texts(attribute, came)} is new"
-            yield self._change("at once", what, self._why_wider(came))
+            yield self._wider("at once", what, attribute, came)
         if gone is not False:
             what = f"{_domain_text(attribute)}: {value_texts(attribute, gone)} is gone"
             yield self._change("at once", what, "in the domain it stays (RQ418)")
@@ -257,6 +259,15 @@ class _Comparison:
             universe={**self.state.universe, name: domain},
             grown={n: each for n, each in grown.items() if each is not False},
         )
+
+    def _wider(self, effect: Effect, what: str, attribute: Attribute, came: Tree) -> Change:
+        """Values that are new in a domain. One that is the code of another value would be read as that one."""
+        if (clash := taken(self.state, attribute, came)) is not None:
+            return self._change("new checkpoint", what, f"{clash} (RQ466): {TAKEN}")
+        why = self._why_wider(came)
+        if attribute.name in self.state.codes and not listed(came):
+            why += "; where it is recoded no value has a code that no list brings (RQ314)"
+        return self._change(effect, what, why)
 
     def _why_wider(self, came: Tree) -> str:
         grown = self.state.grow(_only(came), came)

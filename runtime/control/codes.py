@@ -24,7 +24,7 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
     tree = codes.get(name, IDENTITY)
     # Whether a tuple may lack what others are described by is for its reader to say.
     live = regions.intersection(
-        live, *map(regions.defined, regions.attributes(tree) - {name}), _have_codes(codes, name)
+        live, *map(regions.defined, regions.attributes(tree) - {name}), writable(codes, name)
     )
     for code, cell in _cells(tree):
         if regions.is_empty(regions.intersection(live, cell), universe):
@@ -44,7 +44,7 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
 _SHOWN = 20
 
 
-def _have_codes(codes: Codes, but: str) -> Tree:
+def writable(codes: Codes, but: str = "") -> Tree:
     """The canonical tuples that can be written, as far as attributes but one tell."""
     region: Tree = True
     for name in codes.keys() - {but}:

@@ -11,13 +11,19 @@ from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
+from cedilla.runtime.control.described import region_texts
+from cedilla.runtime.control.new_codes import listed, owners
+from cedilla.runtime.control.partitions import anywhere
 from cedilla.runtime.control.source_state import SourceState
+
+TAKEN = "first a recode gives that one another code, then the new value comes"
+"""What to do where a value is the code of another one."""
 
 
 def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
     """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
-    `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered
-    or recoded.
+    `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered,
+    RQ466 where another value is written as the new one.
     """
     name = growth.attribute
     declared = next((a for a in source.attributes if a.name == name), None)
@@ -38,15 +44,43 @@ def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
             hint=f"`{name}: {state.types[name]} in {{...}}` declares a list; "
             "any other is widened in the query's text",
         )
-    if name in state.original:
-        verb, first = ("recoded", "first codes") if name in state.codes else ("altered", "canonical units")
+    if name in state.units:
         raise failure(
             "RQ221",
-            f"the domain of `{name}` cannot grow: an accent has {verb} `{name}`",
+            f"the domain of `{name}` cannot grow: an accent has altered `{name}`",
             growth.span,
-            hint=f"the domain is in {first}; it can be widened in the query's text (`cedilla plan`)",
+            hint="the domain is in canonical units; it can be widened in the query's text (`cedilla plan`)",
         )
+    check_codes(state, declared, growth.members, f"the domain of `{name}` cannot grow", growth.span)
     return True
+
+
+def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None:
+    """Where a new value of a domain is what another one is written as, in words (theory N1, N3); `None` where each new
+    value can be written as it is."""
+    name = attribute.name
+    if name not in state.codes:
+        return None
+    grown, known = state.grow(name, members), state.universe[name].members
+    there = regions.difference(grown.there(name, True), grown.closed)
+    for value in listed(regions.difference(members, known)):
+        live = regions.intersection(there, regions.values(name, [value]))
+        for other, where in owners(grown.original, grown.units, grown.codes, name, value, live):
+            if not regions.is_empty(where, grown.universe):
+                here = anywhere(regions.exists(where, {name}, grown.universe), grown.universe)
+                texts = () if regions.covers(here, grown.universe) else region_texts(grown.facts(), here)[:1]
+                words = [attribute.type.wire(each) for each in (value, other)]
+                return "{} is what {} is written as{}".format(*words, "".join(f" for {t}" for t in texts))
+    return None
+
+
+def check_codes(
+    state: SourceState, attribute: Attribute, members: Tree, what: str, span: Span | None
+) -> None:
+    """Raises `DiagnosticError` RQ466 where a new value of a domain is the code of another one: whoever writes it could
+    mean either (theory N1, N3). `what` cannot be, and where it was said."""
+    if (clash := taken(state, attribute, members)) is not None:
+        raise failure("RQ466", f"{what}: {clash}", span, hint=TAKEN)
 
 
 def _is_beyond(state: SourceState, attribute: Attribute, members: Tree) -> bool:

@@ -14,6 +14,7 @@ from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.codes import writable
 from cedilla.runtime.control.described import region_texts, together
 from cedilla.runtime.control.partitions import anywhere
 from cedilla.runtime.control.source_state import SourceState
@@ -29,7 +30,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
     """
     where = state.canonical(accent.description)
-    if regions.is_empty(where, state.universe):
+    if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recoded_back(state, accent, where))
     return (*_outside(state, accent, where), *repeated)

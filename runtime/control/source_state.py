@@ -19,6 +19,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control import new_codes
 from cedilla.runtime.control.codes import check_recode, no_codes
 from cedilla.runtime.control.names import Names, renamed_to
 from cedilla.runtime.control.partitions import together, with_partitions
@@ -172,17 +173,25 @@ class SourceState:
 
         A new value has the presence and the history that descriptions which match it have given it, else the
         original ones: the trees say so already. What was closed because the domain was covered stays closed,
-        for the new values too.
+        for the new values too. Where the attribute is recoded, a new value is written as it is (theory N3); a growth
+        for which that would be another one's code is not for here (`growth.check_codes`).
         """
         domain, over = self.universe[attribute], {attribute}
         covered = regions.forall(self.closed, over, self.universe)
         placed = regions.forall(self.placed_closed, over, self.universe)
         wider = evolve(domain, members=regions.union(domain.members, members))
+        closed = regions.union(self.closed, covered)
+        new = regions.difference(members, domain.members)
+        codes = new_codes.with_values(self.codes, attribute, new)
+        original = new_codes.maps_with_values(self.original, self.units, codes, attribute, new, closed)
         return evolve(
             self,
             universe={**self.universe, attribute: wider},
-            closed=regions.union(self.closed, covered),
+            closed=closed,
             placed_closed=regions.union(self.placed_closed, placed),
+            codes=codes,
+            original=original,
+            placed_original=self.placed_original if original is self.original else original,
         )
 
     def domain(self, attribute: Attribute) -> Tree:

@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.plan import Attribute, Plan, Source, TableColumn
 from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.runtime.control.growth import check_growth
+from cedilla.runtime.control.growth import check_codes, check_growth
 from cedilla.runtime.control.source_state import SourceState
 
 MOST = 10_000
@@ -107,13 +107,15 @@ def is_longer(plan: Plan, states: Mapping[str, SourceState]) -> bool:
 def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapping[str, SourceState]:
     """The sources with what tables have that their domains do not: all domains grow in one step.
 
-    At the beginning of an epoch only. Raises `DiagnosticError` RQ222 where an operator could not go on.
+    At the beginning of an epoch only. Raises `DiagnosticError`: RQ222 where an operator could not go on, RQ466 where
+    another value is written as a new one.
     """
     after, columns = dict(states), dict[TableColumn, None]()
     for source, attribute, column in listed(plan):
         state = after[source.name]
         new = regions.difference(_region(attribute, column, values), state.domain(attribute))
         if not regions.is_empty(new, {}):
+            check_codes(state, attribute, new, f"the domain `{'.'.join(column)}` cannot grow", None)
             after[source.name] = state.with_values(attribute.name, new)
             columns[column] = None
     if not columns:

@@ -250,6 +250,18 @@ MUTATIONS = (
         "        if attribute not in self.units:\n            return state\n",
     ),
     Mutation(
+        "N1, N3 what is another value's code cannot come",
+        "runtime/control/growth.py",
+        "            if not regions.is_empty(where, grown.universe):",
+        "            if regions.is_empty(where, grown.universe):",
+    ),
+    Mutation(
+        "N1, N3 a description says of what comes later what it says of it as it is written",
+        "compiler/regions/code.py",
+        "Map({**own, **children})",
+        "Map(children)",
+    ),
+    Mutation(
         "N4 a unit accent leads from the unit in force",
         "runtime/control/unit_accents.py",
         "        function = change.function.after(undone)",

@@ -1,13 +1,15 @@
 """A stream that recodes says what it says without: codes are undone at the source (theory N3).
 
 A small oracle knows the codes of `state` for each pair (s, k) and those of `k` for each s, and writes the same stream
-in its first codes: what a marker says by raw values, it says for the canonical ones of each pair, one by one.
+in its first codes: what a marker says by raw values, it says for the canonical ones of each pair, one by one. Where the
+domains of both grow (N1), that stream has the wide ones from its start.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from io import StringIO
 from random import Random
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
@@ -31,8 +34,11 @@ stream r({SCHEMA}) from json "r";
 emit r to json "all";
 emit aggregate[avg(t) as t, count() as n by s, k](r) to json "groups";
 """
+NEW: dict[str, list[Any]] = {"state": ["x", "y", "D"], "k": [4, 10, 20]}
+"""What the domains may grow by: some of it is a code at times."""
+WIDE = QUERY.replace("{1, 2, 3}, state", "{1, 2, 3, 4, 10, 20}, state").replace('"C"}', '"C", "x", "y", "D"}')
 POOL: dict[str, list[Any]] = {"state": ["A", "B", "C", "x", "y", "z"], "k": [1, 2, 3, 10, 20]}
-CELLS = [(s, k) for s in (1, 2) for k in KINDS]
+CELLS = [(s, k) for s in (1, 2) for k in (*KINDS, *NEW["k"])]
 Code = dict[Any, Any]
 
 
@@ -43,10 +49,13 @@ def listed(values: list[Any]) -> str:
 class World:
     """A stream with recodes, and the same in its first codes. `wrong`: how many tuples have a value without a code.
     `kinds`: s -> code of k; `states`: (s, canonical k) -> code of state; `None`: none has come.
-    `nested`: codes of `state` are told by raw values of k, too."""
+    `nested`: codes of `state` are told by raw values of k, too. `grows`: domains grow; `members`: so far. `refused`:
+    growths by a value that is another one's code, each behind how many items."""
 
-    def __init__(self, rng: Random, length: int = 45, *, nested: bool = True) -> None:
-        self.rng, self.nested = rng, nested
+    def __init__(self, rng: Random, length: int = 45, *, nested: bool = True, grows: bool = False) -> None:
+        self.rng, self.nested, self.grows = rng, nested, grows
+        self.members: dict[str, list[Any]] = {"state": list(STATES), "k": list(KINDS)}
+        self.refused: list[tuple[int, str]] = []
         self.recoded: list[Item] = []
         self.plain: list[Item] = []
         self.kinds: dict[int, Code | None] = {1: None, 2: None}
@@ -58,16 +67,23 @@ class World:
             self.add(number)
 
     def raw(self, name: str, s: int, k: int, value: Any) -> Any:
-        """The raw value of a canonical one; `None` where it has no code."""
+        """The raw value of a canonical one, `None` where it has no code; one that is no member yet would be written as
+        it is."""
         code = self.kinds[s] if name == "k" else self.states[s, k]
-        return value if code is None else code.get(value)
+        if code is None or value in code:
+            return value if code is None else code[value]
+        return None if value in self.members[name] or value in code.values() else value
 
     def add(self, number: int) -> None:
         if number % 3 < 2:
             self.tuple(number)
             return
-        what = self.rng.choice(["state", "state", "k", "alter", "alter", "drop", "close"])
-        if what in ("state", "k"):
+        what = self.rng.choice(
+            ["state", "state", "k", "alter", "alter", "drop", "close", *["grow"] * self.grows]
+        )
+        if what == "grow":
+            self.grow(self.rng.choice(["state", "k"]))
+        elif what in ("state", "k"):
             self.recode(what)
         elif what == "drop":
             self.drop_or_add()
@@ -76,16 +92,16 @@ class World:
 
     def tuple(self, number: int) -> None:
         rng = self.rng
-        s, k = rng.choice(CELLS)
+        s, k = rng.choice([cell for cell in CELLS if cell[1] in self.members["k"]])
         row: Item = {"n": number, "s": s, "k": k, "t": rng.randint(-40, 120) / 2}
         if s in self.there and rng.random() < 0.8:
-            row["state"] = rng.choice(STATES)
+            row["state"] = rng.choice(self.members["state"])
         raw = {n: self.raw(n, s, k, v) if n in POOL else v for n, v in row.items()}
         if None in raw.values():
             return
         code = self.states[s, k]
         if "state" in row and code is not None and rng.random() < 0.15:
-            raw["state"] = rng.choice([v for v in POOL["state"] if v not in code.values()])
+            raw["state"] = rng.choice([v for v in (*POOL["state"], "?") if v not in code.values()])
             self.wrong += 1
         else:
             self.plain.append(row)
@@ -95,21 +111,47 @@ class World:
         """A description by s, and for `state` by raw values of k, too; and its pairs."""
         rng = self.rng
         where, text = rng.choice([({1}, "s = 1, "), ({2}, "s = 2, "), ({1, 2}, "")])
-        cells = [cell for cell in CELLS if cell[0] in where and self.raw("k", *cell, cell[1]) is not None]
+        cells = [cell for cell in CELLS if cell[0] in where]
         if name == "state" and self.nested and rng.random() < 0.5:
-            values = rng.sample(POOL["k"], 2)
+            values = rng.sample(self.possible("k"), 2)
             text += f"k in {listed(values)}, "
             cells = [cell for cell in cells if self.raw("k", *cell, cell[1]) in values]
         return text, cells
+
+    def possible(self, name: str) -> list[Any]:
+        """Raw values that markers name: codes, and members of now and of later."""
+        return list(dict.fromkeys([*POOL[name], *(NEW[name] if self.grows else [])]))
+
+    def come(self, cells: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those of which tuples come."""
+        known = [cell for cell in cells if cell[1] in self.members["k"]]
+        return [cell for cell in known if self.raw("k", *cell, cell[1]) is not None]
+
+    def grow(self, name: str) -> None:
+        value = self.rng.choice(NEW[name])
+        if value in self.members[name]:
+            return
+        item: Item = {"$accent": f"[[grow({name}, {listed([value])})]]"}
+        codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
+        places = [1, 2] if name == "k" else [cell for cell in self.come(CELLS) if cell[0] in self.there]
+        codes = [codes_[place] or {} for place in places]
+        if any(value in code.values() and value not in code for code in codes):
+            self.refused.append((len(self.recoded), item["$accent"]))
+            return
+        for code in codes_.values():
+            if code is not None and value not in code and value not in code.values():
+                code[value] = value
+        self.members[name].append(value)
+        self.recoded.append(item)
 
     def recode(self, name: str) -> None:
         rng = self.rng
         text, cells = self.described(name)
         everywhere = {s for s in (1, 2) if f"s = {3 - s}, " not in text}
-        if not cells or (name == "state" and not everywhere <= self.there):
+        if not self.come(cells) or (name == "state" and not everywhere <= self.there):
             return
-        codes = [self.kinds[s] if name == "k" else self.states[s, k] for s, k in cells]
-        images = [set(STATES if name == "state" else KINDS) if c is None else set(c.values()) for c in codes]
+        codes = [self.kinds[s] if name == "k" else self.states[s, k] for s, k in self.come(cells)]
+        images = [set(self.members[name]) if c is None else set(c.values()) for c in codes]
         common = sorted(set.intersection(*images))
         if not common:
             return
@@ -117,10 +159,9 @@ class World:
         new = dict(zip(before, rng.sample(POOL[name], len(before)), strict=True))
         pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in new.items())
         self.recoded.append({"$accent": f"[[{text}recode({name}, {{{pairs}}})]]"})
-        first = STATES if name == "state" else KINDS
         codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
         for place in {cell[0] if name == "k" else cell for cell in cells}:
-            old = codes_[place] or dict(zip(first, first, strict=True))
+            old = {b: b for b in new} if codes_[place] is None else codes_[place]
             codes_[place] = {a: new[b] for a, b in old.items() if b in new}
 
     def drop_or_add(self) -> None:
@@ -134,7 +175,7 @@ class World:
         else:
             self.there.add(s)
             text = f"[[s = {s}, +(state: string)]]"
-            self.states |= {(s, k): None for k in KINDS}
+            self.states |= {cell: None for cell in CELLS if cell[0] == s}
         self.recoded.append({"$accent": text})
         self.plain.append({"$accent": text})
 
@@ -147,11 +188,18 @@ class World:
             if self.there != {1, 2}:
                 return
             self.tells = True
-            value = rng.choice(POOL["state"])
+            value = rng.choice(self.possible("state"))
             text += f'state = "{value}", '
-            found = [[v for v in STATES if self.raw("state", *cell, v) == value] for cell in cells]
+            found = [
+                [v for v in (*STATES, *NEW["state"]) if self.raw("state", *cell, v) == value]
+                for cell in cells
+            ]
+            came = self.come(cells)
+            told = [v for cell, vs in zip(cells, found, strict=True) if cell in came for v in vs]
+            if not set(told) & set(self.members["state"]):
+                return
             parts = [f'{part}state = "{v}", ' for part, vs in zip(parts, found, strict=True) for v in vs]
-        if not parts:
+        if not parts or not self.come(cells):
             return
         if closes:
             self.recoded.append({"$punctuation": f"[{text}t > 1e9]"})
@@ -161,12 +209,22 @@ class World:
             self.plain += [{"$accent": f"[[{part}alter(t, y -> y * 2 + 1)]]"} for part in parts]
 
 
-def ran(items: list[Item], size: int, *, ends: bool = True) -> tuple[Reference, dict[str, list[Item]]]:
-    """The items in steps of a size, and the outputs of each emit."""
-    reference = Reference(compile_query(QUERY).plan)
+def ran(
+    items: list[Item],
+    size: int,
+    *,
+    ends: bool = True,
+    query: str = QUERY,
+    refused: Sequence[tuple[int, str]] = (),
+) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items in steps of a size, and the outputs of each emit. `refused`: growths, behind so many items."""
+    reference = Reference(compile_query(query).plan)
     output: dict[str, list[Item]] = {"r": [], "aggregate": []}
     todo = [*items, {"$punctuation": "[]"}] if ends else items
     for start in range(0, len(todo), size):
+        for text in (text for at, text in refused if at == start):
+            with pytest.raises(DiagnosticError, match="RQ466"):
+                reference.step([("r", {"$accent": text})])
         for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
             for emit, each in outputs.items():
                 output[emit] += each.items()
@@ -179,22 +237,23 @@ def rounded(rows: list[Item]) -> list[Any]:
     )
 
 
-def check(seed: int) -> None:
-    world = World(Random(seed))
-    one, first = ran(world.recoded, 1)
-    other, second = ran(world.plain, 1 + seed % 5)
+def check(seed: int, *, grows: bool = False) -> World:
+    world = World(Random(seed), 70 if grows else 45, grows=grows)
+    one, first = ran(world.recoded, 1, refused=world.refused)
+    other, second = ran(world.plain, 1 + seed % 5, query=WIDE)
     told = [json.dumps(item) for item in world.recoded]
     assert [code for _, code, _ in one.rejected] == ["RQ314"] * world.wrong, told
     assert not other.rejected
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
     # What is in force in the end is the same, and so is what is closed, but for codes.
-    one, other = ran(world.recoded, 1, ends=False)[0], ran(world.plain, 1, ends=False)[0]
+    one = ran(world.recoded, 1, ends=False)[0]
+    other = ran(world.plain, 1, ends=False, query=WIDE)[0]
     mine, theirs = (each.states["r"] for each in (one, other))
-    for s, k in CELLS:
-        for state in STATES:
+    for s, k in world.come(CELLS):
+        for state in world.members["state"]:
             row = {"s": s, "k": k, "state": state, "t": 10**10}
-            if world.raw("k", s, k, k) is None or world.raw("state", s, k, state) is None:
+            if world.raw("state", s, k, state) is None:
                 continue  # none has come since
             for trees in ("units", "present"):
                 found = [getattr(each, trees).get("t") for each in (mine, theirs)]
@@ -206,6 +265,7 @@ def check(seed: int) -> None:
                 there = regions.contains(mine.codes[name], row) if name in mine.codes else None
                 found = getattr(there, "map", {value: value})
                 assert found.get(value) == (value if code is None else code.get(value)), told
+    return world
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -217,6 +277,19 @@ def test_a_stream_that_recodes_says_what_it_says_without(seed: int) -> None:
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_recodes_in_many_cases(seed: int) -> None:
     check(seed)
+
+
+def test_what_is_new_where_codes_are_in_force_is_written_as_it_is() -> None:
+    """The domains of both grow between recodes; a growth by what is another value's code is refused, and some are."""
+    worlds = [check(seed, grows=True) for seed in range(16)]
+    assert sum(len(world.refused) for world in worlds) > 5
+    assert sum("grow" in str(item) for world in worlds for item in world.recoded) > 15
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_growths_among_recodes_in_many_cases(seed: int) -> None:
+    check(seed, grows=True)
 
 
 def right(world: World) -> tuple[Reference, list[Item]]:

@@ -182,11 +182,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[recode(state, {"M": "m", "F": "f"})]]', "RQ464"),
         (["[[recode(k, {1: 5, 2: 6})]]"], "[[k > 5, alter(t, y -> y * 2)]]", "RQ465"),
         (["[[recode(k, {1: 5, 2: 6})]]"], "[k <= 5]", "RQ465"),
-        (
-            ['[[recode(state, {"M": "m", "F": "f"})]]'],
-            '[[grow(state, {"X"})]]',
-            "an accent has recoded `state`",
-        ),
+        (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[grow(state, {"m"})]]', "RQ466"),  # as M is written
         (["[[-(state)]]"], '[[recode(state, {"M": "m"})]]', "RQ206"),
         (['[[recode(state, {"M": "m"})]]'], '[[state = "M", alter(t, y -> y * 2)]]', "RQ216"),  # no tuple is
     ],
