@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -102,6 +103,31 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Broker]":
         pytest.skip(str(problem))
     with broker(tmp_path_factory.mktemp("kafka")) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def _store() -> Iterator[str]:
+    """The address of a store of objects on this machine."""
+    from tests.object_store import object_store
+
+    with object_store() as address:
+        yield address
+
+
+@pytest.fixture
+def bucket(_store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URI of a new bucket, and an account in the environment."""
+    import s3fs
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", _store)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-to-be-told")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    name = f"cedilla-{uuid4()}"
+    s3fs.S3FileSystem(use_listings_cache=False).mkdir(name)
+    yield f"s3://{name}"
+    s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.marked import Marked
 from cedilla.runtime.formats.otlp.records import RequestRecords
 from cedilla.runtime.formats.otlp.source import Otlp
-from cedilla.runtime.formats.parquet.source import Parquet
+from cedilla.runtime.formats.parquet.source import DeltaFiles, Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
 
 FORMATS: dict[str, Format] = {
     "csv": Csv(),
-    "delta": Parquet(),
+    "delta": DeltaFiles(),
     "otlp": Otlp(),
     "json": JsonLines(),
     "kafka": Records(),

@@ -3,13 +3,8 @@ outputs as the control plane leaves and finds them there. What the engine writes
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from attrs import evolve
@@ -26,47 +21,6 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment
 
 PLAN = compile_query('stream r(s: int) from json "s3://in/r";\nemit r to json "s3://out/r";').plan
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while not _answers(port):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.fixture
-def bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The URI of a new bucket."""
-    import s3fs
-
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    s3fs.S3FileSystem.clear_instance_cache()
-    name = f"cedilla-{uuid4()}"
-    s3fs.S3FileSystem(use_listings_cache=False).mkdir(name)
-    yield f"s3://{name}"
-    s3fs.S3FileSystem.clear_instance_cache()
 
 
 def names(files: Files, path: str) -> list[str]:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.delta import opened_table, table_refusals
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
-from cedilla.runtime.formats.sinks.delta import load_deltalake, table_refusals
 
 _ENTRY = re.compile(r"(\d{20})\.json")
 _FEATURES = frozenset(
@@ -85,9 +85,8 @@ class DeltaLog:
     def snapshot(self, entry: LogEntry) -> list[FoundFile]:
         """The files of the table as it was at a version whose predecessors have left the log, the older ones first.
         Raises `DiagnosticError`: RQ431, RQ471, RQ472."""
-        deltalake = load_deltalake()
+        opened = opened_table(self.table, entry.version)
         with table_refusals(self.table):
-            opened = deltalake.DeltaTable(self.table, version=entry.version)
             metadata = opened.metadata()
             added = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
         self._check(

@@ -41,6 +41,7 @@ from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.parquet import UNREADABLE, reason
+from cedilla.runtime.engines.stores import scheme_of
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
 from cedilla.runtime.formats.parquet.row_groups import UNREADABLE_HINT, frame_of_parts, markers_in, parts_of
@@ -120,7 +121,7 @@ class Parquet(ReadBySpark):
             if unfit:
                 wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {_said(columns[name])}')}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
-        return _placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
+        return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """No job where no file can have a marker, by its footer."""
@@ -174,7 +175,7 @@ class Parquet(ReadBySpark):
                 if kind is not None
             )
             raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
-            rows = _placed(spark, files, group, [f"{raw} AS raw"])
+            rows = self._placed(spark, files, group, [f"{raw} AS raw"])
             parts.append(rows.selectExpr("raw", f"`{FILE}`", f"`{POSITION}` % {NEXT_FILE}L AS line"))
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:
@@ -193,6 +194,28 @@ class Parquet(ReadBySpark):
                 if name not in MARKERS and not isinstance(kind, NullType):
                     kinds.setdefault(name, set()).add(_kind(kind))
         return {name: _common(found) for name, found in kinds.items()}
+
+    # --- scans ---
+
+    def scanned(self, spark: SparkSession, files: Sequence[InputFile]) -> bool:
+        """Whether the engine reads files by itself, and tells the place of a row; else tasks do."""
+        return not is_connect(spark)
+
+    def _placed(
+        self, spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]
+    ) -> DataFrame:
+        """SQL over the rows of a group, with `$file` and `$position`."""
+        chosen = {number: files[number] for number in group.footers}
+        if self.scanned(spark, list(chosen.values())):
+            scan = spark.read.schema(group.schema).parquet(*(file.path for file in chosen.values()))
+            return placed(scan, chosen, expressions, _INDEX)
+        parts = [
+            part
+            for number, file in chosen.items()
+            for part in parts_of(file, number, group.footers[number].groups, costs.PART)
+        ]
+        rows = frame_of_parts(spark, parts, group.schema)
+        return rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`")
 
     # --- footers ---
 
@@ -231,20 +254,6 @@ def _groups(
     return (_Group(columns, of) for columns, of in found.items())
 
 
-def _placed(spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]) -> DataFrame:
-    """SQL over the rows of a group, with `$file` and `$position`."""
-    chosen = {number: files[number] for number in group.footers}
-    if not is_connect(spark):
-        scan = spark.read.schema(group.schema).parquet(*(file.path for file in chosen.values()))
-        return placed(scan, chosen, expressions, _INDEX)
-    parts = [
-        part
-        for number, file in chosen.items()
-        for part in parts_of(file, number, group.footers[number].groups, costs.PART)
-    ]
-    return frame_of_parts(spark, parts, group.schema).selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`")
-
-
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     """The markers of a file; of one that cannot be read, that it is so."""
     place, problem = number * NEXT_FILE, footer.problem
@@ -264,6 +273,16 @@ def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) 
     if rows:
         return spark.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in types.items()))
+
+
+class DeltaFiles(Parquet):
+    """The files of tables of Delta. Those in object stores are read as the log of the table is, with the account that
+    the library takes from its environment: Spark would ask for clients and settings of its own."""
+
+    def scanned(self, spark: SparkSession, files: Sequence[InputFile]) -> bool:
+        return super().scanned(spark, files) and all(
+            scheme_of(file.path) in ("", "file", "hdfs") for file in files
+        )
 
 
 # --- types ---------------------------------------------------------------------------------------------------

@@ -7,9 +7,7 @@ Markers are rows of a table beside it: `PATH_markers`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -18,13 +16,12 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.plan.places import markers_table
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.delta import load_deltalake, opened_table, storage_options, table_refusals
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.items.lines import local_path
 
-_ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
-"""What the library's messages have for terminals."""
 _WRITER = "cedilla"
 """The application of the table's transactions."""
 _TUPLES = "1-tuples"
@@ -62,7 +59,7 @@ class DeltaSink(ParquetSink):
     def _check(self, tuples: DataFrame) -> None:
         """The table would take a fraction for a whole number without a word."""
         if self._types is None:
-            self._types = _types(_opened(self._table))
+            self._types = _types(opened_table(self._table))
         new = {field.name: _plain(field.dataType.jsonValue()) for field in tuples.schema.fields}
         for name, type_ in new.items():
             before = self._types.setdefault(name, type_)
@@ -116,47 +113,30 @@ class DeltaSink(ParquetSink):
             app_transactions=[deltalake.Transaction(_WRITER, number)],
             custom_metadata={"cedilla.epoch": str(number)},
         )
-        with table_refusals(table):
-            deltalake.write_deltalake(
-                table, rows, mode="append", schema_mode="merge", commit_properties=commit, name=self._relation
-            )
+        try:
+            with table_refusals(table):
+                deltalake.write_deltalake(
+                    table,
+                    rows,
+                    mode="append",
+                    schema_mode="merge",
+                    commit_properties=commit,
+                    name=self._relation,
+                    storage_options=storage_options(table),
+                )
+        except DiagnosticError:
+            # A store may have put the version, and its answer was lost: tried again, it is refused as there already.
+            last = _last(table)
+            if last is None or last < number:
+                raise
 
     def check_fresh(self) -> bool:
         return all(_last(table) is None for table in (self._table, self._markers_table))
 
 
-def load_deltalake() -> Any:
-    """The library. Raises `DiagnosticError` RQ471 where it is not installed."""
-    try:
-        import deltalake
-    except ImportError:
-        hint = "pip install 'cedilla[delta]'"
-        raise failure("RQ471", "tables of Delta need the library deltalake", hint=hint) from None
-    return deltalake
-
-
-def _opened(table: str) -> Any:
-    """A table; `None` where there is none."""
-    of = load_deltalake().DeltaTable
-    with table_refusals(table):
-        return of(table) if of.is_deltatable(table) else None
-
-
-@contextmanager
-def table_refusals(table: str) -> Iterator[None]:
-    """Raise RQ431 for what the library says of a table that it cannot read or write."""
-    try:
-        yield
-    except (OSError, load_deltalake().exceptions.DeltaError) as problem:
-        lines = (line.strip() for line in _ORNAMENT.sub("", str(problem)).splitlines())
-        reason = ": ".join(line for line in lines if line)
-        hint = "rights and space; the table's store, and the account in the environment"
-        raise failure("RQ431", f"the table {table} cannot be used: {reason}", hint=hint) from None
-
-
 def _last(table: str) -> int | None:
     """The last epoch that is in a table."""
-    opened = _opened(table)
+    opened = opened_table(table)
     return None if opened is None else opened.transaction_version(_WRITER)
 
 
