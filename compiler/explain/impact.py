@@ -271,7 +271,9 @@ def _fate(
         )
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
         return Fate(source.name, kind, attribute, mentions, (), None, "cannot come: it is always there")
-    steps, arrived = walk(plan, source.name, kind, attribute, frozenset(mentions), found)
+    # The functions of tuples that name other units differ, so one more of them is an Alter for each unit (N5).
+    named = {declared.unit_from[0]} if kind == "alter" and declared and declared.unit_from else set[str]()
+    steps, arrived = walk(plan, source.name, kind, attribute, frozenset({*mentions, *named}), found)
     ended = next((step for step in steps if step.reaction.kind == "aborts"), None)
     if ended is not None:
         strict = ended.operator.reaction(
@@ -292,6 +294,7 @@ def _fate(
     emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
     outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
     why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None
+    why = f"one for each unit that {', '.join(named)} names (N5)" if named else why
     return Fate(source.name, kind, attribute, mentions, outcomes, None, why)
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from attrs import asdict
+
 from cedilla.compiler.analysis.growths import Growth, growth_json, growths
 from cedilla.compiler.analysis.reactions import OTHER, SIGNS
 from cedilla.compiler.explain.impact import Fate, Step, Verdict, fates
+from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
 from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.plan import Plan
@@ -21,7 +24,9 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     """A table per source; attributes with equal fates stand together. No line is longer than `width`, but for one
     word."""
     parts: list[str] = []
-    grown = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
+    more = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
+    for units in tuple_units(plan):
+        more.setdefault((units.source, units.attribute), []).extend(_units(units))
     by_source: dict[str, dict[str, list[Fate]]] = {}
     for fate in fates(plan):
         by_source.setdefault(fate.source, {}).setdefault(fate.attribute, []).append(fate)
@@ -29,7 +34,7 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
         others = [attribute.name for attribute in plan.source_of[name].attributes]
         alike: dict[tuple[_Row, ...], list[str]] = {}
         for attribute, found in by_attribute.items():
-            rows = (*_block(found, others), *(row for row in grown.get((name, attribute), ())))
+            rows = (*_block(found, others), *more.get((name, attribute), ()))
             alike.setdefault(rows, []).append(attribute)
         parts.append("\n".join([name, *_lines(alike, width)]))
     signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
@@ -78,6 +83,22 @@ def _growth(growth: Growth) -> _Row:
     return "wider", verdict, "", "; ".join(growth.notes)
 
 
+def _units(units: TupleUnits) -> Iterator[_Row]:
+    """What becomes of the units that tuples name, and how one of them comes to be that of all."""
+    label = f"units by {units.named}"
+    if units.announced:
+        yield label, "propagates", ", ".join(units.announced), "Alters from the start on"
+    places: dict[str, list[str]] = {}
+    for emit, place in units.absorbed:
+        places.setdefault(place, []).append(f"not {emit}")
+    for number, (place, emits) in enumerate(places.items()):
+        stays = f"stays in {units.unit}" + (
+            f", until unit({units.attribute}, ...) of all tuples" if place else ""
+        )
+        why = f"{place}: {stays}" if place else stays
+        yield "" if units.announced or number else label, "absorbed", ", ".join(emits), why
+
+
 def evolution_json(plan: Plan) -> dict[str, Any]:
     """The fates, and what wider domains do, as plain JSON values."""
     return {
@@ -85,6 +106,7 @@ def evolution_json(plan: Plan) -> dict[str, Any]:
         "query": plan.name,
         "accents": [_json(fate) for fate in fates(plan)],
         "domains": [growth_json(growth) for growth in growths(plan)],
+        "units_by_tuple": [asdict(units) for units in tuple_units(plan)],
     }
 
 

@@ -292,7 +292,11 @@ def _check(plan: Plan, states: Mapping[str, SourceState], source: str, accent: A
     kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     name = primitive.attribute
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
-    for operator, reaction in follow(plan, source, kind, name, plan.start, accent.mentions):
+    mentions = accent.mentions
+    if isinstance(primitive, Alter) and declared is not None and declared.unit_from is not None:
+        # As long as tuples are in the units that they name, it is an Alter for each unit (N5).
+        mentions |= {declared.unit_from[0]} & regions.attributes(states[source].units[name])
+    for operator, reaction in follow(plan, source, kind, name, plan.start, mentions):
         if reaction.kind == "aborts" and kind == "drop":
             raise failure(
                 "RQ209",

@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, read_output
@@ -191,3 +194,26 @@ def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pyte
     assert "1 findings" in checked.output
     dropped = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[-(u)]]"])
     assert "RQ209" in dropped.output
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (["[[alter(t, y -> y * 2)]]"], "RQ211"),  # another one for each unit, and none covers all
+        (["[[unit(t, degC)]]", "[[alter(t, y -> y * 2)]]"], None),
+    ],
+)
+def test_under_strict_an_alter_of_what_tuples_name_the_unit_of_ends_the_query(
+    texts: list[str], code: str | None
+) -> None:
+    query = """set accents = strict;
+    stream r(ts: long, u: string, t: double unit from u in {degF, degC}) from json "in";
+    emit project[ts, t](r) to json "out";"""
+    reference = Reference(compile_query(query).plan)
+    items = [("r", {"$accent": text}) for text in texts]
+    if code is None:
+        outputs = [out["project"].items() for item in items for out in reference.step([item])]
+        assert all(outputs)
+        return
+    with pytest.raises(DiagnosticError, match=code):
+        reference.step(items)

@@ -1,0 +1,54 @@
+"""Units that tuples name (theory N5): which outputs announce them, and which stay in the canonical one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.impact import walk
+from cedilla.compiler.plan import Plan
+
+
+@frozen
+class TupleUnits:
+    """An attribute of a source whose unit another one names, `named`, and its canonical unit.
+
+    `announced`: the outputs that begin with an Alter for each of the other units; `absorbed`: those that stay in the
+    canonical one, each with the operator that sees to it, if there is one.
+    """
+
+    source: str
+    attribute: str
+    named: str
+    unit: str
+    announced: tuple[str, ...]
+    absorbed: tuple[tuple[str, str], ...]
+
+
+def tuple_units(plan: Plan) -> Iterator[TupleUnits]:
+    """Of every attribute whose unit another one names, in the order of the declarations."""
+    found = safety(plan)
+    for source in plan.sources:
+        for attribute in source.attributes:
+            if attribute.unit_from is not None:
+                named, (unit, *_) = attribute.unit_from
+                yield _of(plan, source.name, attribute.name, named, unit, found)
+
+
+def _of(plan: Plan, source: str, attribute: str, named: str, unit: str, found: Safety) -> TupleUnits:
+    steps, _ = walk(plan, source, "alter", attribute, frozenset({named}), found)
+    _, arrived = walk(plan, source, "alter", attribute, frozenset(), found)
+    announced, absorbed = list[str](), list[tuple[str, str]]()
+    for emit in plan.emits:
+        if not arrived.get(emit.relation):
+            continue  # it is not there, or not announced whatever describes it
+        above = {node.name for node in plan.ancestors(emit.relation)}
+        mine = (step for step in steps if step.operator.name in above)
+        ends = next((s for s in mine if s.waits is not None or s.reaction.kind == "aborts"), None)
+        if ends is None and not emit.original_units:
+            announced.append(emit.name)
+        else:
+            absorbed.append((emit.name, "" if emit.original_units or ends is None else ends.place))
+    return TupleUnits(source, attribute, named, unit, tuple(announced), tuple(absorbed))
