@@ -23,6 +23,7 @@ from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
+from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.program import start
@@ -31,6 +32,7 @@ from cedilla.runtime.pipeline.sessions import engine_of, engine_session
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output
+from cedilla.runtime.reference.simulated_sources import Offsets
 from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.reference.values import read_value
 from cedilla.runtime.terminal.options import Options, apply
@@ -92,10 +94,15 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
         binary = any(node.format == _BINARY for node in (*plan.sources, *plan.emits))
         session = engine_session(plan, aside, engine_of(aside), lambda step: None)
         spark = opened.enter_context(session) if binary else None
-        final = replay(_as_json(spark, plan, f"{folder}/in"), Options(), lambda line, code: None, gather)
+        read = _as_json(spark, plan, f"{folder}/in")
+        ignored = Options(), lambda line, code: None, gather
+        topics = any(source.is_topic for source in plan.sources)
+        final = {} if topics else replay(read, *ignored)
+        start(apply(plan, aside), flow, aside, lambda report: None, spark)
+        if topics:  # others may write to them meanwhile
+            final = replay(read, *ignored, until=_offsets(f"{folder}/checkpoint"))
         for emit in plan.emits:
             types[emit.name] = final[emit.relation].types
-        start(apply(plan, aside), flow, aside, lambda report: None, spark)
         outputs = _as_json(spark, apply(plan, aside), f"{folder}/again").emits
         return [
             _verdict(emit.name, decoded(emit.path, types[emit.name]), expected[emit.name], types[emit.name])
@@ -104,6 +111,12 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
 
 
 _BINARY = "parquet"
+
+
+def _offsets(checkpoint: str) -> Offsets:
+    """Up to where a run has read its topics."""
+    streams = read_status(checkpoint).sources
+    return {s.name: {int(partition): offset for partition, offset in s.offsets.items()} for s in streams}
 
 
 def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:

@@ -14,10 +14,11 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts, StateFacts
-from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.plan import Emit, Plan, derive
+from cedilla.compiler.plan.plan import Heartbeat
+from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
@@ -26,18 +27,19 @@ from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
 from cedilla.runtime.control.measures import NO_UNITS, Units, output_units
+from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
-from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
+from cedilla.runtime.items.json_objects import read_strings, with_fields
 from cedilla.runtime.items.marker import STRAY, MarkerLine
-from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, misfit, reason
+from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, reason
 from cedilla.runtime.items.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.reference.tuples import Union
-from cedilla.runtime.reference.values import read_value, write_value
+from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -107,7 +109,7 @@ class Reference:
         marker ends the query; then nothing of the step counts.
         """
         arrived: dict[str, Rows] = {}
-        quiet = not any(name.startswith("$") for _, item in items for name in item)
+        quiet = not any(name.startswith("$") and name != PARTITION for _, item in items for name in item)
         states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
@@ -145,7 +147,10 @@ class Reference:
             elif not is_ignored(rejection[0], self.plan.settings):
                 rejected.append((source, rejection[0], item))
                 reasons.append(rejection[1])
-        states = {s.name: _beaten(s, states[s.name], arrived.get(s.name, [])) for s in self.plan.sources}
+        for source in self.plan.sources:
+            if source.heartbeat is not None and source.name in arrived:
+                came = [(row, item) for name, row, item in taken if name == source.name]
+                states = {**states, source.name: _beaten(source.heartbeat, states[source.name], came)}
         self.rejected += rejected
         self.reasons += reasons
         self.warnings += warnings
@@ -180,8 +185,9 @@ class Reference:
                 if n in types and v is not None
             }
         except ValueError:
-            return {}, ("RQ301", _misfit(item, types))
+            return {}, ("RQ301", misfit_of(item, types))
         raw = {n: v for n, v in fields.items() if n in state.types}
+        raw |= {n: v for n, v in item.items() if n == PARTITION}  # what trees tell the tuples of a topic by
         for name, attribute in state.names.of.items():
             if name in fields:
                 raw.setdefault(attribute, fields[name])
@@ -197,6 +203,7 @@ class Reference:
                 near = near_digits(Fraction(row[name]), state.digits[name])
                 row[name] = float(near) if isinstance(near, int) else near
         rejection = self._rejection(state, source, row, item)
+        row.pop(PARTITION, None)
         return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
@@ -204,7 +211,7 @@ class Reference:
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
             if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
-                for name in item.keys() - self.states[source].field_types.keys():
+                for name in item.keys() - self.states[source].field_types.keys() - {PARTITION}:
                     values.setdefault((source, name), []).append(item[name])
         return values
 
@@ -239,7 +246,8 @@ class Reference:
         if inside(state.closed, row):
             return "RQ305", ""
         drift = self.plan.settings["drift"]
-        unknown = sorted(n for n, v in item.items() if v is not None and n not in state.field_types)
+        known = {*state.field_types, PARTITION}
+        unknown = sorted(n for n, v in item.items() if v is not None and n not in known)
         if not unknown or drift == "ignore":
             return None
         unwritable = [name for name in unknown if not is_name(name)] if drift == "infer" else []
@@ -335,21 +343,23 @@ def _marker(item: Item, place: int) -> MarkerLine | None:
         return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
     kinds = ("accent", "punctuation", "spoilt")
     kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
-    return (
-        None if kind is None else MarkerLine(kind, str(item[f"${kind}"]), place, problem=item.get("$problem"))
-    )
+    if kind is None:
+        return None
+    text, partition = str(item[f"${kind}"]), item.get(PARTITION)
+    return MarkerLine(kind, text, place, problem=item.get("$problem"), partition=partition)
 
 
-def _beaten(source: Source, state: SourceState, rows: Rows) -> SourceState:
-    """The source after its own heartbeat, if it has one."""
-    beat = source.heartbeat
-    beats = [] if beat is None else [row[beat.attribute] for row in rows if beat.attribute in row]
-    values = [control(value) for value in beats if not is_odd(value)]
-    if beat is None or not values:
-        return state
-    bound = exact(Fraction(max(values)) - beat.delay)
-    cut = patterns.before(state.types[beat.attribute], bound)
-    return state.close(regions.interval(beat.attribute, None, cut))
+def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]]) -> SourceState:
+    """The source after its own heartbeat: of a topic, that of each partition (theory N9)."""
+    latest: dict[int | None, Any] = {}
+    for row, item in came:
+        if beat.attribute in row and not is_odd(value := row[beat.attribute]):
+            partition = item.get(PARTITION)
+            latest[partition] = max(control(value), latest.get(partition, control(value)))
+    for partition, value in latest.items():
+        cut = patterns.before(state.types[beat.attribute], exact(Fraction(value) - beat.delay))
+        state = state.close(within(regions.interval(beat.attribute, None, cut), partition))
+    return state
 
 
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:
@@ -376,22 +386,3 @@ def _applied(function: Affine | Code, value: Any) -> Any:
     if isinstance(value, list):
         return [_applied(function, each) for each in value]
     return function(Fraction(value))
-
-
-def _misfit(item: Item, types: Mapping[str, Type]) -> str:
-    """The first value of a tuple that is not of its attribute's type, in words."""
-    values = read_strings(item, types)
-    wrong = (n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
-    name = next(wrong, None)
-    return NO_OBJECT if name is None else misfit(name, types[name], shown(item, name))
-
-
-def _fits(type_: Type, value: Any) -> bool:
-    try:
-        read_value(type_, value)
-    except ValueError:
-        return False
-    return True
-
-
-# --- JSON values -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`cedilla simulate`: the reference over local folders of JSON Lines, for small streams (design, section 7)."""
+"""`cedilla simulate`: the reference over local folders and topics, for small streams (design, section 7)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.plan import Plan, Source, check_paths
+from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.items.csv_lines import lines_in
-from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.rejections import is_fatal, refusal
-from cedilla.runtime.items.tuple_lines import tuples_of
-from cedilla.runtime.reference.inputs import Input, is_marker, parsed
+from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
+from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
@@ -41,6 +40,14 @@ def simulate(
     options = options or Options()
     compiled, _ = compiled_query(query)
     _check(apply(compiled.plan, options))
+    for emit in compiled.plan.emits:
+        if is_topic(options.sinks.get(emit.name, "-")):
+            message = (
+                f"`simulate` writes to no topics, and `{emit.name}` would go to {options.sinks[emit.name]}"
+            )
+            raise failure(
+                "RQ406", message, emit.span, hint=f"a folder: `--sink {emit.name}=FOLDER`, or printed"
+            )
     to = writers(compiled.plan, options)
 
     def step(outputs: Mapping[str, Output]) -> None:
@@ -60,20 +67,23 @@ def replay(
     on_rejected: Callable[[Input, str], None],
     on_step: Callable[[dict[str, Output]], None],
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
+    until: Offsets | None = None,
 ) -> Mapping[str, Facts]:
-    """Run a plan over what its folders hold, without Spark; the facts of every relation at the end.
+    """Run a plan over what its folders and topics hold, without Spark; the facts of every relation at the end.
 
-    Streams are read one file of each after the other, in the order of their declarations; a run of tuples
-    without a marker in between is one step. `on_step` gets what each step emits, `on_rejected` every tuple
-    that is set aside and its code, `on_warning` what is doubtful about accents, and about values
-    under `set suspect = warn`. Raises `DiagnosticError` where a marker ends the query.
+    Streams are read one file of each after the other, in the order of their declarations, and topics one partition
+    after the other, up to where they end now, or to `until`; a run of tuples without a marker in between is one step.
+    `on_step` gets what each step emits, `on_rejected` every tuple that is set aside and its code, `on_warning` what is
+    doubtful about accents, and about values under `set suspect = warn`. Raises `DiagnosticError` where a marker ends
+    the query.
     """
     plan = apply(plan, options)
     check_paths(plan)
     _check(plan)
-    plan = with_domains(plan)
+    sources = SimulatedSources.of(with_domains(plan), until)
+    plan = sources.plan
     reference, watches = Reference(plan), SimulatedWatches.of(plan)
-    for lines in _steps(plan):
+    for lines in _steps(sources):
         seen, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
         reference.place = lambda item, of=of: of[id(item)].line.place
@@ -106,12 +116,9 @@ def replay(
 
 def _check(plan: Plan) -> None:
     for node in (*plan.sources, *plan.emits):
-        if node.format not in ("json", "csv", "otlp"):
-            message = f"`{node.format}` cannot be simulated: only JSON Lines, CSV and OTLP are"
-            hint = "`cedilla run` reads and writes every format; `cedilla verify` takes JSON Lines, CSV and Parquet"
-            if node.is_topic:
-                option = "source" if isinstance(node, Source) else "sink"
-                hint = f"records that were written to files, one a line: `--{option} {node.name}=FOLDER`"
+        if node.format not in ("json", "csv", "otlp") and not node.is_topic:
+            message = f"`{node.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
+            hint = "`cedilla run` reads and writes every format; `cedilla verify` takes Parquet, too"
             raise failure("RQ406", message, node.span, hint=hint)
     check_inputs(plan, stdin=True)
 
@@ -125,34 +132,9 @@ def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) 
             raise refusal(code, len(lines), first.reason, first.line.place, first.line.text)
 
 
-def _steps(plan: Plan) -> Iterator[list[Input]]:
-    for are_markers, lines in groupby(_inputs(plan), key=lambda line: is_marker(line.item)):
+def _steps(sources: SimulatedSources) -> Iterator[list[Input]]:
+    for are_markers, lines in groupby(sources.inputs(), key=lambda line: is_marker(line.item)):
         if are_markers:
             yield from ([line] for line in lines)
         else:
             yield list(lines)
-
-
-def _inputs(plan: Plan) -> Iterator[Input]:
-    for source in plan.sources:
-        if source.table:
-            yield from (
-                parsed(source, line)
-                for file in files_of(source.path)
-                for line in tuples_of(lines_in(file, source.format), source)
-            )
-            yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
-    waiting = {s.name: stream_files(s.path, s.markers) for s in plan.sources if not s.table}
-    while any(waiting.values()):
-        for source in plan.sources:
-            if files := waiting.get(source.name):
-                file, is_markers = files.pop(0)
-                format_ = "json" if is_markers else source.format
-                lines = lines_in(file, format_)
-                read = (parsed(source, line) for line in (lines if is_markers else tuples_of(lines, source)))
-                yield from map(_of_markers, read) if is_markers else read
-
-
-def _of_markers(line: Input) -> Input:
-    """A line of a folder of markers, where a tuple ends the query (RQ224)."""
-    return line if is_marker(line.item) else evolve(line, item={"$stray": line.line.text})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +10,8 @@ from typing import Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items.json_objects import json_text, word
+from cedilla.runtime.items.json_objects import json_text, read_strings, shown, word
+from cedilla.runtime.items.rejections import NO_OBJECT, misfit
 from cedilla.runtime.items.values import decimal_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
 
@@ -69,3 +71,19 @@ def _decimal(value: Fraction | int, scale: int) -> Decimal:
     """A number that has so many decimal places."""
     sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
     return Decimal((sign, tuple(map(int, digits)), -scale))
+
+
+def misfit_of(item: Mapping[str, Any], types: Mapping[str, Type]) -> str:
+    """The first value of a tuple that is not of its attribute's type, in words."""
+    values = read_strings(item, types)
+    wrong = (n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
+    name = next(wrong, None)
+    return NO_OBJECT if name is None else misfit(name, types[name], shown(item, name))
+
+
+def _fits(type_: Type, value: Any) -> bool:
+    try:
+        read_value(type_, value)
+    except ValueError:
+        return False
+    return True

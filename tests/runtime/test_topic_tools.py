@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
-from cedilla import Options, read, run
+from cedilla import Options, read, run, simulate
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.produce import Stream
 from cedilla.runtime.cli.main import main
 from tests.kafka import Broker
-from tests.stream import Item
+from tests.pipeline import read_output
+from tests.stream import Item, decode
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
@@ -44,6 +48,71 @@ def accent(text: str) -> Item:
 
 def closed(pattern: str) -> Item:
     return {"$punctuation": pattern}
+
+
+# --- queries without an engine, and beside one ---
+
+AVERAGES = f"""
+stream r({SCHEMA}) from kafka "ADDRESS" PROMISE;
+emit r to json "all";
+emit aggregate[avg by wid, s except ts](window[60 on ts as wid](r)) to kafka "ADDRESS-averages?key=s";
+"""
+
+
+def partitions(rng: Random) -> list[list[Item]]:
+    """Two partitions, each with one of the sensors, its change of unit, and ends of minutes."""
+    found: list[list[Item]] = []
+    for s in (1, 2):
+        items, unit = list[Item](), "degF"
+        for minute in range(4):
+            for _ in range(rng.randint(0, 5)):
+                t = rng.randint(-40, 212)
+                items.append(
+                    row(minute * 60 + rng.randrange(60), s, float(t if unit == "degF" else (t - 32) * 5 / 9))
+                )
+            if unit == "degF" and rng.random() < 0.5:
+                unit = "degC"
+                items.append(accent(CELSIUS if rng.random() < 0.5 else f"[[s = {s}, unit(t, degC)]]"))
+            items.append(
+                closed(rng.choice([f"[ts < {minute * 60 + 60}]", f"[s = {s}, ts < {minute * 60 + 60}]"]))
+            )
+        found.append([*items, closed("[]")])
+    found[0].append(row(3, 1, 5.0))  # late
+    found[1].append({"ts": "never", "s": 2, "t": 5.0})
+    return found
+
+
+def plain(folder: str) -> list[list[tuple[str, float]]]:
+    """The canonical tuples of an output."""
+    rows = decode(read_output(Path(folder)))
+    return sorted(sorted((name, round(float(value), 6)) for name, value in each.items()) for each in rows)
+
+
+@pytest.mark.parametrize("promise", ["punctuated on ts", "partitioned by s", "heartbeat ts delay 30"])
+def test_simulate_and_verify_read_topics_as_run_does(
+    kafka: Broker, sail: SparkSession, tmp_path: Path, promise: str
+) -> None:
+    name = f"queried-{promise.split(maxsplit=1)[0]}"
+    address = kafka.topic(name)
+    kafka.topic(f"{name}-averages")
+    kafka.send(name, *partitions(Random(promise)))
+    query = tmp_path / "q.rq"
+    query.write_text(AVERAGES.replace("ADDRESS", address).replace("PROMISE", promise))
+    outputs = {side: {n: str(tmp_path / side / n) for n in ("r", "aggregate")} for side in ("run", "sim")}
+    run(query, Options(once=True, checkpoint=str(tmp_path / "ck"), sinks=outputs["run"]), spark=sail)
+    set_aside: list[str] = []
+    simulate(query, Options(sinks=outputs["sim"]), lambda line, code: set_aside.append(code))
+    for emit in ("r", "aggregate"):
+        here, there = (plain(each[emit]) for each in outputs.values())
+        assert here == there
+        assert here
+    kept = (tmp_path / "ck" / "quarantine" / "r").glob("*.jsonl")
+    lines = [json.loads(line)["code"] for file in kept for line in file.read_text().splitlines()]
+    assert sorted(set_aside) == sorted(lines) == ["RQ301", "RQ305"]
+    command = [sys.executable, "-m", "cedilla.runtime.cli.main", "verify", str(query), "--engine", "sail"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("decode(out) = query(decode(in))") == 2
 
 
 # --- tools ---

@@ -14,16 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 import psutil
 import pytest
+from attrs import evolve
 
 from cedilla import Options, simulate
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan.topics import Topic, topic_of
+from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.jsonl.records import offset_of
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
+from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.topics.client import library, settings
 from cedilla.runtime.topics.messages import Answer, Position, Wanted
 from cedilla.runtime.topics.process import FetchProcess
@@ -74,16 +77,50 @@ def test_an_address_has_brokers_a_topic_and_for_outputs_a_key() -> None:
     assert format_query(parse_query(QUERY)).split() == QUERY.split()
 
 
-def test_simulate_reads_recorded_records_and_no_topics(
+def test_simulate_reads_recorded_records_and_writes_no_topics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(DiagnosticError) as raised:
-        simulate(QUERY)
+        simulate(QUERY, Options(sources={"r": str(tmp_path)}, sinks={"r": "host:9092/other"}))
     assert raised.value.diagnostics[0].code == "RQ406"
-    assert "--source r=FOLDER" in str(raised.value)
+    assert "--sink r=FOLDER" in str(raised.value)
     (tmp_path / "1.jsonl").write_text('{"ts": 1, "s": 2, "t": 3.0}\n')
-    simulate(QUERY, Options(sources={"r": str(tmp_path)}, sinks={"r": "-"}))
+    simulate(QUERY, Options(sources={"r": str(tmp_path)}))  # the topic of the output is not asked for
     assert json.loads(capsys.readouterr().out) == {"ts": 1, "s": 2, "t": 3.0}
+
+
+def test_the_reference_knows_partitions() -> None:
+    """A marker and a heartbeat hold for their own, and a key is of the partition that has spoken of it first."""
+    query = """stream r(ts: long, s: int in {1, 2}, t: double) from kafka "host:9092/r"
+      partitioned by s heartbeat ts delay 10;
+    emit r to json "out";"""
+    plan = compile_query(query).plan
+    reference = Reference(evolve(plan, sources=[evolve(plan.sources[0], partitions=2)]))
+    items: list[tuple[int, dict[str, Any]]] = [
+        (0, {"ts": 100, "s": 1, "t": 1.0}),
+        (1, {"ts": 50, "s": 2, "t": 1.0}),
+        (0, {"$accent": "[[alter(t, y -> y * 2)]]"}),
+        (0, {"ts": 101, "s": 1, "t": 2.0}),
+        (1, {"ts": 51, "s": 2, "t": 2.0}),
+        (0, {"ts": 90, "s": 1, "t": 2.0}),  # late by the heartbeat of its partition
+        (1, {"$punctuation": "[s = 2, ts < 40]"}),
+        (0, {"ts": 200, "s": 2, "t": 2.0}),  # of another partition
+        (1, {"$punctuation": "[ts < 60]"}),
+        (1, {"ts": 55, "s": 2, "t": 2.0}),
+    ]
+    rows = [
+        row
+        for partition, item in items
+        for outputs in reference.step([("r", {**item, PARTITION: partition})])
+        for row in outputs["r"].canonical
+    ]
+    assert [(row["ts"], row["t"]) for row in rows] == [(100, 1), (50, 1), (101, 1), (51, 2)]
+    assert all(row.keys() == {"ts", "s", "t"} for row in rows)
+    assert [(code, item["ts"]) for _, code, item in reference.rejected] == [
+        ("RQ305", 90),
+        ("RQ305", 200),
+        ("RQ305", 55),
+    ]
 
 
 def test_files_are_named_by_the_records_that_they_hold() -> None:

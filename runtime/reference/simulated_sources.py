@@ -1,0 +1,93 @@
+"""What the sources of a plan have, as items in an order: folders of this machine, and topics as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.regions import PARTITION
+from cedilla.runtime.items.csv_lines import lines_in
+from cedilla.runtime.items.lines import Line, files_of, stream_files
+from cedilla.runtime.items.tuple_lines import tuples_of
+from cedilla.runtime.reference.inputs import Input, is_marker, parsed
+from cedilla.runtime.topics.recorded import RecordedTopic, place_of
+
+Offsets = Mapping[str, Mapping[int, int]]
+"""Source -> partition of its topic -> the offset up to which records are read, excluded."""
+_Part = Any
+"""What gives the items of a file or a partition, once it is called."""
+
+
+@frozen
+class SimulatedSources:
+    """The sources of a plan, whose topics say how many partitions they have (theory N9).
+
+    `ends`: of each partition of a topic the first offset and that of the record that is not read any more.
+    """
+
+    plan: Plan
+    topics: Mapping[str, RecordedTopic]
+    ends: Mapping[str, Mapping[int, tuple[int, int]]]
+
+    @classmethod
+    def of(cls, plan: Plan, until: Offsets | None = None) -> SimulatedSources:
+        """The sources as they are now; `until`: what is read of topics, else what they have.
+
+        Raises `DiagnosticError`: RQ440, RQ442 to RQ445.
+        """
+        topics: dict[str, RecordedTopic] = {}
+        ends: dict[str, dict[int, tuple[int, int]]] = {}
+        for source in plan.sources:
+            if source.is_topic and (place := place_of(source.path)) is not None:
+                topic = topics[source.name] = RecordedTopic(place)
+                found = {n: topic.ends(n) for n in topic.partitions}
+                chosen = None if until is None else until.get(source.name, {})
+                ends[source.name] = {
+                    n: (begin, end if chosen is None else chosen.get(n, begin))
+                    for n, (begin, end) in found.items()
+                }
+        known = (
+            evolve(s, partitions=len(topics[s.name].partitions)) if s.name in topics else s
+            for s in plan.sources
+        )
+        return cls(evolve(plan, sources=tuple(known)), topics, ends)
+
+    def inputs(self) -> Iterator[Input]:
+        """Tables first; then streams, one file or partition of each after the other, as they are declared."""
+        for source in self.plan.sources:
+            if source.table:
+                for file in files_of(source.path):
+                    lines = tuples_of(lines_in(file, source.format), source)
+                    yield from (parsed(source, line) for line in lines)
+                yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
+        waiting = {s.name: list(self._parts(s)) for s in self.plan.sources if not s.table}
+        while any(waiting.values()):
+            for parts in waiting.values():
+                if parts:
+                    yield from parts.pop(0)()
+
+    def _parts(self, source: Source) -> Iterator[_Part]:
+        if source.name in self.topics:
+            yield from (partial(self._records, source, n) for n in self.ends[source.name])
+            return
+        for file, is_markers in stream_files(source.path, source.markers):
+            yield partial(_lines, source, file, is_markers=is_markers)
+
+    def _records(self, source: Source, partition: int) -> Iterator[Input]:
+        topic, (begin, end) = self.topics[source.name], self.ends[source.name][partition]
+        if begin < end:
+            for line in tuples_of(topic.lines(partition, begin, end), source):
+                read = parsed(source, line)
+                yield evolve(read, item={**read.item, PARTITION: partition})
+
+
+def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
+    lines = lines_in(file, "json" if is_markers else source.format)
+    for line in lines if is_markers else tuples_of(lines, source):
+        read = parsed(source, line)
+        # In a folder of markers a tuple ends the query (RQ224).
+        yield read if not is_markers or is_marker(read.item) else evolve(read, item={"$stray": line.text})
