@@ -231,3 +231,18 @@ def broker(folder: Path, *, makes_topics: bool = False) -> Iterator[Broker]:
         yield started
     finally:
         started.stop()
+
+
+def row(ts: int, s: int, t: float) -> Item:
+    """A tuple of a sensor."""
+    return {"ts": ts, "s": s, "t": t}
+
+
+def accent(text: str) -> Item:
+    """A record that is an accent."""
+    return {"$accent": text}
+
+
+def closed(pattern: str) -> Item:
+    """A record that is a punctuation."""
+    return {"$punctuation": pattern}

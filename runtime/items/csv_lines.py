@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import evolve
 
@@ -45,9 +46,8 @@ def _csv_lines(file: Path) -> Generator[Line]:
         yield from _records(stream, str(file))
 
 
-def _records(stream: object, name: str) -> Generator[Line]:
-    read = stream.read  # type: ignore[attr-defined]
-    records = records_of(iter(lambda: read(_BLOCK), b""))
+def _records(stream: BinaryIO, name: str) -> Generator[Line]:
+    records = records_of(iter(lambda: stream.read(_BLOCK), b""))
     names: tuple[str, ...] | None = None
     for record, number in records:
         line = Line(record.decode("utf-8", "replace"), f"{name}:{number}")

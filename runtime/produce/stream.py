@@ -222,8 +222,8 @@ class Stream:
         for target in dict.fromkeys((self._tuples, self._markers)):
             if isinstance(target, Target):
                 getattr(target, action)()
-            elif action == "flush" and hasattr(target, "flush"):
-                target.flush()  # type: ignore[attr-defined]
+            elif action == "flush" and callable(flush := getattr(target, "flush", None)):
+                flush()
 
     def __enter__(self) -> Stream:
         return self

@@ -87,5 +87,4 @@ def _keys_in(marker: str, source: Source) -> list[int | str] | None:
         return None
     if not isinstance(region, Steps) or region.undefined or any(region.pieces):
         return None
-    keys = [value for value, leaf in region.points.items() if leaf]
-    return [key if isinstance(key, str) else int(key) for key in keys]  # type: ignore[arg-type]
+    return [key for key, leaf in region.points.items() if leaf and isinstance(key, int | str)]

@@ -93,16 +93,22 @@ class World:
                 self.in_force[name][s, q] = wanted
 
 
-def ran(items: list[Item], size: int) -> tuple[Reference, dict[str, list[Item]]]:
-    """The items in steps of a size, and the outputs of each emit."""
-    reference = Reference(compile_query(QUERY).plan)
-    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+def ran(query: str, items: list[Item], size: int = 1) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items, and the end of the stream, in steps of a size; and the outputs of each emit."""
+    reference = Reference(compile_query(query).plan)
+    output: dict[str, list[Item]] = {emit.name: [] for emit in reference.plan.emits}
     todo = [*items, {"$punctuation": "[]"}]
     for start in range(0, len(todo), size):
         for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
             for emit, each in outputs.items():
                 output[emit] += each.items()
     return reference, output
+
+
+def check_alike(one: dict[str, list[Item]], other: dict[str, list[Item]], told: object) -> None:
+    """Outputs of two streams have the same canonical tuples."""
+    for emit, lines in one.items():
+        assert rounded(decode(lines)) == rounded(decode(other[emit])), told
 
 
 def rounded(rows: list[Item]) -> list[Any]:
@@ -115,13 +121,12 @@ def plain(value: Any) -> Any:
 
 def check(seed: int) -> None:
     world = World(Random(seed))
-    one, first = ran(world.units, 1 + seed % 7)
-    other, second = ran(world.alters, 1 + seed % 5)
+    one, first = ran(QUERY, world.units, 1 + seed % 7)
+    other, second = ran(QUERY, world.alters, 1 + seed % 5)
     told = [json.dumps(item) for item in world.units]
     assert rounded(decode(first["r"])) == rounded(decode(world.alters)), told
     assert not one.rejected
-    for emit in first:
-        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
+    check_alike(first, second, told)
     # What is in force in the end is the same, for each pair.
     for name in UNITS:
         for s, q in CELLS:
@@ -198,12 +203,7 @@ def check_fixed(seed: int) -> None:
             for item in items[at:]
             if "$accent" not in item or "(p, " not in item["$accent"]
         ]
-    reference = Reference(compile_query(FIXED).plan)
-    output: dict[str, list[Item]] = {name: [] for name in ("r", "r_2", "groups", "groups_2")}
-    for item in [*items, {"$punctuation": "[]"}]:
-        for outputs in reference.step([("r", item)]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
+    reference, output = ran(FIXED, items)
     told = [json.dumps(item) for item in items]
     assert not reference.rejected, told
     for fixed, units in IN.items():
@@ -268,22 +268,14 @@ def check_named(seed: int) -> None:
         unit = rng.choice([*units, "metre"])
         bad += unit == "metre"
         items.append({"n": number, "u": unit, "s": rng.randint(1, 3), "t": rng.randint(-80, 240) / 2})
-    named = Reference(compile_query(NAMED % (" from u in {" + ", ".join(map(json.dumps, units)) + "}")).plan)
-    other = Reference(compile_query(NAMED % " degF").plan)
     good = [item for item in items if item.get("u") != "metre"]
-    found: list[dict[str, list[Item]]] = []
-    for reference, stream in ((named, items), (other, [*begin, *good])):
-        output: dict[str, list[Item]] = {"r": [], "project": [], "aggregate": []}
-        for item in [*stream, {"$punctuation": "[]"}]:
-            for outputs in reference.step([("r", item)]):
-                for emit, each in outputs.items():
-                    output[emit] += each.items()
-        found.append(output)
+    named, first = ran(NAMED % f" from u in {{{', '.join(map(json.dumps, units))}}}", items)
+    other, second = ran(NAMED % " degF", [*begin, *good])
     told = [json.dumps(item) for item in items]
     assert [code for _, code, _ in named.rejected] == ["RQ311"] * bad, told
     assert other.rejected == [], told
-    for emit, lines in found[0].items():
-        assert rounded(decode(lines)) == rounded(decode(found[1][emit])), told
+    check_alike(first, second, told)
+    for emit, lines in first.items():
         assert list(complaints(lines, set(named.plan.start[emit].types))) == [], told
     for s in (1, 2, 3):
         for unit in units:
@@ -353,27 +345,19 @@ def check_added(seed: int) -> None:
     rng = Random(seed)
     declared = ", p?: double unit hPa" if seed % 2 else ""
     births = Births(rng, "hPa" if seed % 2 else None)
-    found: list[dict[str, list[Item]]] = []
-    for items, size in ((births.units, 1 + seed % 7), (births.alters, 1 + seed % 5)):
-        reference = Reference(compile_query(ADDED % declared).plan)
-        output: dict[str, list[Item]] = {"r": [], "aggregate": []}
-        todo = [*items, {"$punctuation": "[]"}]
-        for start in range(0, len(todo), size):
-            for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-                for emit, each in outputs.items():
-                    output[emit] += each.items()
-        assert reference.rejected == []
-        found.append(output)
+    one, first = ran(ADDED % declared, births.units, 1 + seed % 7)
+    other, second = ran(ADDED % declared, births.alters, 1 + seed % 5)
     told = [json.dumps(item) for item in births.units]
-    for emit, lines in found[0].items():
-        assert rounded(decode(lines)) == rounded(decode(found[1][emit])), told
+    assert one.rejected == other.rejected == [], told
+    check_alike(first, second, told)
+    for lines in first.values():
         adds = [item["$accent"] for item in lines if "+(" in item.get("$accent", "")]
         assert all(f"+(p: double unit {births.first})" in text for text in adds), told
     written = StringIO()
     schema = declared_schema(f"n: long, s: int in {{1, 2, 3}}, q: int in {{1, 2}}{declared}")
     canonize([Line(each, f"r:{n}") for n, each in enumerate(told)], schema, written)
     canonical = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert rounded(decode(canonical)) == rounded(decode(found[1]["r"])), told
+    assert rounded(decode(canonical)) == rounded(decode(second["r"])), told
 
 
 @pytest.mark.parametrize("seed", range(6))

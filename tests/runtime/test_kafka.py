@@ -21,7 +21,7 @@ from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.client import made
 from cedilla.runtime.topics.process import FetchProcess
-from tests.kafka import Broker, broker
+from tests.kafka import Broker, accent, broker, closed, row
 from tests.pipeline import read_output
 from tests.stream import Item, decode, is_tuple
 
@@ -70,18 +70,6 @@ class Query:
             self.run(**options)
         (diagnostic,) = raised.value.diagnostics
         return diagnostic
-
-
-def row(ts: int, s: int, t: float) -> Item:
-    return {"ts": ts, "s": s, "t": t}
-
-
-def accent(text: str) -> Item:
-    return {"$accent": text}
-
-
-def closed(pattern: str) -> Item:
-    return {"$punctuation": pattern}
 
 
 def test_a_marker_holds_for_its_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:

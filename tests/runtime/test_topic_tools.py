@@ -17,7 +17,7 @@ from cedilla import Options, read, run, simulate
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.produce import Stream
 from cedilla.runtime.cli.main import main
-from tests.kafka import Broker
+from tests.kafka import Broker, accent, closed, row
 from tests.pipeline import read_output
 from tests.stream import Item, decode
 
@@ -36,18 +36,6 @@ def code_of(function: Callable[[], object]) -> str:
     with pytest.raises(DiagnosticError) as caught:
         function()
     return caught.value.diagnostics[0].code
-
-
-def row(ts: int, s: int, t: float) -> Item:
-    return {"ts": ts, "s": s, "t": t}
-
-
-def accent(text: str) -> Item:
-    return {"$accent": text}
-
-
-def closed(pattern: str) -> Item:
-    return {"$punctuation": pattern}
 
 
 # --- queries without an engine, and beside one ---
