@@ -17,6 +17,7 @@ import pyspark
 from attrs import define, frozen
 
 from cedilla.runtime.engines import java
+from tests.java import ONE_COMPILER
 
 _BIN = Path(pyspark.__file__).parent / "bin"
 _DEPLOY = "org.apache.spark.deploy"
@@ -31,7 +32,14 @@ def spark_program(name: str) -> list[str]:
 
 def spark_environment(more: Mapping[str, str]) -> dict[str, str]:
     """For Spark's programs on this machine alone."""
-    return {**os.environ, "JAVA_HOME": str(java.ensure()), "SPARK_LOCAL_IP": "127.0.0.1", **more}
+    return {
+        **os.environ,
+        "JAVA_HOME": str(java.ensure()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_JAVA_OPTS": ONE_COMPILER,
+        "SPARK_SUBMIT_OPTS": ONE_COMPILER,
+        **more,
+    }
 
 
 @define
@@ -102,7 +110,8 @@ class Cluster:
     @property
     def options(self) -> list[str]:
         """Of `cedilla run`: executors with as little memory as Spark takes, one on each worker."""
-        return ["--master", self.url, "--conf", "spark.executor.memory=512m"]
+        own = ("spark.executor.memory=512m", f"spark.executor.extraJavaOptions={ONE_COMPILER}")
+        return ["--master", self.url, *(text for each in own for text in ("--conf", each))]
 
 
 @contextmanager

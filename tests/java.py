@@ -1,8 +1,7 @@
 """How the Java of a test runs."""
 
-SHORT_LIVED = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=512m"
-    " -Xms1g -Xmn400m"
-)
-"""For a JVM that runs many small jobs once each: what the second compiler makes better never pays, and nothing is
-gained by dropping code or by collecting beside the work. Spark's settings are those that users have."""
+ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that runs some small jobs once each: what the second compiler makes better never pays, and nothing is
+gained by collecting beside the work. Spark's settings are those that users have."""
+SHORT_LIVED = f"{ONE_COMPILER} -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m -Xms1g -Xmn400m"
+"""For one that runs many of them, and has the memory to itself."""

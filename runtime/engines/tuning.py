@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.connect import engine_in
 
 _CODEGEN, _FACTORY = "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"
 _ADAPTIVE, _PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
@@ -19,8 +19,8 @@ class Tuning:
 
     def __init__(self, spark: SparkSession, fixed: Mapping[str, str]) -> None:
         self._spark = spark
-        # Servers of Spark Connect are not ours to set up, and may be other engines.
-        names = () if is_connect(spark) else (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
+        # Settings of a session are its own on a server, too. Sail has none of these.
+        names = () if engine_in(spark) == "sail" else (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
         self._own = {name: str(spark.conf.get(name)) for name in names if name not in fixed}
         self._now = dict(self._own)
 

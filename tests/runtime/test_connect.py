@@ -13,9 +13,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import connect_session
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.outages import lost_server
+from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from tests.clusters import connect_server
 from tests.laws.test_sail import check_random_plan
@@ -52,6 +54,23 @@ def test_every_scalar_function(connect: SparkSession) -> None:
 def test_every_operator_and_aggregate_function(connect: SparkSession, tmp_path: Path, name: str) -> None:
     query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
     compare(connect, tmp_path, query, {"r": edges()}, on_sail)
+
+
+def test_small_epochs_have_settings_of_their_own(connect: SparkSession) -> None:
+    """A server's own 200 partitions of a shuffle took most of an epoch of few tuples."""
+    name = "spark.sql.shuffle.partitions"
+    before = str(connect.conf.get(name))
+    connect.conf.set(name, "200")
+    try:
+        tuning = Tuning(connect, {})
+        tuning.choose(costs.SMALL_EPOCH - 1)
+        assert connect.conf.get(name) == "1"
+        assert connect.conf.get("spark.sql.adaptive.enabled") == "false"
+        tuning.restore()
+        assert connect.conf.get(name) == "200"
+        assert connect.conf.get("spark.sql.adaptive.enabled") == "true"
+    finally:
+        connect.conf.set(name, before)
 
 
 def test_a_server_that_goes_away_is_told(tmp_path: Path) -> None:
