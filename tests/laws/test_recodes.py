@@ -156,7 +156,7 @@ class World:
         if not common:
             return
         before = rng.sample(common, len(common) if rng.random() < 0.8 else max(1, len(common) - 1))
-        new = dict(zip(before, rng.sample(POOL[name], len(before)), strict=True))
+        new = dict(zip(before, rng.sample(self.possible(name), len(before)), strict=True))
         pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in new.items())
         self.recoded.append({"$accent": f"[[{text}recode({name}, {{{pairs}}})]]"})
         codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
