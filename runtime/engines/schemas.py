@@ -79,6 +79,8 @@ def _local(message: Any) -> Shape:
 
 
 def _read(message: Any) -> Shape:
+    if message.HasField("named_table"):  # a view, of which no second one has the name (`engines/lookups.py`)
+        return (message.named_table.unparsed_identifier,)
     if not message.HasField("data_source") or not message.data_source.schema:
         raise _Untold
     return message.data_source.format, message.data_source.schema

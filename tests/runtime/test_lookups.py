@@ -3,17 +3,19 @@
 import random
 import struct
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 from immutables import Map
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import POSITION, Steps, Tree, Value
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from tests.tiers import tiered
 
@@ -142,3 +144,28 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     many = regions.update(some, regions.values("k", range(100, 200)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, many)
     assert tables.whole["test", 0] is not whole
+
+
+def by_table(session: SparkSession, frame: DataFrame, factor: int) -> DataFrame:
+    """Rows with `x` through a function at each of many points; the table is made anew, in the place of the last."""
+    types = {"k": Type("long"), "x": Type("double")}
+    points: Map[Value, Tree] = Map({k: Affine(Fraction(factor), Fraction(k)) for k in range(5_000)})
+    lookups = Lookups(Tables.of(session), types, PLACE)
+    text = lookups.expression(
+        ("anew",), Steps("k", IDENTITY, (), (IDENTITY,), points), lambda f: f.sql("x"), partial(sql_over, "x")
+    )
+    return lookups.joined(frame).selectExpr(f"{text} AS y")
+
+
+def test_a_server_has_points_once_and_those_of_late_as_long_as_epochs_may_ask_for_them(
+    sail: SparkSession,
+) -> None:
+    """A plan names the table and does not bring it along. Of the tables before, the last three are there still."""
+    frame = sail.sql("SELECT 7L AS k, 1D AS x")
+    made = [by_table(sail, frame, factor) for factor in range(1, 7)]
+    plan: Any = made[-1]
+    assert plan._plan.to_proto(sail.client).ByteSize() < 5_000
+    assert [frame.collect()[0][0] for frame in made[2:]] == [10.0, 11.0, 12.0, 13.0]
+    for gone in made[:2]:
+        with pytest.raises(AnalysisException):
+            gone.collect()
