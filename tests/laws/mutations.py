@@ -251,9 +251,9 @@ MUTATIONS = (
     ),
     Mutation(
         "N1, N3 what is another value's code cannot come",
-        "runtime/control/growth.py",
-        "            if not regions.is_empty(where, grown.universe):",
-        "            if regions.is_empty(where, grown.universe):",
+        "runtime/control/new_codes.py",
+        "value not in code.map and value in (back",
+        "value in code.map and value in (back",
     ),
     Mutation(
         "N1, N3 a description says of what comes later what it says of it as it is written",
