@@ -153,11 +153,13 @@ def _change(primitive: syntax.Primitive) -> str:
             return f"+({name}: {type_text(type)}{'' if unit is None else f' unit {unit_text(unit)}'})"
         case syntax.DropAttribute(name):
             return f"-({name})"
-        case syntax.AlterAttribute(name, parameter, body, inverse):
-            back = ""
+        case syntax.AlterAttribute(name, parameter, body, inverse, unit):
+            more = ""
             if inverse is not None:
-                back = f", {inverse.parameter} -> {format_expression(inverse.body)}"
-            return f"alter({name}, {parameter} -> {format_expression(body)}{back})"
+                more = f", {inverse.parameter} -> {format_expression(inverse.body)}"
+            if unit is not None:
+                more += f", unit {unit_text(unit)}"
+            return f"alter({name}, {parameter} -> {format_expression(body)}{more})"
         case syntax.SetUnit(name, unit):
             return f"unit({name}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):

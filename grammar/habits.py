@@ -204,6 +204,8 @@ def marker(slip: Slip) -> Diagnostic | None:
     """`[[alter(t, t * 2)]]`, `[[+p]]`, `[[+(p)]]`, `[alter(...)]`."""
     if not slip.before or slip.before[0] not in ("[[", "["):
         return None
+    if "ARROW" in slip.accepts and slip.last == "unit":
+        return slip.unexpected("a unit stands behind the function: `alter(t, y -> y / 1000, unit km)`")
     if "ARROW" in slip.accepts:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
     if slip.last in ("+", "-", "−") and slip.requires("LPAR"):

@@ -50,10 +50,16 @@ class MarkerBuilder(TermBuilder):
         return syntax.DropAttribute(str(name), span=self._span(meta))
 
     def alter(
-        self, meta: Meta, name: Token, mapping: syntax.Inverse, inverse: syntax.Inverse | None
+        self,
+        meta: Meta,
+        name: Token,
+        mapping: syntax.Inverse,
+        inverse: syntax.Inverse | None,
+        _unit: Token | None,
+        unit: str | None,
     ) -> syntax.AlterAttribute:
         return syntax.AlterAttribute(
-            str(name), mapping.parameter, mapping.body, inverse, span=self._span(meta)
+            str(name), mapping.parameter, mapping.body, inverse, unit, span=self._span(meta)
         )
 
     def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
@@ -77,3 +83,5 @@ class MarkerBuilder(TermBuilder):
 
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))
+
+    unit_mapping = mapping

@@ -614,12 +614,14 @@ class DropAttribute(Node):
 
 @frozen
 class AlterAttribute(Node):
-    """`alter(t, y -> y * 2)`; `inverse` only when it was written."""
+    """`alter(t, y -> y * 2)`; `inverse` only when it was written. `unit`: what values are in from there on,
+    `alter(t, y -> y / 1000, unit km)`."""
 
     name: str
     parameter: str
     body: Expression
     inverse: Inverse | None = None
+    unit: str | None = None
 
 
 @frozen

@@ -7,11 +7,13 @@ A stream is a list of items: a tuple (`dict`), or a marker as its line `{"$accen
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow
 
+from cedilla.compiler.units.units import conversion
 from cedilla.grammar import syntax
 from cedilla.runtime.reference.decoder import (
     Decoder,
@@ -35,6 +37,7 @@ __all__ = [
     "matches",
     "packed_zstd",
     "read_output",
+    "unit_complaints",
 ]
 
 
@@ -79,6 +82,26 @@ def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_i
                     present = isinstance(accent.primitive, syntax.AddAttribute)
             if not present:
                 yield f"item {index}: {item} is defined on {name}, which does not exist there"
+
+
+def unit_complaints(stream: Iterable[Item], units: Mapping[str, str], rows: Iterable[Item]) -> Iterator[str]:
+    """Alters that say a unit and do not lead there. `units`: those of canonical values; `rows`: canonical tuples, of
+    which the ones that may come behind an Alter are looked at."""
+    decoder, rows = Decoder(), list(rows)
+    for index, item in enumerate(stream):
+        decoder.feed(item)
+        accent = decoder.accents[-1] if "$accent" in item else None
+        change = None if accent is None else accent.primitive
+        if accent is None or not isinstance(change, syntax.AlterAttribute) or change.unit is None:
+            continue
+        wanted = conversion(units[change.name], change.unit)
+        for row in rows:
+            before = decoder.raw_at(row, len(decoder.accents) - 1)
+            if row.get(change.name) is None or not matches(before, accent.description) or decoder.closed(row):
+                continue
+            value = function_of(change)[0](before[change.name])
+            if value != wanted(Fraction(row[change.name])):
+                yield f"item {index}: {item} gives {value} of {row}"
 
 
 def packed_zstd(text: bytes) -> bytes:

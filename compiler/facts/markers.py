@@ -49,14 +49,22 @@ class Drop:
 
 @frozen
 class Alter:
-    """`≀X`: values from here on are `function` (α) of what they would have been."""
+    """`≀X`: values from here on are `function` (α) of what they would have been.
+
+    `unit`: what it says that they are in then. `of`: the unit of canonical values, where that is known, so that it is
+    to be checked; `required`: the attributes without which no tuple comes before they are dropped.
+    """
 
     attribute: str
     function: Affine
+    unit: str | None = None
+    of: str | None = None
+    required: frozenset[str] = field(default=frozenset(), eq=False, repr=False)
 
     def __str__(self) -> str:
         parameter = "y" if self.attribute != "y" else "x"
-        return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)})"
+        unit = "" if self.unit is None else f", unit {unit_text(self.unit)}"
+        return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)}{unit})"
 
 
 @frozen

@@ -190,7 +190,7 @@ def _read_primitive(
                 node.inverse.span,
                 hint=f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
             )
-    return Alter(node.name, function)
+    return Alter(node.name, function, node.unit, _canonical_unit(node, units))
 
 
 def _read_add(node: AddAttribute, units: Units) -> Add:
@@ -206,6 +206,16 @@ def _read_add(node: AddAttribute, units: Units) -> Add:
     if of is None:
         return Add(node.name, type_, known(unit, node.span))
     return Add(node.name, type_, unit, converted(of, unit, node.span))
+
+
+def _canonical_unit(node: AlterAttribute, units: Units) -> str | None:
+    """The unit from which an Alter leads to the one that it says. Where none is known, the name is not looked up: who
+    has no units needs none. Raises RQ142 where it is of another dimension, RQ143 where there is no such unit."""
+    of = units.get(node.name)
+    if node.unit is None or of is None:
+        return None
+    converted(of, node.unit, node.span)
+    return of
 
 
 _VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames", RecodeAttribute: "recodes"}

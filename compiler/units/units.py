@@ -165,6 +165,14 @@ def is_same(a: str, b: str) -> bool:
         return False
 
 
+def leads(function: Affine, source: str, target: str) -> bool:
+    """Whether a function is the one from values in one unit to values in another."""
+    try:
+        return conversion(source, target) == function
+    except (Mismatch, UnknownUnit):
+        return False
+
+
 def _no_line(source: str, target: str) -> str:
     return f"the conversion from {source} to {target} is not of the shape y * a + b with a > 0"
 

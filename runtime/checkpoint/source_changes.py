@@ -130,6 +130,7 @@ class _Comparison:
             names=state.names.without(name),
             codes={n: each for n, each in state.codes.items() if n != name},
             added_units={n: each for n, each in state.added_units.items() if n != name},
+            named_units={n: each for n, each in state.named_units.items() if n != name},
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:

@@ -111,7 +111,12 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
             for source in plan.sources
         ],
         "emits": [
-            {"name": emit.name, "path": emit.path, "original_units": emit.original_units}
+            {
+                "name": emit.name,
+                "path": emit.path,
+                "original_units": emit.original_units,
+                "units": dict(emit.units),
+            }
             for emit in plan.emits
         ],
         "settings": dict(plan.settings),

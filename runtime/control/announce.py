@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
-from cedilla.compiler.regions import Operation, Steps, Tree
+from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.descriptions import accents_of, simple_boxes
+from cedilla.runtime.control.measures import NO_NAMES, UnitNames
 from cedilla.runtime.control.translation import translate
 
 _NO_UNITS: Mapping[str, str] = {}
@@ -58,22 +60,29 @@ def announce(
     always: frozenset[str] = frozenset(),
     *,
     original_units: bool = False,
-    units: Mapping[str, str] = _NO_UNITS,
+    names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
-    return finish(*begin(before, during, always, units), after, original_units=original_units)
+    begun = begin(before, during, always, names.units)
+    return finish(*begun, after, original_units=original_units, names=names)
 
 
 def finish(
-    begun: SinkState, adds: tuple[str, ...], after: Facts, *, original_units: bool = False
+    begun: SinkState,
+    adds: tuple[str, ...],
+    after: Facts,
+    *,
+    original_units: bool = False,
+    names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """The markers of an epoch, whose Adds and sink `begin` gave, and the sink's state after it.
 
-    `after`: the output's facts at the epoch's end. With `original_units` nothing is ever encoded (paper,
-    section 5: the absorbing alternative); what was announced before the query said so is taken back.
+    `after`: the output's facts at the epoch's end; `names`: of the units that Alters lead to. With `original_units`
+    nothing is ever encoded (paper, section 5: the absorbing alternative); what was announced before the query said so
+    is taken back.
     """
     punctuations, closed = _punctuations(begun, after)
-    alters, scale = _alters(begun, after, original_units=original_units)
+    alters, scale = _alters(begun, after, closed, names, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
     sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units)
     return sink, Markers(adds, punctuations, alters, drops)
@@ -206,8 +215,9 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
 
 
 def _alters(
-    before: SinkState, after: Facts, *, original_units: bool
+    before: SinkState, after: Facts, closed: Tree, names: UnitNames, *, original_units: bool
 ) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    """`closed`: what the output has closed; `names`: of the units that Alters lead to."""
     texts: list[str] = []
     scale = dict(before.scale)
     for name, units in after.units.items():
@@ -215,6 +225,8 @@ def _alters(
         target: Tree = IDENTITY if original_units else _target(units, old)
         if target is old:
             continue
+        named = name in names.units
+        told = named and _without_doubt(closed, before.scale, after.universe)
         change = regions.combine(target, old, _CHANGE)
         for function, cell in regions.cells(change).items():
             if function.is_identity:
@@ -223,8 +235,10 @@ def _alters(
             if regions.is_empty(where, after.universe):
                 continue
             announced: Tree = False
+            alter = Alter(name, function)
+            said_of = partial(_in_unit, alter, scale.get(name, IDENTITY), told, names) if named else None
             for text, box in accents_of(
-                where, after, scale, after.closed, Alter(name, function), outer=False
+                where, after, scale, after.closed, alter, outer=False, said_of=said_of
             ):
                 if _has(box, name, after) and _told(box, name, before):
                     texts.append(text)
@@ -233,6 +247,26 @@ def _alters(
                 scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
             )
     return tuple(texts), scale
+
+
+def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, said: Tree) -> Alter:
+    """An Alter with the unit that all values it describes are in from there on, where one has a name.
+
+    All: whatever domains its readers know of. `closed`: what they have been told of.
+    """
+    inside = regions.restricted(scale, regions.difference(said, closed))
+    before = {leaf for leaf in regions.leaves(inside) if leaf is not False}
+    if len(before) != 1:
+        return alter
+    return evolve(alter, unit=names.of(alter.attribute, alter.function.after(before.pop())))
+
+
+def _without_doubt(closed: Tree, scale: Mapping[str, Tree], universe: Universe) -> Tree:
+    """What punctuations have closed without a doubt: they have no words for tuples without an attribute, and say
+    nothing of values that no tuple has."""
+    told = regions.attributes(closed).union(*map(regions.attributes, scale.values()))
+    known = (regions.intersection(universe.get(n, ANYTHING).members, regions.defined(n)) for n in told)
+    return regions.intersection(closed, *known)
 
 
 def _has(region: Tree, name: str, facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cedilla.compiler import regions
@@ -25,9 +25,10 @@ def accents_of(
     *,
     outer: bool,
     always: frozenset[str] = frozenset(),
+    said_of: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
     """Accents that together describe a region, each with the region that it announces. `always`: the attributes that
-    all tuples have."""
+    all tuples have; `said_of`: how the primitive is written of a region that is announced."""
     boxes = simple_boxes(region, facts.universe, free)
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
@@ -35,7 +36,7 @@ def accents_of(
         # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
         boxes = [wide]
         rest = regions.difference(region, regions.box(_sayable(wide)))
-        others = accents_of(rest, facts, scale, free, primitive, outer=outer, always=always)
+        others = accents_of(rest, facts, scale, free, primitive, outer=outer, always=always, said_of=said_of)
     else:
         others = iter(())
     plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
@@ -54,6 +55,7 @@ def accents_of(
         said = regions.box(told)
         if not outer:
             said = regions.difference(said, _unsayable(told, scale, facts.universe))
+        change = primitive if said_of is None else said_of(said)
         raw = translate(said, scale)
         for name in sorted(always & regions.attributes(raw)):
             raw = regions.intersection(raw, regions.defined(name))
@@ -67,7 +69,7 @@ def accents_of(
         for conditions, inside in regions.boxes(raw):
             if inside is True:
                 for written in patterns.texts(conditions, facts.types, outer=outer, universe=plain):
-                    yield accent_text(written, primitive), said
+                    yield accent_text(written, change), said
     yield from others
 
 

@@ -9,11 +9,12 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Alter, Rename
+from cedilla.compiler.facts.markers import Add, Alter, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.control.codes import in_force as recodes_in_force
+from cedilla.runtime.control.measures import NO_NAMES, UnitNames
 from cedilla.runtime.control.partitions import described
 from cedilla.runtime.control.source_state import SourceState
 
@@ -22,25 +23,31 @@ _MANY = 1_000
 
 
 def in_force(
-    facts: Facts, start: Mapping[str, Tree], present: Mapping[str, Tree], scale: Mapping[str, Tree]
+    facts: Facts,
+    start: Mapping[str, Tree],
+    present: Mapping[str, Tree],
+    scale: Mapping[str, Tree],
+    names: UnitNames,
 ) -> Iterator[tuple[str, Tree]]:
     """Attributes that came and went, and units: the change as a text, and where it holds, closed tuples or not."""
     for name, tree in present.items():
         before = start.get(name, ABSENT)
-        yield f"+({name}: {facts.types[name]})", _came(before, tree)
+        yield str(Add(name, facts.types[name], names.units.get(name))), _came(before, tree)
         yield f"-({name})", _went(before, tree)
     for name, tree in scale.items():
         for function, cell in _cells(tree).items():
             if not function.is_identity:
-                yield str(Alter(name, function)), cell
+                yield str(Alter(name, function, names.of(name, function))), cell
 
 
-def of_source(source: Source, state: SourceState) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
+def of_source(
+    source: Source, state: SourceState, names: UnitNames = NO_NAMES
+) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
     """What is known of a source, and the accents in force there; what its domains have grown by is one, too."""
     facts = state.facts_by_partition()
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
-    accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale)
+    accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale, names)
     return facts, chain(_grown(source, state), _renamed(state), _recoded(state), accents)
 
 

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts import reading
-from cedilla.compiler.facts.markers import Accent, Add, Grow, Punctuation, Rename
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Punctuation, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.origins import path_text
 from cedilla.compiler.plan.telemetry import REQUESTS
@@ -31,6 +31,9 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     accent = reading.read_accent(text, state.types, units=units, names=state.names.of)
     _check_field(source, accent)
     _check_unit(source, state, accent, units)
+    if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
+        required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
+        accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
     if state.codes:
         check_ranges(
             state.original, state.codes, accent.description, next(iter(accent.places.values()), None)

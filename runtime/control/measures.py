@@ -1,18 +1,22 @@
-"""Units of canonical values: of a source, where Adds may bring some, and of what is computed from it."""
+"""Units of canonical values: of a source, where Adds may bring some, and of what is computed from it; and the names of
+units that accents lead to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+from attrs import field, frozen
 
 from cedilla.compiler.facts.markers import Accent
-from cedilla.compiler.operators import Join
-from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.units.units import is_same
+from cedilla.compiler.operators import Join, Project
+from cedilla.compiler.plan import Plan, Source, follow
+from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.units.units import is_same, leads
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.source_state import SourceState
 
 Units = Mapping[str, str]
-NO_UNITS: Units = {}
 
 
 def source_units(source: Source, state: SourceState) -> Units:
@@ -27,12 +31,91 @@ def relation_units(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, d
     )
 
 
-def output_units(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Units]:
-    """Output -> units of its attributes."""
-    if not any(state.added_units for state in states.values()):
-        return {emit.name: emit.units for emit in plan.emits}
-    units = relation_units(plan, states)
-    return {emit.name: {**units[emit.relation], **emit.units} for emit in plan.emits}
+@frozen(eq=False)
+class UnitNames:
+    """The units of a relation's attributes, and by which names values are called that went through a function.
+
+    `units`: those of canonical values. A name is one that the query, or an accent of its streams, has for the unit of
+    something that the attribute is made from: what is a N*m for one attribute is a joule for another. Pint is asked
+    where there is any but that of canonical values.
+    """
+
+    units: Units
+    relation: str = ""
+    plan: Plan | None = field(default=None, repr=False)
+    states: Mapping[str, SourceState] = field(factory=dict[str, SourceState], repr=False)
+    _names: dict[str, tuple[str, ...]] = field(factory=dict[str, tuple[str, ...]], init=False, repr=False)
+
+    def of(self, attribute: str, function: Affine) -> str | None:
+        """The unit that values are in behind a function from canonical ones; `None` where it has no name."""
+        unit = self.units.get(attribute)
+        if unit is None or function.is_identity:
+            return unit
+        if attribute not in self._names:  # a fleet may have as many functions as devices
+            self._names[attribute] = tuple(dict.fromkeys(self._named(attribute)))
+        names = (name for name in self._names[attribute] if name != unit)
+        return next((name for name in names if leads(function, unit, name)), None)
+
+    def _named(self, attribute: str) -> Iterator[str]:
+        """Names in the order of the query, then of the accents."""
+        if self.plan is None:
+            return
+        accents: list[str] = []
+        for source in self.plan.sources:
+            state = self.states[source.name]
+            known, choices = source_units(source, state), _choices(source)
+            for name in state.types:
+                if name not in known or not self._is_made_from(source.name, name, attribute):
+                    continue
+                yield known[name]
+                yield from choices.get(name, ())
+                yield from self._of_outputs(source.name, name)
+                accents += state.named_units.get(name, ())
+        yield from accents
+
+    def _is_made_from(self, source: str, name: str, attribute: str) -> bool:
+        assert self.plan is not None
+        return (self.relation, attribute) in _carried(self.plan, source, name)
+
+    def _of_outputs(self, source: str, name: str) -> Iterator[str]:
+        """The units that outputs give an attribute from the first tuple on (theory N6)."""
+        assert self.plan is not None
+        carried = _carried(self.plan, source, name)
+        for emit in self.plan.emits:
+            operator = self.plan.operator_of.get(emit.relation)
+            if isinstance(operator, Project) and operator.absorb:
+                (before,) = operator.inputs
+                yield from (unit for each, unit in emit.units.items() if (before, each) in carried)
+
+
+NO_NAMES = UnitNames({})
+
+
+def _choices(source: Source) -> dict[str, tuple[str, ...]]:
+    """The units that tuples may name, by attribute (theory N5)."""
+    return {a.name: a.unit_from[1] for a in source.attributes if a.unit_from is not None}
+
+
+def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:
+    """What an Alter of a source's attribute changes, as relations with their attributes."""
+    reactions = follow(plan, source, "alter", name, plan.start)
+    reached = {(operator.name, each) for operator, reaction in reactions for each in reaction.passes}
+    return frozenset({(source, name), *reached})
+
+
+def output_names(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, UnitNames]:
+    """Output -> the units of its attributes, and their names."""
+    added = any(state.added_units for state in states.values())
+    units = relation_units(plan, states) if added else {}
+    return {
+        emit.name: UnitNames({**units.get(emit.relation, {}), **emit.units}, emit.relation, plan, states)
+        for emit in plan.emits
+    }
+
+
+def source_names(plan: Plan, source: Source, states: Mapping[str, SourceState]) -> UnitNames:
+    """The units of a source's attributes, and their names."""
+    return UnitNames(source_units(source, states[source.name]), source.name, plan, states)
 
 
 def check_meetings(plan: Plan, states: Mapping[str, SourceState], accent: Accent) -> None:

@@ -163,8 +163,8 @@ class _Reading:
 def _turn(accent: Accent) -> tuple[object, ...] | None:
     """What accents have in common that are applied together; `None` for those that are not."""
     match accent.primitive:
-        case Alter(attribute):
-            return Alter, attribute, accent.mentions
+        case Alter(attribute, _, unit, of):
+            return Alter, attribute, unit, of, accent.mentions
         case Add() as added if added.unit is not None:
             return None
         case Add() | Drop() | ToUnit() as primitive:
@@ -278,14 +278,14 @@ def _evolved(
             next_ = state.with_add(accent, added, where, live, places)
         case Drop() if _has_all(state, name, where, step):
             next_ = state.with_drop(name, where, places)
-        case Alter() if _is_altered(state, name) and _has_all(state, name, where, step):
+        case Alter() as change if _is_altered(state, name) and _has_all(state, name, where, step):
             functions = step.functions()
-            if _is_repeated(state, name, functions, live):
+            if _is_repeated(state, name, functions, live) or state.misnamed(change, functions) is not None:
                 return None
-            next_ = state.with_functions(name, functions, functions, places)
+            next_ = state.naming(change).with_functions(name, functions, functions, places)
             alters += _last_alters(step, place)
         case ToUnit() as change if _is_altered(state, name) and _has_all(state, name, where, step):
-            next_ = state
+            next_ = state.naming(change)
             for alter in state.alters_of(accent, change):
                 assert isinstance(alter.primitive, Alter)
                 functions = inside(alter.description, alter.primitive.function)

@@ -16,10 +16,10 @@ from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control import new_codes
+from cedilla.runtime.control import new_codes, unit_accents
 from cedilla.runtime.control.codes import check_recode, no_codes
 from cedilla.runtime.control.names import Names, renamed_to
 from cedilla.runtime.control.partitions import together, with_partitions
@@ -35,7 +35,6 @@ from cedilla.runtime.control.tree_changes import (
     inside,
     shifted,
 )
-from cedilla.runtime.control.unit_accents import alters_of, first_alters, with_unit
 from cedilla.runtime.items.values import digits_behind
 
 ALTERS, _SMALL = 100, 64
@@ -63,7 +62,8 @@ class SourceState:
     `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3).
     `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
     `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
-    from a table. `added_units`: attribute -> the unit of canonical values, where an Add has named it.
+    from a table. `added_units`: attribute -> the unit of canonical values, where an Add has named it; `named_units`:
+    the units that accents have named.
     """
 
     types: Mapping[str, Type]
@@ -83,6 +83,7 @@ class SourceState:
     digits: Mapping[str, int] = field(factory=dict[str, int])
     names: Names = field(factory=Names)
     added_units: Mapping[str, str] = field(factory=dict[str, str])
+    named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
@@ -91,7 +92,7 @@ class SourceState:
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
         universe = with_partitions(facts.universe, source.partitions)
         state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
-        for accent in first_alters(source):
+        for accent in unit_accents.first_alters(source):
             state = state.accent(accent, 0)
         return evolve(state.next_epoch(), alters=())
 
@@ -214,8 +215,8 @@ class SourceState:
         """The state after an accent; `place` is where it stands, for messages about later ones.
 
         Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
-        (adds with another type), RQ461 (renames what has the name); `CutBefore` where the accent adds what this epoch
-        dropped.
+        (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name);
+        `CutBefore` where the accent adds what this epoch dropped.
         """
         where, places = self.canonical(accent.description), after(position)
         live = regions.difference(where, self.closed)
@@ -242,21 +243,38 @@ class SourceState:
                 return self._recode(attribute, code, accent.description, where, places)
             case ToUnit(attribute) as change:
                 self._require(accent, attribute, where, live, "alters")
-                state = self
+                state = self.naming(change)
                 for alter in self.alters_of(accent, change):
                     state = state.accent(alter, position, place)
                 return state
-            case Alter(attribute, function):
+            case Alter(attribute, function) as change:
                 self._require(accent, attribute, where, live, "alters")
                 no_codes(accent, self.codes, "alters", "recoded")
                 raw = inside(accent.description, function)
-                state = self.with_functions(attribute, raw, inside(where, function), places)
+                if (behind := self.misnamed(change, raw)) is not None:
+                    raise unit_accents.not_in(accent, change, behind, self.named_units.get(attribute, ()))
+                state = self.naming(change).with_functions(attribute, raw, inside(where, function), places)
                 return state.remembering([Altered(attribute, function, where, place, accent.text)])
 
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
         """The state that remembers the latest of some more Alters, of those of not too many cells."""
         small = (each for each in alters if regions.is_small(each.where, _SMALL))
         return evolve(self, alters=(*self.alters, *small)[-ALTERS:])
+
+    def naming(self, change: Alter | ToUnit | Add) -> SourceState:
+        """The state that knows the unit which an accent names."""
+        named = unit_accents.with_name(self.named_units, change)
+        return self if named is self.named_units else evolve(self, named_units=named)
+
+    def misnamed(self, alter: Alter, functions: Tree) -> Affine | None:
+        """As `unit_accents.misnamed`, here. `functions`: of each raw tuple described, as it may be one of several."""
+        required = [regions.defined(n) for n in alter.required if self.present.get(n) is PRESENT]
+
+        def may_come(raw: Tree) -> bool:
+            there = self.there(alter.attribute, regions.intersection(self.canonical(raw), *required))
+            return not regions.is_empty(regions.difference(there, self.closed), self.universe)
+
+        return unit_accents.misnamed(alter, functions, self.original.get(alter.attribute, IDENTITY), may_come)
 
     def alters_of(self, accent: Accent, change: ToUnit) -> list[Accent]:
         """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
@@ -265,7 +283,9 @@ class SourceState:
         def is_anywhere(raw: Tree) -> bool:
             return not regions.is_empty(regions.intersection(self.canonical(raw), there), self.universe)
 
-        return alters_of(accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere)
+        return unit_accents.alters_of(
+            accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere
+        )
 
     def there(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region that may have an attribute."""
@@ -316,7 +336,8 @@ class SourceState:
             placed_present=changed(self.placed_present, attribute, ABSENT, here, PRESENT),
             most_present=changed(self.most_present, attribute, ABSENT, where, PRESENT),
             names=self.names.with_add(attribute, where, here),
-            added_units=with_unit(self.added_units, added),
+            added_units=unit_accents.with_unit(self.added_units, added),
+            named_units=unit_accents.with_name(self.named_units, added),
         )
         if attribute not in self.original:
             return state

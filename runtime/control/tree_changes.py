@@ -10,7 +10,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import History
-from cedilla.compiler.regions import POSITION, Tree
+from cedilla.compiler.regions import POSITION, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 
@@ -87,6 +87,19 @@ def shifted(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[
                     there = regions.transform(tree, attribute, function)
                     changed[other] = regions.choose(where, there, changed[other])
     return changed_by(changed, attribute, IDENTITY, functions, _undone_first)
+
+
+def unlike(functions: Tree, original: Tree, wanted: Affine) -> Tree:
+    """Where functions do not lead from canonical values to those of one that is wanted. `functions`: tree over raw
+    values, `False` where nothing is asked; `original`: the function that leads from them to canonical ones."""
+
+    def settle(function: Tree, _: Tree) -> Tree | None:
+        return False if function is False else None
+
+    def differs(function: Any, undone: Any) -> bool:
+        return function is not False and function != composed(wanted, undone)
+
+    return regions.combine(functions, original, Operation(settle, differs))
 
 
 def _undone_first(function: Function, change: Function) -> Function:

@@ -1,4 +1,6 @@
-"""What unit accents, and units that tuples name, stand for: an Alter for each unit among the tuples (theory N4, N5)."""
+"""What unit accents, and units that tuples name, stand for: an Alter for each unit among the tuples (theory N4, N5);
+and which units accents have named.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,16 @@ from cedilla.compiler.expressions.types import STRING
 from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit, accent_text
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.units.units import conversion
-from cedilla.grammar.diagnostics import failure
+from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.units.units import conversion, leads
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.expression_formatter import unit_text
+from cedilla.runtime.control.tree_changes import unlike
+
+Named = Mapping[str, tuple[str, ...]]
+"""Attribute -> the units that accents have named for it, the first one first."""
+NAMES = 64
+"""So many names of one attribute are remembered."""
 
 
 def first_alters(source: Source) -> Iterator[Accent]:
@@ -35,6 +45,52 @@ def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:
     if added.unit is None or added.attribute in units or added.converts:
         return units
     return {**units, added.attribute: added.unit}
+
+
+def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
+    """The units that accents have named, after one more: of attributes whose canonical unit is known, for which alone
+    the name has been looked up."""
+    names = named.get(change.attribute, ())
+    is_known = change.of is not None if isinstance(change, Alter) else True
+    if change.unit is None or not is_known or change.unit in names or len(names) >= NAMES:
+        return named
+    return {**named, change.attribute: (*names, change.unit)}
+
+
+def misnamed(
+    alter: Alter, functions: Tree, original: Tree, may_come: Callable[[Tree], bool]
+) -> Affine | None:
+    """What values of some tuples have gone through behind an Alter, where that does not lead to the unit that it says;
+    `None` where all are right.
+
+    `functions`: tree over raw values, `False` where nothing changes; `original`: the function that leads to canonical
+    ones; `may_come`: whether tuples of a raw region may.
+    """
+    if alter.unit is None or alter.of is None:
+        return None
+    wrong = unlike(functions, original, conversion(alter.of, alter.unit))
+    for undone, cell in regions.cells(regions.restricted(original, wrong)).items():
+        if undone is not False and may_come(cell):
+            return alter.function.after(undone.inverse())
+    return None
+
+
+def not_in(accent: Accent, alter: Alter, behind: Affine, names: tuple[str, ...]) -> DiagnosticError:
+    """RQ219: the values of some tuples are not in the unit that an Alter says. `behind`: what they have gone through
+    then; `names`: units in which they may be."""
+    of, unit = alter.of or "", alter.unit or ""
+    name = next((each for each in (of, *names) if leads(behind, of, each)), None)
+    wanted = conversion(of, unit)
+    what = f"what was y in {of} is {behind.text('y')} then"
+    why = what if name is None else f"it is in {name} then: {what}"
+    return failure(
+        "RQ219",
+        f"the accent says that `{alter.attribute}` is in {unit} from here on, and it is not for all that it describes",
+        accent.span,
+        hint=f"y in {of} is {wanted.text('y')} in {unit}; `unit({alter.attribute}, {unit_text(unit)})` leads there "
+        "from whatever unit is in force",
+        notes=(why,),
+    )
 
 
 def alters_of(

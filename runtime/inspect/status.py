@@ -26,7 +26,7 @@ from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failu
 from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.in_force import in_force, of_source
 from cedilla.runtime.control.marker_warnings import converted_twice
-from cedilla.runtime.control.measures import source_units
+from cedilla.runtime.control.measures import UnitNames, relation_units, source_names
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
@@ -41,8 +41,8 @@ class Stream:
     """A source or an output: what its accents and punctuations have said so far, as texts.
 
     Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables;
-    `units`: those of canonical values, as they are declared; `offsets`: those that come next, by partition of a topic;
-    `inferred`: attributes that `set drift = infer` has added, with the epoch that did.
+    `units`: those of canonical values, as they are declared, added or computed; `offsets`: those that come next, by
+    partition of a topic; `inferred`: attributes that `set drift = infer` has added, with the epoch that did.
     """
 
     name: str
@@ -103,9 +103,9 @@ def read_status(path: str) -> Status:
         epoch=commit.epoch,
         batch=commit.batch,
         files={name: progress.files for name, progress in commit.progress.items()},
-        sources=tuple(_source(source, commit) for source in plan.sources),
+        sources=tuple(_source(source, plan, commit) for source in plan.sources),
         outputs=tuple(_output(emit, plan, commit, facts) for emit in plan.emits),
-        waiting=(*_held(commit, facts), *_waiting(plan, facts)),
+        waiting=(*_held(commit, facts), *_waiting(plan, facts, commit)),
         state=tuple(stored(commit)),
         rows_waiting=rows_that_wait(releases(plan), commit.segments, facts, commit.epoch),
         doubtful=tuple(
@@ -207,18 +207,17 @@ def _block(title: str, lines: Any) -> list[str]:
 # --- streams ---------------------------------------------------------------------------------------------
 
 
-def _source(source: Source, commit: Commit) -> Stream:
+def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
     state = commit.sources[source.name]
-    facts, accents = of_source(source, state)
+    names = source_names(plan, source, commit.sources)
+    facts, accents = of_source(source, state, names)
     lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
     offsets = commit.topics.get(source.name, {}).get("offsets", {})
     declared = {attribute.name for attribute in source.attributes}
     inferred = {
         n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
     }
-    return Stream(
-        source.name, *lines, tuple(_domains(source, state)), source_units(source, state), offsets, inferred
-    )
+    return Stream(source.name, *lines, tuple(_domains(source, state)), names.units, offsets, inferred)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:
@@ -231,8 +230,10 @@ def _domains(source: Source, state: SourceState) -> Iterator[str]:
 def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:
     sink = commit.sinks[emit.name]
     now = evolve(facts[emit.relation], closed=sink.closed)
-    accents = in_force(now, plan.start[emit.relation].present, sink.present, sink.scale)
-    return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now))
+    units = {**relation_units(plan, commit.sources)[emit.relation], **emit.units}
+    names = UnitNames(units, emit.relation, plan, commit.sources)
+    accents = in_force(now, plan.start[emit.relation].present, sink.present, sink.scale, names)
+    return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now), units=names.units)
 
 
 def _accents(found: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
@@ -290,19 +291,26 @@ def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
                 yield f"-({attribute}) at {name}, {where}: its state still has the attribute"
 
 
-def _waiting(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[str]:
+def _waiting(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator[str]:
     """Alters and Drops that an operator has from some feeders and not from all (D1)."""
+    units = relation_units(plan, commit.sources)
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
         for side, name in enumerate(operator.inputs):
+            names = UnitNames(units[name], name, plan, commit.sources)
             for attribute in facts[name].types:
                 if attribute in facts[operator.name].types:
-                    yield from _waiting_alters(operator, inputs, side, attribute, facts)
+                    yield from _waiting_alters(operator, inputs, side, attribute, facts, names)
                     yield from _waiting_drops(plan, operator, inputs, side, attribute, facts)
 
 
 def _waiting_alters(
-    operator: Operator, inputs: tuple[Facts, ...], side: int, attribute: str, facts: Mapping[str, Facts]
+    operator: Operator,
+    inputs: tuple[Facts, ...],
+    side: int,
+    attribute: str,
+    facts: Mapping[str, Facts],
+    names: UnitNames,
 ) -> Iterator[str]:
     mine, said = inputs[side], regions.leaves(facts[operator.name].live_units(attribute))
     live = mine.live_units(attribute)
@@ -319,7 +327,8 @@ def _waiting_alters(
             )
             if lagging:
                 place = _where(where, mine) or "everywhere"
-                yield f"{Alter(attribute, function)} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
+                alter = Alter(attribute, function, names.of(attribute, function))
+                yield f"{alter} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
 
 
 _WAIT = ("coordinates", "accumulates")

@@ -25,7 +25,7 @@ from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, announce
 from cedilla.runtime.control.described import SHOWN, region_texts, together
 from cedilla.runtime.control.marker_reading import read_accent, read_growth
-from cedilla.runtime.control.measures import relation_units
+from cedilla.runtime.control.measures import UnitNames, relation_units
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
@@ -91,8 +91,9 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
             name = node.name
             if plan.source_of[source] not in plan.ancestors(name):
                 continue
+            names = UnitNames(units[name], name, plan, states)
             said[name], markers_there = announce(
-                said[name], most[name], after[name], always_there(plan, name, states), units=units[name]
+                said[name], most[name], after[name], always_there(plan, name, states), names=names
             )
             here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
             if dead and name == source:
@@ -113,7 +114,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     after[emit.relation],
                     always_there(plan, emit.relation, states),
                     original_units=emit.original_units,
-                    units=units[emit.relation],
+                    names=UnitNames(units[emit.relation], emit.relation, plan, states),
                 )
                 outputs.append(At(emit.name, "emit", emit.line, markers_there))
         yield Traced(source, text, tuple(relations), tuple(outputs), warnings)

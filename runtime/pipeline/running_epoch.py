@@ -28,7 +28,7 @@ from cedilla.runtime.control.advance import (
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops, left_out
-from cedilla.runtime.control.measures import output_units
+from cedilla.runtime.control.measures import output_names
 from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import news
@@ -142,13 +142,13 @@ class EpochStarter:
             cached,
             sum(part.length for part in parts.values()),
         )
-        units = output_units(self.plan, states)
+        names = output_names(self.plan, states)
         begun = {
             e.name: begin(
                 base.sinks[e.name],
                 during[e.relation],
                 always_there(self.plan, e.relation, states),
-                units[e.name],
+                names[e.name].units,
             )
             for e in self.plan.emits
         }
@@ -159,7 +159,9 @@ class EpochStarter:
             written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
         state_facts, after = held_drops(epoch, during)
         announced = {
-            e.name: finish(*begun[e.name], after[e.relation], original_units=e.original_units)
+            e.name: finish(
+                *begun[e.name], after[e.relation], original_units=e.original_units, names=names[e.name]
+            )
             for e in self.plan.emits
         }
         samples = self.watches.start(number, read, states)

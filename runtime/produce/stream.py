@@ -140,9 +140,11 @@ class Stream:
         """Write a Drop: from here on these tuples have it no more."""
         self.accent(f"-({name})", where)
 
-    def alter(self, name: str, function: str, where: Where = "") -> None:
-        """Write an Alter: from here on values are those of `function`, `y -> y * 1000`, of what they were."""
-        self.accent(f"alter({name}, {function})", where)
+    def alter(self, name: str, function: str, where: Where = "", *, unit: str | None = None) -> None:
+        """Write an Alter: from here on values are those of `function`, `y -> y * 1000`, of what they were; in a unit,
+        if one is given, which is checked where the stream's units are known."""
+        measured = "" if unit is None else f", unit {_unit(unit)}"
+        self.accent(f"alter({name}, {function}{measured})", where)
 
     def unit(self, name: str, unit: str, where: Where = "") -> None:
         """Write the Alter to a unit: from here on values are in it."""

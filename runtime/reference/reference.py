@@ -26,7 +26,7 @@ from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_
 from cedilla.runtime.control.always_there import always_there
 from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.held_drops import held_drops
-from cedilla.runtime.control.measures import NO_UNITS, Units, output_units
+from cedilla.runtime.control.measures import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.control.partitions import within
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.table_domains import Values, grown
@@ -285,11 +285,11 @@ class Reference:
             }
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
         state_facts, final = held_drops(self, during)
-        units = output_units(self.plan, states)
+        names = output_names(self.plan, states)
         outputs: dict[str, Output] = {}
         for e in self.plan.emits:
             at, always = e.relation, always_there(self.plan, e.relation, states)
-            outputs[e.name] = self._output(e, rows[at], during[at], final[at], always, units[e.name])
+            outputs[e.name] = self._output(e, rows[at], during[at], final[at], always, names[e.name])
         self.states, self.state_facts = states, state_facts
         return outputs
 
@@ -304,19 +304,21 @@ class Reference:
         during: Facts | None,
         after: Facts,
         always: frozenset[str] = frozenset(),
-        units: Units = NO_UNITS,
+        names: UnitNames = NO_NAMES,
     ) -> Output:
-        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`; `units`: of its
-        attributes."""
+        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`; `names`: of the
+        units of its attributes."""
         sink, adds = self.sinks[emit.name], ()
         if during is not None:
-            sink, adds = begin(sink, during, always, units)
+            sink, adds = begin(sink, during, always, names.units)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
         encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)
         markers = Markers()
         if during is not None:
-            self.sinks[emit.name], markers = finish(sink, adds, after, original_units=emit.original_units)
+            self.sinks[emit.name], markers = finish(
+                sink, adds, after, original_units=emit.original_units, names=names
+            )
         return Output(tuple(rows), encoded, markers)
 
     def _encoded(self, emit: Emit, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:

@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import Add, Primitive, accent_text, punctuation_text
+from cedilla.compiler.facts.markers import Add, Alter, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import Domain, Steps, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.units.units import leads
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
+from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import AlterAttribute
 from cedilla.runtime.control.descriptions import simple_boxes
+from cedilla.runtime.control.measures import UnitNames
 from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.tree_changes import inside, shifted
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
 
@@ -50,9 +58,16 @@ class CanonicalMarker:
 class Writer:
     """Regions back to wire text, in the types and over the values that the stream has at its end."""
 
-    def __init__(self, state: SourceState, always: set[str], born: set[str]) -> None:
+    def __init__(
+        self, state: SourceState, always: set[str], required: set[str], born: set[str], names: UnitNames
+    ) -> None:
         self._types: Mapping[str, Type] = state.types
         self._units = state.added_units
+        self._names = names
+        self._required = {
+            name: _without_undefined(name, domain, always & required)
+            for name, domain in state.universe.items()
+        }
         self._canonical = {name: _without_undefined(name, d, always) for name, d in state.universe.items()}
         # A declared domain is in canonical units and codes.
         self._raw = {
@@ -70,10 +85,15 @@ class Writer:
         drops: Iterable[Described],
         names: Iterable[Described],
     ) -> Canonical:
+        closing = _absorbed(punctuations)
+        closed = regions.union(*(marker.item.pattern for marker in closing))
+        closed = regions.intersection(closed, *map(regions.defined, regions.attributes(closed)))
         return Canonical(
             tuple(text for add in adds for text in self._add(add)),
-            tuple(text for marker in _absorbed(punctuations) for text in self._punctuation(marker)),
-            tuple(text for marker in _composed(alters) for text in self._alter(marker)),
+            tuple(text for marker in closing for text in self._punctuation(marker)),
+            tuple(
+                text for marker in self._in_units(_composed(alters), closed) for text in self._alter(marker)
+            ),
             tuple(text for drop in drops for text in self._drop(drop)),
             tuple(text for each in names for text in self._alter(CanonicalMarker(each))),
             tuple(self._lost),
@@ -89,6 +109,49 @@ class Writer:
             texts = [marker.text]  # it describes nothing, but later markers know the attribute
         self._born.add(name)
         yield from texts
+
+    def _in_units(self, alters: Iterable[CanonicalMarker], closed: Tree) -> Iterator[CanonicalMarker]:
+        """The Alters with the units that values are in behind them, where these have names. What comes in canonical
+        order has come to more tuples, or to other ones, so that a unit may be wrong here that was right before."""
+        if not self._names.units:
+            yield from alters
+            return
+        original: dict[str, Tree] = {}
+        for marker in alters:
+            described, alter = marker.item.description, marker.item.primitive
+            name = alter.attribute
+            before, original = original, shifted(original, name, inside(described, alter.function))
+            if name not in self._names.units or (marker.text is not None and alter.unit is None):
+                yield marker
+                continue
+            behind = self._behind(alter, described, before, closed)
+            unit = None if behind is None else self._unit(alter, behind)
+            text = marker.text
+            if text is not None and unit != alter.unit:
+                accent = parse_accent(text)
+                assert isinstance(accent.primitive, AlterAttribute)
+                text = format_accent(evolve(accent, primitive=evolve(accent.primitive, unit=unit)))
+            yield CanonicalMarker(evolve(marker.item, primitive=evolve(alter, unit=unit)), text)
+
+    def _behind(
+        self, alter: Alter, described: Tree, original: Mapping[str, Tree], closed: Tree
+    ) -> Affine | None:
+        """What values have gone through behind an Alter, all that it describes and that may come. `original`: the
+        functions that lead to canonical ones before it."""
+        found: set[Affine] = set()
+        before = regions.restricted(original.get(alter.attribute, IDENTITY), described)
+        for undone, cell in regions.cells(before).items():
+            if undone is not False:
+                possible = regions.difference(translate(cell, original), closed)
+                if not regions.is_empty(possible, self._required):
+                    found.add(alter.function.after(undone.inverse()))
+        return found.pop() if len(found) == 1 else None
+
+    def _unit(self, alter: Alter, behind: Affine) -> str | None:
+        of = self._names.units[alter.attribute]
+        if alter.unit is not None and leads(behind, of, alter.unit):
+            return alter.unit
+        return self._names.of(alter.attribute, behind)
 
     def _alter(self, marker: CanonicalMarker) -> Iterator[str]:
         alter: Described = marker.item

@@ -18,11 +18,13 @@ from attrs import define, evolve, field
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
+from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.codes import in_force as recodes_in_force
 from cedilla.runtime.control.marker_reading import canonical_maps
+from cedilla.runtime.control.measures import source_names
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 from cedilla.runtime.items.json_objects import json_text
@@ -66,7 +68,11 @@ def canonize(
             plain = before if isinstance(item, Row) or not before.codes else _without_codes(before)
             for each in _plain(item, before):
                 gathered.take(each, plain, line)
-        writer = Writer(follower.state, always.names, {a.name for a in schema.source.attributes})
+        plan = Plan(name="stream", sources=[schema.source], operators=[], emits=[])
+        unit_names = source_names(plan, schema.source, {schema.source.name: follower.state})
+        declared = schema.source.attributes
+        required = {a.name for a in declared if not a.optional}
+        writer = Writer(follower.state, always.names, required, {a.name for a in declared}, unit_names)
         markers = gathered.end(writer, used)
         tuples.seek(0)
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
@@ -126,10 +132,10 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
             return [
                 each
                 for alter in before.alters_of(item, change)
-                for each in _plain(evolve(alter, text=""), before)
+                for each in _plain(_in_unit(alter, change.unit), before)
             ]
-        case Accent(_, _, Add(name, type_, _, function) as added) if added.converts:
-            parts = (Add(name, type_), Alter(name, function))
+        case Accent(_, _, Add(name, type_, unit, function) as added) if added.converts:
+            parts = (Add(name, type_), Alter(name, function, unit))
             return [p for each in parts for p in _plain(evolve(item, text="", primitive=each), before)]
         case Accent(raw) if (region := _recoded_back(raw, before)) is not raw:
             return [evolve(item, text="", description=region)]
@@ -140,6 +146,12 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
             return [evolve(item, item={**values, **codes}, raw={**raw, **codes}, renamed=True)]
         case _:
             return [item]
+
+
+def _in_unit(accent: Accent, unit: str) -> Accent:
+    """An Alter that says the unit to which it leads, and has no text."""
+    assert isinstance(accent.primitive, Alter)
+    return evolve(accent, text="", primitive=evolve(accent.primitive, unit=unit))
 
 
 def _recoded_back(raw: Tree, state: SourceState) -> Tree:

@@ -203,10 +203,10 @@ def r10(first: Item, second: Item) -> Replaced | None:
 
 
 def r11(first: Item, second: Item) -> Replaced | None:
-    """Two Alters of one attribute, on the same tuples, are one: the second function after the first."""
+    """Two Alters of one attribute, on the same tuples, are one: the second function after the first, to its unit."""
     match first, second:
-        case Described(d, Alter(x, f)), Described(e, Alter(y, g)) if x == y and d == e:
-            return (Described(d, Alter(x, g.after(f))),)
+        case Described(d, Alter(x, f)), Described(e, Alter(y, g) as last) if x == y and d == e:
+            return (Described(d, evolve(last, function=g.after(f))),)
     return None
 
 

@@ -30,6 +30,7 @@ ACCEPTED: list[tuple[str, Primitive]] = [
     ("[[s = 2, alter(t, y -> (y - 32) * 5/9)]]", Alter("t", CELSIUS)),
     ("[[s = 2 ∧ ≀(t, y → (y − 32) * 5/9, x → x * 1.8 + 32)]]", Alter("t", CELSIUS)),
     ("[[alter(y, t -> t / 4)]]", Alter("y", Affine(Fraction(1, 4), 0))),
+    ('[[alter(t, y -> y / 4, unit "no such unit")]]', Alter("t", Affine(Fraction(1, 4), 0), "no such unit")),
 ]
 
 
@@ -135,6 +136,14 @@ def test_punctuation_text() -> None:
 UNITS = {"t": "degF"}
 
 
+def test_an_alter_that_says_a_unit_knows_from_which_one_it_leads_there() -> None:
+    text = "[[s = 2, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]"
+    primitive = read_accent(text, TYPES, units=UNITS).primitive
+    assert primitive == Alter("t", CELSIUS, "degC", "degF")
+    assert str(primitive) in text
+    assert read_accent(text, TYPES).primitive == Alter("t", CELSIUS, "degC")
+
+
 @pytest.mark.parametrize(
     ("text", "unit"),
     [("[[s = 2, unit(t, degC)]]", "degC"), ('[[unit(t, "[degR]")]]', "[degR]"), ("[[unit(t, Cel)]]", "Cel")],
@@ -156,6 +165,10 @@ def test_unit_accents_know_the_way_from_the_declared_unit(text: str, unit: str) 
         ("[[unit(l, degC)]]", "RQ208"),
         ("[[t > 5, unit(t, degC)]]", "RQ201"),
         ("[[alter(t, y -> y + 5 degC)]]", "RQ202"),
+        ("[[alter(t, y -> y * 2, unit hPa)]]", "RQ142"),
+        ("[[alter(t, y -> y * 2, unit parrot)]]", "RQ143"),
+        ("[[alter(t, y -> y * 2, unit)]]", "RQ001"),
+        ("[[alter(t, unit degC)]]", "RQ001"),
         ("[[unit(t)]]", "RQ001"),
         ("[[unit(t, 5)]]", "RQ001"),
     ],

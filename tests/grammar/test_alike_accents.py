@@ -21,6 +21,7 @@ RESTS = [
     ", alter(t, y -> y * 5 degC)]]",
     ", alter(t, y -> y * 2, y -> y / 2)]]",
     ", alter(t, y -> abs(y, 7))]]",
+    ", alter(t, y -> (y - 32) / 9, unit degC)]]",
     ", alter(t, y -> y * 10e3 + 12)]]",
     ", x = 12, alter(t, y -> y / 0)]]",
     "]]",

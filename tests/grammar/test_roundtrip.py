@@ -173,7 +173,7 @@ INVERSES = make(syntax.Inverse, NAMES, EXPRESSIONS)
 PRIMITIVES = (
     make(syntax.AddAttribute, NAMES, TYPES, optional(UNITS))
     | make(syntax.DropAttribute, NAMES)
-    | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES))
+    | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES), optional(UNITS))
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)

@@ -24,6 +24,7 @@ LAWS = (
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
     "tests/laws/test_units.py",
+    "tests/laws/test_said_units.py",
     "tests/runtime/test_marker_runs.py",
 )
 
@@ -312,8 +313,20 @@ MUTATIONS = (
     Mutation(
         "N8 no accent of a run repeats another",
         "runtime/control/runs.py",
-        "            if _is_repeated(state, name, functions, live):",
-        "            if False:",
+        "            if _is_repeated(state, name, functions, live) or",
+        "            if False or",
+    ),
+    Mutation(
+        "N4 the unit behind an Alter is that of all it describes",
+        "runtime/control/announce.py",
+        "    if len(before) != 1:",
+        "    if not before:",
+    ),
+    Mutation(
+        "N4 a unit that is not true is refused",
+        "runtime/control/tree_changes.py",
+        "        return function is not False and function != composed(wanted, undone)",
+        "        return function is not False and function != wanted",
     ),
 )
 

@@ -55,7 +55,7 @@ def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path
     ]
     assert markers(run) == [
         (1, "accent", "[[+(p: string)]]"),
-        (1, "accent", "[[k = 1, alter(t, y -> (y * 5 - 160) / 9)]]"),
+        (1, "accent", "[[k = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]"),
         (2, "punctuation", "[k < 3]"),
     ]
     epochs = [each.get("cedilla.epoch") for each in deltalake.DeltaTable(f"{tmp_path}/out/r").history()]

@@ -256,7 +256,7 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [json.loads(line) for line in written.splitlines()] == [
         {"ts": 1, "city": "Ulm", "rent": 5},
         {"ts": 2, "city": "Ulm", "rent": 5},
-        {"$accent": '[[city = "Ulm", alter(rent, y -> y / 1000)]]'},
+        {"$accent": '[[city = "Ulm", alter(rent, y -> y / 1000, unit km)]]'},
     ]
     (tmp_path / "bad.jsonl").write_text('{"ts": 1, "address": 5, "flat": {"rent": []}}\n')
     bad = CliRunner().invoke(main, ["validate", "bad.jsonl", "--schema", SCHEMA])

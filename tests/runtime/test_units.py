@@ -132,7 +132,7 @@ def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.
     written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
     assert {item["t"] for item in map(json.loads, written.output.splitlines()) if "t" in item} == {77}
     traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]"])
-    assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]" in traced.output
+    assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]" in traced.output
     refused = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema.replace(" unit degF", "")])
     assert "RQ142" in refused.output
 
