@@ -200,10 +200,16 @@ def setting(slip: Slip) -> Diagnostic | None:
     return None
 
 
+_BEHIND_NAMES = {"EQUAL", "COMPARATOR", "IN", "LPAR"}
+
+
 def marker(slip: Slip) -> Diagnostic | None:
-    """`[[alter(t, t * 2)]]`, `[[+p]]`, `[[+(p)]]`, `[alter(...)]`."""
+    """`[[alter(t, t * 2)]]`, `[[+p]]`, `[[+(p)]]`, `[alter(...)]`, `[ts < 300 s = 2]`."""
     if not slip.before or slip.before[0] not in ("[[", "["):
         return None
+    if slip.found.type in _BEHIND_NAMES and [t.type for t in slip.before[-2:]] == ["NUMBER", "NAME"]:
+        place = span_of(slip.last, slip.source)  # it was taken for a unit
+        return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", place)
     if "ARROW" in slip.accepts and slip.last == "unit":
         return slip.unexpected("a unit stands behind the function: `alter(t, y -> y / 1000, unit km)`")
     if "ARROW" in slip.accepts:

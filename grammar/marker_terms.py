@@ -38,6 +38,12 @@ class MarkerBuilder(TermBuilder):
         sign = cast("syntax.Comparator", ASCII.get(operator, str(operator)))
         return syntax.Comparison(sign, value, span=self._span(meta))
 
+    def quantity(self, _meta: Meta, value: syntax.Literal) -> syntax.Literal:
+        return value
+
+    def measured_value(self, meta: Meta, *parts: Any) -> syntax.Literal:
+        return self.with_unit(meta, *parts)
+
     def wildcard(self, meta: Meta) -> syntax.Wildcard:
         return syntax.Wildcard(span=self._span(meta))
 

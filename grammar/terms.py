@@ -345,6 +345,8 @@ class TermBuilder(Transformer[Token, Any]):
             self._report(
                 "RQ006", f"the bounds `{low.text}` and `{high.text}` are of different kinds", pattern.span
             )
+        elif low.unit != high.unit:
+            return  # which is the lower one, their units tell
         elif isinstance(low.value, int | Fraction) and isinstance(high.value, int | Fraction):
             if low.value > high.value:
                 self._report(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
@@ -111,7 +112,8 @@ class Accent:
     """`[[description, primitive]]`; the description is a region over raw values at the accent's position.
 
     `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition. `named`: the
-    names of tuples by which it says attributes, and which leave out the tuples that bring these by others (N2).
+    names of tuples by which it says attributes, and which leave out the tuples that bring these by others (N2);
+    `quantities`: what constants with units describe, over canonical values, and the description leaves out.
     """
 
     description: Tree
@@ -121,6 +123,7 @@ class Accent:
     span: Span | None = field(default=None, eq=False, repr=False)
     places: Mapping[str, Span] = field(factory=dict[str, Span], eq=False, repr=False)
     named: frozenset[str] = frozenset()
+    quantities: Quantities = field(factory=dict[str, Tree], eq=False, repr=False)
 
 
 @frozen
@@ -135,12 +138,13 @@ class Grow:
 
 @frozen
 class Punctuation:
-    """No tuple that matches `pattern` comes any more; a region over raw values at its position. `named`: as in
-    accents."""
+    """No tuple that matches `pattern` comes any more; a region over raw values at its position. `named`, `quantities`:
+    as in accents."""
 
     pattern: Tree
     text: str
     named: frozenset[str] = frozenset()
+    quantities: Quantities = field(factory=dict[str, Tree], eq=False, repr=False)
 
 
 def accent_text(conditions: tuple[str, ...], primitive: Primitive) -> str:

@@ -23,6 +23,7 @@ from cedilla.compiler.facts.markers import (
     Rename,
     ToUnit,
 )
+from cedilla.compiler.facts.quantities import apart
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
@@ -85,12 +86,13 @@ def read_accent(
             hint="describe the tuples by other attributes (theory G23)",
         )
     try:
-        description = patterns.region_of(conditions, types)
+        plain, quantities = apart(conditions, types, units)
+        description = patterns.region_of(plain, types)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
     places = {condition.attribute: condition.span for condition in reversed(conditions)}
     change = _read_primitive(primitive, types, arrays, units, names)
-    return Accent(description, mentions, change, text, primitive.span, places, named)
+    return Accent(description, mentions, change, text, primitive.span, places, named, quantities)
 
 
 def _by_attribute(
@@ -129,13 +131,18 @@ def read_growth(text: str, types: Types, source: str = "<accent>", names: Names 
 
 
 def read_punctuation(
-    text: str, types: Types, source: str = "<punctuation>", names: Names = _NO_NAMES
+    text: str,
+    types: Types,
+    source: str = "<punctuation>",
+    names: Names = _NO_NAMES,
+    units: Units = _NO_UNITS,
 ) -> Punctuation:
-    """A punctuation from its text; `names`: those of renames. Raises `DiagnosticError`: RQ0xx (syntax), RQ207,
-    RQ208."""
+    """A punctuation from its text; `names`: those of renames; `units`: those of canonical values. Raises
+    `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ207, RQ208."""
     conditions, named = _by_attribute(parse_punctuation(text, source).conditions, names)
     try:
-        return Punctuation(patterns.region_of(conditions, types), text, named)
+        plain, quantities = apart(conditions, types, units)
+        return Punctuation(patterns.region_of(plain, types), text, named, quantities)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
 

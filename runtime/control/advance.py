@@ -174,8 +174,9 @@ def _apply(
         message, hint = marker.problem or problem(marker.text)
         raise failure(marker.code, message, hint=hint)
     if marker.kind == "punctuation":
-        punctuation = read_punctuation(state, marker.wire(state.field_types))
-        state = claimed(state, plan.source_of[source], punctuation.pattern, marker)
+        declared = plan.source_of[source]
+        punctuation = read_punctuation(declared, state, marker.wire(state.field_types))
+        state = claimed(state, declared, punctuation.pattern, marker)
         punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)

@@ -9,10 +9,12 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.facts import reading
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Punctuation, Rename
+from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.origins import path_text
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.codes import check_ranges
 from cedilla.runtime.control.measures import Units, source_units
@@ -22,7 +24,7 @@ from cedilla.runtime.control.translation import translate
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     """An accent, as `reading.read_accent`. What it says by a name that a rename has brought leaves out the tuples that
-    bring the attribute by another.
+    bring the attribute by another; what it says by constants with units is in the unit of each tuple.
 
     Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are, RQ460 where it names
     a field that the query reads the inside of.
@@ -34,6 +36,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
         required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
         accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
+    accent = _in_raw_values(accent, state)
     if state.codes:
         check_ranges(
             state.original, state.codes, accent.description, next(iter(accent.places.values()), None)
@@ -51,6 +54,34 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     return evolve(
         accent, description=description, mentions=accent.mentions | (regions.attributes(by) - {PARTITION})
     )
+
+
+def _in_raw_values(accent: Accent, state: SourceState) -> Accent:
+    """An accent whose description says what its constants with units do."""
+    if not accent.quantities:
+        return accent
+    region = raw_quantities(state, accent.quantities)
+    name = accent.primitive.attribute
+    if name in regions.attributes(region):
+        (other, *_) = accent.quantities
+        why = f"which unit `{other}` is in depends on `{name}` itself"
+        raise failure("RQ201", why, accent.span, hint="numbers without a unit are in what tuples have there")
+    mentions = accent.mentions | (regions.attributes(region) - {PARTITION})
+    description = regions.intersection(accent.description, region)
+    return evolve(accent, description=description, mentions=mentions, quantities={})
+
+
+def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
+    """The raw tuples at the place where `state` stands whose canonical values are in some sets."""
+    region: Tree = True
+    for name, members in quantities.items():
+        cells = regions.cells(state.original.get(name, IDENTITY)).items()
+        parts = (
+            regions.intersection(cell, regions.transform(members, name, undone.inverse()))
+            for undone, cell in cells
+        )
+        region = regions.intersection(region, regions.union(*parts))
+    return region
 
 
 def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units) -> None:
@@ -86,9 +117,14 @@ def read_growth(state: SourceState, text: str) -> Grow | None:
     return reading.read_growth(text, state.types, names=state.names.of)
 
 
-def read_punctuation(state: SourceState, text: str) -> Punctuation:
+def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuation:
     """A punctuation, as `reading.read_punctuation`."""
-    punctuation = reading.read_punctuation(text, state.types, names=state.names.of)
+    units = source_units(source, state)
+    punctuation = reading.read_punctuation(text, state.types, names=state.names.of, units=units)
+    if punctuation.quantities:
+        region = raw_quantities(state, punctuation.quantities)
+        pattern = regions.intersection(punctuation.pattern, region)
+        punctuation = evolve(punctuation, pattern=pattern, quantities={})
     if state.codes:
         check_ranges(state.original, state.codes, punctuation.pattern, None)
     if not punctuation.named:

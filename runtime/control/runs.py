@@ -142,7 +142,7 @@ class _Reading:
                     _turn(meaning),
                 )
             else:
-                meaning = read_punctuation(self.state, text)
+                meaning = read_punctuation(self.source, self.state, text)
                 region, conditions, turn = (
                     meaning.pattern,
                     parse_punctuation(text, "<punctuation>").conditions,

@@ -102,7 +102,7 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
             raise failure(marker.code, message, hint=hint)
         text = marker.wire(state.field_types)
         if marker.kind == "punctuation":
-            return state.punctuate(read_punctuation(state, text), marker.position)
+            return state.punctuate(read_punctuation(table, state, text), marker.position)
         if read_growth(state, text) is not None:
             return state
         accent = read_accent(table, state, text)

@@ -9,6 +9,7 @@ from uuid import uuid4
 from attrs import evolve
 
 from cedilla.compiler.expressions import patterns
+from cedilla.compiler.facts.quantities import has_units
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps
 from cedilla.grammar.diagnostics import DiagnosticError, failure
@@ -82,6 +83,8 @@ def _keys_in(marker: str, source: Source) -> list[int | str] | None:
         is_accent = marker.lstrip().startswith("[[")
         conditions = parse_accent(marker).description if is_accent else parse_punctuation(marker).conditions
         of_key = tuple(each for each in conditions if each.attribute == name)
+        if any(map(has_units, of_key)):
+            return None
         region = patterns.region_of(of_key, {name: type_})
     except DiagnosticError:  # the check of the marker says it
         return None

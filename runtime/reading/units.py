@@ -27,7 +27,7 @@ from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
-from cedilla.runtime.control.marker_reading import canonical_maps
+from cedilla.runtime.control.marker_reading import canonical_maps, raw_quantities
 from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json
@@ -105,6 +105,8 @@ class Units:
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
+        region = regions.intersection(accent.description, raw_quantities(self.state, accent.quantities))
+        accent = evolve(accent, description=region, quantities={})
         name, before = accent.primitive.attribute, self.state
         if isinstance(accent.primitive, Add):
             if name in before.types and name not in self.told:  # no longer a guess

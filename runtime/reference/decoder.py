@@ -5,12 +5,14 @@ What `verify` and the tests decode streams with; it shares nothing with the engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeGuard
 
 from attrs import evolve
 
+from cedilla.compiler.facts.quantities import has_units
+from cedilla.compiler.units.units import conversion
 from cedilla.grammar import syntax
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.reference.scalars.arithmetic import is_odd
@@ -112,10 +114,11 @@ def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[Change]:
 
 class Decoder:
     """Follows a stream; knows the accents and punctuations so far. `names`: those that renames have brought, and of
-    which attributes they are (theory N2)."""
+    which attributes they are (theory N2); `units`: those of canonical values, for constants with units."""
 
-    def __init__(self, read: Reader = as_it_is) -> None:
+    def __init__(self, read: Reader = as_it_is, units: Mapping[str, str] | None = None) -> None:
         self.read = read
+        self.units = units or {}
         self.accents: list[syntax.AccentText] = []
         self.punctuations: list[tuple[int, syntax.PunctuationText]] = []
         self.names: dict[str, str] = {}
@@ -144,7 +147,14 @@ class Decoder:
 
     def _matches(self, row: Item, place: int, conditions: Sequence[syntax.Condition]) -> bool:
         """Whether a tuple meets the conditions of a marker behind so many accents. A condition on a name of a rename is
-        one on its attribute, and only of tuples that bring it by this name."""
+        one on its attribute, and only of tuples that bring it by this name. One with units is of the canonical value.
+        """
+        if any(map(has_units, conditions)):
+            canonical = next((each for *_, each in reversed([*self._back(row, place)])), row)
+            measured = [self._measured(c) for c in conditions if has_units(c)]
+            return matches(canonical, measured) and self._matches(
+                row, place, [c for c in conditions if not has_units(c)]
+            )
         by = {c.attribute for c in conditions} & self.names.keys()
         if not by:
             return matches(row, conditions, self.read)
@@ -152,6 +162,28 @@ class Decoder:
         return matches(
             known, conditions, lambda name, value: self.read(self.names.get(name, name), value)
         ) and all(self._name(row, place, self.names[name]) == name for name in by)
+
+    def _measured(self, condition: syntax.Condition) -> syntax.Condition:
+        """A condition with its constants in the unit of canonical values."""
+        unit = self.units[self.names.get(condition.attribute, condition.attribute)]
+
+        def value(literal: syntax.Literal) -> syntax.Literal:
+            assert literal.unit is not None
+            return evolve(literal, value=conversion(literal.unit, unit)(Fraction(literal.value)))
+
+        pattern = condition.pattern
+        match pattern:
+            case syntax.Comparison():
+                pattern = evolve(pattern, value=value(pattern.value))
+            case syntax.SetPattern():
+                pattern = evolve(pattern, values=tuple(map(value, pattern.values)))
+            case syntax.RangePattern(low, high):
+                pattern = evolve(pattern, low=low and value(low), high=high and value(high))
+            case syntax.Wildcard():
+                pass
+        return evolve(
+            condition, attribute=self.names.get(condition.attribute, condition.attribute), pattern=pattern
+        )
 
     def _name(self, row: Item, place: int, attribute: str) -> str:
         """The name by which a tuple would bring an attribute behind so many accents."""

@@ -122,7 +122,7 @@ class StreamChecker:
         return accent, warnings
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
-        punctuation = read_punctuation(self.state, text)
+        punctuation = read_punctuation(self._source, self.state, text)
         closed = self.state.canonical(punctuation.pattern)
         self.state = self.state.close(closed)
         self._closing.append((text, line.place, closed))

@@ -50,9 +50,15 @@ def literal(value: object) -> syntax.Literal:
 DECIMALS = st.decimals(-10, 10, places=2)
 POSITIVE = (st.integers(0, 99) | st.decimals(0, 10, places=2) | st.booleans() | STRINGS).map(literal)
 UNITS = st.sampled_from(["degC", "unit", "km/h", "[degF]", "m**2"])
-MEASURED = st.tuples(st.integers(0, 99), UNITS).map(
-    lambda each: syntax.Literal(each[0], f"{each[0]} {unit_text(each[1])}", each[1], span=HERE)
-)
+
+
+def measured(least: int) -> st.SearchStrategy[syntax.Literal]:
+    return st.tuples(st.integers(least, 99), UNITS).map(
+        lambda each: syntax.Literal(each[0], f"{each[0]} {unit_text(each[1])}", each[1], span=HERE)
+    )
+
+
+MEASURED, QUANTITIES = measured(0), measured(-99)
 LITERALS = (st.integers(-9, 9) | DECIMALS | st.booleans() | STRINGS).map(literal)
 SETS = make(syntax.SetPattern, several(LITERALS))
 LOWER, UPPER = (optional(st.integers(*ends).map(literal)) for ends in ((-9, 0), (1, 9)))
@@ -167,8 +173,11 @@ STATEMENTS = (
 )
 QUERIES = make(syntax.Query, several(STATEMENTS, 0))
 
-COMPARISONS = make(syntax.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), LITERALS)
-CONDITIONS = make(syntax.Condition, NAMES, COMPARISONS | SETS | RANGES | make(syntax.Wildcard))
+COMPARISONS = make(
+    syntax.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), LITERALS | QUANTITIES
+)
+MEASURED_SETS = make(syntax.SetPattern, several(LITERALS | QUANTITIES))
+CONDITIONS = make(syntax.Condition, NAMES, COMPARISONS | MEASURED_SETS | RANGES | make(syntax.Wildcard))
 INVERSES = make(syntax.Inverse, NAMES, EXPRESSIONS)
 PRIMITIVES = (
     make(syntax.AddAttribute, NAMES, TYPES, optional(UNITS))
