@@ -80,8 +80,7 @@ class Tables:
         """The same rows under a name, in the memory of a server: else each look at the columns of what is computed
         with them, and each job, would send them once more.
 
-        With 100,000 points an epoch of 100,000 rows takes Sail 0.35 s of processor time so, and 0.45 without
-        (docs/tuning-notes.md).
+        100,000 points are 4 MB (docs/tuning-notes.md).
         """
         name = f"cedilla_points_{next(self._numbers)}"
         rows.createOrReplaceTempView(name)
