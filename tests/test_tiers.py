@@ -20,6 +20,8 @@ WHOLLY_IN_REST = {
     "tests/runtime/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
     # It starts Sail in a process of its own, and a hundred and fifty others from there.
     "tests/runtime/test_sail.py::test_children_that_the_process_forks_live",
+    # It starts Spark twice in processes of their own; `make test` reads and writes such tables on Sail.
+    "tests/runtime/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_query_with_accents",
