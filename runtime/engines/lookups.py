@@ -64,15 +64,18 @@ class Tables:
     def keep(
         self, held: dict[Slot, _Built], slot: Slot, node: Steps, spelling: object, table: Table
     ) -> _Built:
-        if (old := held.get(slot)) is not None and not is_connect(self.spark):
-            old.frame.unpersist()
         fields = {"key": table.key, "shape": "INT", **table.columns}
         columns = [
             pa.array(values, _ARROW[kind])
             for values, kind in zip(zip(*table.rows, strict=True), fields.values(), strict=True)
         ]
         rows = of_table(self.spark, pa.table(columns, list(fields)))
-        frame = self._view(rows, (held is self.whole, slot)) if is_connect(self.spark) else rows.persist()
+        if is_connect(self.spark):
+            frame = self._view(rows, (held is self.whole, slot))
+        else:
+            if (old := held.get(slot)) is not None:
+                old.frame.unpersist()
+            frame = rows.persist()
         held[slot] = _Built(node, spelling, table, frame)
         return held[slot]
 

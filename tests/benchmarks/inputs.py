@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 
@@ -53,17 +54,14 @@ def write_stream(
     """
     if folder.exists():
         return
-    unfinished = folder.with_name(f"_{folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
     texts = [punctuation(n) for n in range(files)]
-    _write(spark, rows, per_file * files, files, format, unfinished)
-    if format == "parquet":
-        _write_markers(spark, texts, unfinished)
-    for number, text in enumerate(texts):
-        if format == "json":
-            _mark(unfinished / f"{number:06d}.json", accent(number), text)
-    set_times(unfinished)
-    unfinished.rename(folder)
+    with in_order(folder) as unfinished:
+        _write(spark, rows, per_file * files, files, format, unfinished)
+        if format == "parquet":
+            _write_markers(spark, texts, unfinished)
+        for number, text in enumerate(texts):
+            if format == "json":
+                _mark(unfinished / f"{number:06d}.json", accent(number), text)
 
 
 def write_flat(spark: SparkSession, folder: Path, rows: Rows, count: int, parts: int, format: str) -> None:
@@ -78,6 +76,17 @@ def write_flat(spark: SparkSession, folder: Path, rows: Rows, count: int, parts:
     dealt = f"(({within}) DIV {_BLOCK} * {parts} + {part}) * {_BLOCK} + id % {_BLOCK}"
     frame = spark.range(0, share * parts, 1, parts).selectExpr(f"{dealt} AS id").where(f"id < {count}")
     _written(frame.where(rows.where).selectExpr(*rows.columns), format, unfinished, parts)
+    unfinished.rename(folder)
+
+
+@contextmanager
+def in_order(folder: Path) -> Iterator[Path]:
+    """A place for the files of a folder, which is there once all are written; their times go by their names."""
+    unfinished = folder.with_name(f"_{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    yield unfinished
+    set_times(unfinished)
     unfinished.rename(folder)
 
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from cedilla.runtime.topics.client import library
 from tests.benchmarks.contest import BUILD, INPUTS
-from tests.benchmarks.inputs import set_times
+from tests.benchmarks.inputs import in_order
 from tests.benchmarks.kafka.install import install as install_connector
 from tests.kafka import Broker, broker
 from tests.kafka import install as install_broker
@@ -104,16 +104,12 @@ def _write_files(size: Size) -> None:
     """The last file of an epoch ends with the punctuation: files are one stream."""
     if size.folder.exists():
         return
-    unfinished = size.folder.with_name(f"_{size.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    for epoch, parts in enumerate(size.lines()):
-        for partition, lines in enumerate(parts):
-            end = [size.punctuation(epoch)] if partition == size.partitions - 1 else []
-            text = "\n".join([*lines, *end]) + "\n"
-            (unfinished / f"{epoch:06d}-{partition}.json").write_text(text)
-    set_times(unfinished)
-    unfinished.rename(size.folder)
+    with in_order(size.folder) as folder:
+        for epoch, parts in enumerate(size.lines()):
+            for partition, lines in enumerate(parts):
+                end = [size.punctuation(epoch)] if partition == size.partitions - 1 else []
+                text = "\n".join([*lines, *end]) + "\n"
+                (folder / f"{epoch:06d}-{partition}.json").write_text(text)
 
 
 def _send(running: Broker, size: Size) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from tests.benchmarks.contest import INPUTS
-from tests.benchmarks.inputs import set_times
+from tests.benchmarks.inputs import in_order
 
 START = 1_767_225_600
 EXTENT = 600
@@ -45,15 +44,11 @@ def prepare(size: Size) -> None:
     """Write the files; what is there already is left as it is."""
     if size.folder.exists():
         return
-    unfinished = size.folder.with_name(f"_{size.folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
     chosen = random.Random(1)
-    for epoch in range(size.epochs):
-        lines = _requests(size, epoch, chosen)
-        (unfinished / f"{epoch:06d}.json").write_text("".join(f"{line}\n" for line in lines))
-    set_times(unfinished)
-    unfinished.rename(size.folder)
+    with in_order(size.folder) as folder:
+        for epoch in range(size.epochs):
+            lines = _requests(size, epoch, chosen)
+            (folder / f"{epoch:06d}.json").write_text("".join(f"{line}\n" for line in lines))
 
 
 def _requests(size: Size, epoch: int, chosen: random.Random) -> Iterator[str]:
