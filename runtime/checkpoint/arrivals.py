@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
@@ -78,6 +78,22 @@ class Arrivals:
         for name, paths in self._last.files.items():
             self._seen.setdefault(name, set()).update(paths)
         return number, new
+
+    def added(self, found: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
+        """The files of streams that no batch has had, as those that the last batch has from now on, behind its own.
+
+        They are kept by `Checkpoint.extend`.
+        """
+        assert self._last is not None
+        new = {name: in_order(self._unseen(name, each), ()) for name, each in found.items()}
+        paths = {name: [file.path for file in files] for name, files in new.items()}
+        self._last = evolve(
+            self._last,
+            files={n: [*before, *paths.get(n, ())] for n, before in self._last.files.items()},
+        )
+        for name, some in paths.items():
+            self._seen.setdefault(name, set()).update(some)
+        return new
 
     def _unseen(self, name: str, found: Iterable[FoundFile]) -> list[FoundFile]:
         of_all, seen = self._seen.get("", ()), self._seen.get(name, ())

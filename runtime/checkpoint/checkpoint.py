@@ -122,9 +122,13 @@ class Checkpoint:
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
-        places = {name: [astuple(f) for f in found] for name, found in ordered.items()}
-        self.files.write(place, json.dumps({"batch": batch, "files": places}))
+        self.keep_order(batch, ordered)
         return ordered
+
+    def keep_order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> None:
+        """Keep the files of a batch, to which some may have been added behind those that it has."""
+        places = {name: [astuple(f) for f in found] for name, found in files.items()}
+        self.files.write(f"{self.path}/batch.json", json.dumps({"batch": batch, "files": places}))
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,14 +17,34 @@ from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 
 
-def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
+def quarantine(
+    spark: SparkSession,
+    files: Files,
+    read: Mapping[str, Read],
+    settings: Mapping[str, str],
+    checkpoint: str,
+    epoch: str,
+) -> Counter[str]:
+    """Set the rejected lines of an epoch's sources aside in a checkpoint, and count them by code.
+
+    Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
+    """
+    total: Counter[str] = Counter()
+    for name, part in read.items():
+        total.update(part.read_counts.rejected)
+        _refuse(spark, part, settings)
+        _set_aside(spark, files, part, settings, f"{checkpoint}/quarantine/{name}/{epoch}.jsonl")
+    return total
+
+
+def _set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
     """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
     codes = [code for code in read.read_counts.rejected if not is_ignored(code, settings)]
     if not codes:
         return
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
-    lines = rejected_lines(spark, read, codes).coalesce(1)
+    lines = _rejected_lines(spark, read, codes).coalesce(1)
     lines.write.mode("overwrite").json(files.for_engine(aside))
     (file,) = files.list(aside)
     files.delete(path)
@@ -31,19 +52,18 @@ def set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[s
     files.delete(aside)
 
 
-def refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
-    """Raise `DiagnosticError` with the first line of a code that a setting makes fatal."""
+def _refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
     for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
-        lines = rejected_lines(spark, read, [code])
+        lines = _rejected_lines(spark, read, [code])
         first = lines.orderBy("position.file", "position.line").first()
         assert first is not None
         place = f"{first['position']['file']}:{first['position']['line']}"
         raise refusal(code, count, first["reason"], place, first["raw"])
 
 
-def rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
+def _rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
     """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
     part, paths = read.part, read.part.format.paths
     read_at = [f"WHEN {quote(name)} THEN {quote(read_from(name, paths))}" for name in paths]

@@ -13,6 +13,7 @@ from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.spark import stream_files
+from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
 
@@ -50,8 +51,11 @@ def drive(
         )
         if new is not None:
             is_idle = False
-            executor.process(*new, stopped)
-            executor.topics.forget(file.path for files in new[1].values() for file in files)
+            executor.process(*new, stopped, added)
+
+    def added() -> Mapping[str, Sequence[InputFile]]:
+        # A batch that goes on keeps a run from looking at folders and tables.
+        return {} if folders or tables else arrivals.added(executor.topics.fetched())
 
     def wait(idle: bool) -> None:
         nonlocal is_idle

@@ -38,12 +38,12 @@ from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
-from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.marker_search import MarkerSearch
-from cedilla.runtime.ingest.quarantine import refuse, set_aside
+from cedilla.runtime.ingest.quarantine import quarantine
 from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
+from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
@@ -157,8 +157,11 @@ class Executor:
 
     # --- batches and epochs ---
 
-    def process(self, batch: int, found: Listed, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Run the epochs of a micro-batch that are not committed yet; the next is planned while one runs.
+    def process(
+        self, batch: int, found: Listed, interrupted: Callable[[], bool] = lambda: False, more: More = dict
+    ) -> None:
+        """Run the epochs of a micro-batch that are not committed yet, and of what `more` comes meanwhile; the next is
+        planned while one runs.
 
         Raises `DiagnosticError` where a marker or a tuple ends the query, `KeyboardInterrupt` between epochs once it is
         `interrupted`; all before that is committed.
@@ -170,11 +173,16 @@ class Executor:
         self.tables.look(self.plan, self.last.sources)
         ordered = self.checkpoint.order(batch, {**found, **self._tables()})
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
+        growing = GrowingBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
             while self._in_flight or self._is_left(files):
+                if self.topics and self._is_short(files):
+                    growing.grow()
                 self._step(files)
+                growing.done(self.last.progress)
                 if interrupted():
                     raise KeyboardInterrupt
+            growing.forget()
             self._tidy()  # not after a failure: it may have come just behind a commit
         except BaseException as problem:
             self._give_up()
@@ -206,6 +214,11 @@ class Executor:
 
     def _is_left(self, files: Listed) -> bool:
         return any(self._progress(name).files < len(listed) for name, listed in files.items())
+
+    def _is_short(self, files: Listed) -> bool:
+        """Whether there are not enough files for two epochs: the next one, and markers that are searched ahead."""
+        ahead = self._next(files, self._next(files))
+        return not any(part.files for part in ahead.values())
 
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
@@ -325,7 +338,9 @@ class Executor:
         number = running.record.epoch
         for name, markers in running.markers.items():
             self.sinks[name].stage_markers(number, markers)
-        quarantined = self._quarantine(number, running.read)
+        quarantined = quarantine(
+            self.spark, self.files, running.read, self.plan.settings, self.checkpoint.path, epoch_name(number)
+        )
         segments = self.state.measured(running.record.segments)
         read = {name: part.read_counts.kept for name, part in running.read.items()}
         written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
@@ -366,18 +381,6 @@ class Executor:
         self._refuse(running.stops)
 
     # --- output ---
-
-    def _quarantine(self, number: int, read: Mapping[str, Read]) -> Counter[str]:
-        """Set rejected lines aside, and count them by code; by setting, end the query instead."""
-        total: Counter[str] = Counter()
-        for name, part in read.items():
-            total.update(part.read_counts.rejected)
-            refuse(self.spark, part, self.plan.settings)
-            folder = f"{self.checkpoint.path}/quarantine/{name}"
-            set_aside(
-                self.spark, self.files, part, self.plan.settings, f"{folder}/{epoch_name(number)}.jsonl"
-            )
-        return total
 
     def _publish(self, number: int) -> None:
         for sink in self.sinks.values():

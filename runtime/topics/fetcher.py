@@ -21,7 +21,7 @@ from attrs import define, field
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import record_file
-from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position
+from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Take
 from cedilla.runtime.topics.reader import TopicReader
 
 _LOOK = 5.0
@@ -42,6 +42,8 @@ class _Fetcher:
     _failure: DiagnosticError | None = field(init=False, default=None)
     _begun: bool = field(init=False, default=False)
     _is_full: bool = field(init=False, default=False)
+    _is_urgent: bool = field(init=False, default=False)
+    """Whether somebody waits for the answer to a request that is in the queue."""
     _looked: float = field(init=False, default=0.0)
 
     def listen(self, parent: int) -> None:
@@ -52,7 +54,9 @@ class _Fetcher:
                 while not self.connection.poll(_POLL):
                     if os.getppid() != parent:
                         os._exit(0)
-                self._requests.put(self.connection.recv())
+                request = self.connection.recv()
+                self._is_urgent = not isinstance(request, Take) or request.urgent
+                self._requests.put(request)
         except (EOFError, OSError):
             os._exit(0)
 
@@ -66,6 +70,7 @@ class _Fetcher:
                 request = self._requests.get(block=not may_fetch)
             except queue.Empty:
                 continue
+            self._is_urgent = False  # there is one request at a time
             self.connection.send(self._answer(request))
 
     def _guarded(self, step: Any, *given: Any) -> None:
@@ -106,11 +111,8 @@ class _Fetcher:
                 reader.assign()
             self._looked = time.monotonic()
 
-        def is_urgent() -> bool:
-            return not self._requests.empty()
-
         for name, reader in self._readers.items():
-            if fetched := reader.fetch(is_urgent):
+            if fetched := reader.fetch(lambda: self._is_urgent):
                 self._ready.setdefault(name, []).extend(fetched)
         self._is_full = any(self._is_enough(name, files) for name, files in self._ready.items())
 

@@ -42,7 +42,9 @@ class Begin:
 
 @frozen
 class Take:
-    """What has been fetched is asked for."""
+    """What has been fetched is asked for. `urgent`: whether somebody waits for it, so that fewer records are enough."""
+
+    urgent: bool = True
 
 
 @frozen

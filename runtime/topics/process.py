@@ -50,10 +50,11 @@ class FetchProcess:
         self._begun = True
         return answer
 
-    def take(self) -> Future[Answer]:
-        """What it has fetched since, nothing if nothing has come; it may be some seconds until that is known. It
-        raises `DiagnosticError`: RQ444 to RQ447, RQ450 where the process dies again and again."""
-        return self._thread.submit(lambda: self._took(self._asked(Take())))
+    def take(self, *, urgent: bool) -> Future[Answer]:
+        """What it has fetched since, nothing if nothing has come; it may be some seconds until that is known, fewer
+        where it is `urgent`. It raises `DiagnosticError`: RQ444 to RQ447, RQ450 where the process dies again and
+        again."""
+        return self._thread.submit(lambda: self._took(self._asked(Take(urgent))))
 
     def close(self) -> None:
         """End it."""

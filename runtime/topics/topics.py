@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from attrs import define, evolve, field
@@ -18,7 +18,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import folder_of, record_file
 from cedilla.runtime.topics import client
-from cedilla.runtime.topics.messages import Position, Wanted
+from cedilla.runtime.topics.messages import Answer, Position, Wanted
 from cedilla.runtime.topics.process import FetchProcess
 from cedilla.runtime.topics.reader import MOST_BYTES
 
@@ -55,6 +55,8 @@ class Topics:
     _had_some: bool = field(init=False, default=False)
     """Whether the last files that were asked for were some."""
     _heard: float = field(init=False, default=0.0)
+    _answer: Future[Answer] | None = field(init=False, default=None)
+    """What has been asked for and not been taken yet."""
 
     @classmethod
     def of(cls, plan: Plan, checkpoint: str, files: Files, most: int | None) -> Topics:
@@ -172,11 +174,24 @@ class Topics:
         assert self.process is not None
         if self._had_some:  # an epoch has run since, in which nobody waited
             self._heard = time.monotonic()
-        answer = self.process.take()
+        answer = self._answer or self.process.take(urgent=True)
         while not answer.done():
             check()
             wait([answer], _POLL)
-        taken = answer.result()
+        self._answer = None
+        return self._taken(answer.result())
+
+    def fetched(self) -> Fetched:
+        """What of these files is there by now, without waiting; what went wrong is left for `fetch` to raise."""
+        if self.process is None:
+            return {}
+        self._answer = self._answer or self.process.take(urgent=False)
+        if not self._answer.done() or self._answer.exception() is not None:
+            return {}
+        answer, self._answer = self._answer, None
+        return self._taken(answer.result())
+
+    def _taken(self, taken: Answer) -> Fetched:
         self._had_some = any(taken.files.values())
         self._notes += taken.notes
         return {each.source: taken.files.get(each.source, []) for each in self.wanted}
@@ -203,7 +218,8 @@ class Topics:
                 f"{client.PROPERTIES}"
             )
             raise failure("RQ444", message, hint=hint)
-        return not late
+        # What has been asked for may be records: the process knows that they come before anybody takes them.
+        return not late and self._answer is None
 
     def forget(self, paths: Iterable[str]) -> None:
         """Delete files of records whose epochs are committed."""

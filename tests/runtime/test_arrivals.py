@@ -55,6 +55,25 @@ def test_markers_stand_where_their_folder_has_them(tmp_path: Path) -> None:
     ]
 
 
+def test_files_are_added_to_a_batch_behind_its_own(tmp_path: Path) -> None:
+    known = arrivals(tmp_path)
+    batch = known.batch({"r": found("5"), "s": found("1")})
+    assert batch is not None
+    checkpoint = Checkpoint(Files(), str(tmp_path))
+    files = checkpoint.order(*batch)
+    assert known.added({"r": []}) == {"r": []}
+    added = known.added({"r": found("4", "5", "3").data})
+    assert [file.path for file in added["r"]] == ["3", "4"]
+    checkpoint.keep_order(0, {**files, "r": [*files["r"], *added["r"]]})
+    kept = Checkpoint(Files(), str(tmp_path)).order(0, {"r": [], "s": []})
+    assert {name: [file.path for file in listed] for name, listed in kept.items()} == {
+        "r": ["5", "3", "4"],
+        "s": ["1"],
+    }
+    for each in (known, arrivals(tmp_path)):
+        assert each.batch({"r": found("3", "4", "5"), "s": found("1")}) is None
+
+
 def test_a_batch_that_was_never_kept_is_made_again(tmp_path: Path) -> None:
     take(tmp_path, r=found("1"))
     assert arrivals(tmp_path).batch({"r": found("1", "2")}) is not None

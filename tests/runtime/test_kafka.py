@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
@@ -421,6 +422,10 @@ def test_a_new_checkpoint_does_not_write_into_an_old_output(
     assert query.refused().code == "RQ447"
 
 
+class Killed(BaseException):
+    """What ends a run in the middle of a step."""
+
+
 @pytest.mark.parametrize(
     "step", ["begin_transaction", "send_offsets_to_transaction", "commit_transaction", "deleted"]
 )
@@ -431,9 +436,6 @@ def test_an_epoch_that_is_written_again_is_seen_once(
     kafka.send(f"once-{step}", [row(0, 1, 1.0)])
     query.run()
     kafka.send(f"once-{step}", [row(1, 1, 1.0), row(2, 2, 1.0)])
-
-    class Killed(BaseException):
-        pass
 
     def die(*given: object) -> None:
         raise Killed
@@ -517,6 +519,43 @@ def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession,
     ]
 
 
+def test_records_that_come_while_a_batch_runs_are_part_of_it(
+    kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are found again if the run is killed behind each step of that, and no file stays that is done."""
+    query = Query(sail, kafka.topic("growing"), tmp_path, PLAIN)
+    kafka.send("growing", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
+    keep, commit = Checkpoint.keep_order, Checkpoint.commit
+    grown: list[int] = []
+    batches: set[int] = set()
+
+    def killed_when_kept(checkpoint: Checkpoint, batch: int, files: Any) -> None:
+        keep(checkpoint, batch, files)
+        if batch in batches:
+            grown.append(batch)
+            if len(grown) == 1:
+                raise Killed
+        batches.add(batch)
+
+    def killed_when_committed(checkpoint: Checkpoint, record: Any) -> None:
+        commit(checkpoint, record)
+        if len(grown) == 2:
+            grown.append(record.batch)
+            raise Killed
+
+    monkeypatch.setattr(Checkpoint, "keep_order", killed_when_kept)
+    monkeypatch.setattr(Checkpoint, "commit", killed_when_committed)
+    for _ in range(2):
+        with pytest.raises(Killed):
+            query.run(records_per_epoch=300)
+    query.run(records_per_epoch=300)
+    assert len(grown) > 3
+    assert sorted((item["s"], item["ts"]) for item in query.tuples) == [
+        (s, n) for s in (1, 2) for n in range(3000)
+    ]
+    assert not list((tmp_path / "checkpoint" / "topics").rglob("*.jsonl"))
+
+
 def test_a_fetching_process_that_is_killed_is_followed_by_another(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -535,8 +574,8 @@ def test_a_fetching_process_that_is_killed_is_followed_by_another(
         kill(process)
         return begin(process, *given)
 
-    def killed_then(process: FetchProcess) -> Any:
-        answer = take(process)
+    def killed_then(process: FetchProcess, *, urgent: bool) -> Any:
+        answer = take(process, urgent=urgent)
         if len(killed) < 2:
             kill(process)
             return answer

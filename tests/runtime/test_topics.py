@@ -20,7 +20,7 @@ from cedilla import Options, simulate
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.compiler.regions import PARTITION
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.engines.files import Files, FoundFile
@@ -205,6 +205,48 @@ def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
     topics.close()
 
 
+def test_what_is_there_is_taken_without_waiting_and_what_went_wrong_is_raised_by_who_waits(
+    tmp_path: Path,
+) -> None:
+    process: Any = Late()
+    topics = Topics(Files(), str(tmp_path / "topics"), process)
+    topics.begin({})
+    assert topics.fetched() == {}
+    process.answer.set_result(Answer(files={"r": [FoundFile("1.jsonl", 0, 1)]}))
+    assert [file.path for file in topics.fetched()["r"]] == ["1.jsonl"]
+    assert topics.is_done()
+    assert topics.fetched() == {}
+    assert not topics.is_done()  # the answer may have the last records
+    process.answer.set_exception(failure("RQ444", "nobody answers"))
+    assert topics.fetched() == {}
+    with pytest.raises(DiagnosticError) as raised:
+        topics.fetch(lambda: None)
+    assert raised.value.diagnostics[0].code == "RQ444"
+    assert process.urgent == [False, False]
+    topics.close()
+
+
+class Late:
+    """A process whose answers the test gives."""
+
+    wanted = (Wanted("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
+    positions: ClassVar = {"r": Position(1, "id", {}, {}, {0: 9}, True)}
+
+    def __init__(self) -> None:
+        self.urgent: list[bool] = []
+
+    def begin(self, offsets: object, identities: object) -> Answer:
+        return Answer()
+
+    def take(self, *, urgent: bool) -> Future[Answer]:
+        self.urgent.append(urgent)
+        self.answer = Future[Answer]()
+        return self.answer
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 class Slow:
     """A process that has fetched some files, of a topic that has more."""
 
@@ -217,7 +259,7 @@ class Slow:
     def begin(self, offsets: object, identities: object) -> Answer:
         return Answer()
 
-    def take(self) -> Future[Answer]:
+    def take(self, *, urgent: bool) -> Future[Answer]:
         answer = Future[Answer]()
         answer.set_result(Answer(files={"r": self.left.pop(0)} if self.left else {}))
         return answer
