@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -18,22 +21,35 @@ from cedilla.runtime.terminal.places import check_inputs, check_places
 @run_options
 def run_command(query: str, options: Options) -> None:
     """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
-    from cedilla.compiler.analysis.findings import warnings as unbounded
-
     console = Console()
-    name, texts, compiled = compiled_query(query, console)
-    options.check(compiled.plan)
-    console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
-    with reported(console, texts):
-        check_places(apply(compiled.plan, options), options.checkpoint)
+    with _without_collections():
+        from cedilla.compiler.analysis.findings import warnings as unbounded
 
-    from cedilla.runtime.pipeline.load import load
-    from cedilla.runtime.pipeline.program import execute
+        name, texts, compiled = compiled_query(query, console)
+        options.check(compiled.plan)
+        console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
+        with reported(console, texts):
+            check_places(apply(compiled.plan, options), options.checkpoint)
 
-    # The program's own text is what runs, so that `run` and `spark-submit` do the same.
-    plan, flow = load(compiled.program, name)
+        from cedilla.runtime.pipeline.load import load
+        from cedilla.runtime.pipeline.program import execute
+
+        # The program's own text is what runs, so that `run` and `spark-submit` do the same.
+        plan, flow = load(compiled.program, name)
     with reported(console, texts):
         sys.exit(execute(plan, flow, options, console))
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """No garbage is collected while a program is loaded. What it has made by then stays, so that later collections, and
+    the one at the end of the process, pass over it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @click.command("simulate")
