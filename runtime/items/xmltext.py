@@ -1,7 +1,7 @@
 """Markers as XML elements, to and from the wire format (seeds, 002; design, section 6).
 
 A pattern is `*`, a constant, `[lo,hi)` with open, closed or missing bounds, or `{a,b,c}`. Constants are bare text;
-one that would be taken for something else stands in double quotes.
+one that would be taken for something else stands in double quotes. Behind a number there may be its unit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
@@ -23,6 +24,8 @@ _BLANKS = " \t\r\n"
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*?)\s*(,|$)')
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_MEASURED = re.compile(rf"""({_NUMBER.pattern})\s+(?:([^\s",]+)|({_QUOTED.pattern}))""")
+"""A number and its unit, bare or in double quotes."""
 _BARE = re.compile(r"""[^\s"',*()\[\]{}][^"',()\[\]{}]*(?<!\s)""")
 
 
@@ -100,6 +103,9 @@ def _constant(text: str, type_: Type | None) -> str:
     boolean = type_ is not None and type_.name == "boolean"
     if (numeric and _NUMBER.fullmatch(text)) or (boolean and text in ("true", "false")):
         return text.removeprefix("+")
+    if numeric and (measured := _MEASURED.fullmatch(text)):
+        number, bare, quoted = measured.groups()
+        return f"{number.removeprefix('+')} {quoted or unit_text(bare)}"
     return STRING.wire(text)
 
 

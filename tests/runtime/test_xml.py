@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,10 +24,13 @@ from cedilla.compiler.plan import formats
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.advance import advance
+from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats import source_formats
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.items import xmltext
+from cedilla.runtime.items.marker import MarkerLine
 from tests.pipeline import Run
 from tests.stream import Item, decode, matches
 from tests.tiers import tiered
@@ -140,6 +144,70 @@ def test_punctuations_of_the_seeds(figure: str, wire: str) -> None:
     """The four forms of 002: wildcard, constant, range, list (E11)."""
     assert xmltext.punctuation_wire(figure, TYPES) == wire
     read_punctuation(wire, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wire"),
+    [
+        ("<t> +5 degC </t>", "[t = 5 degC]"),
+        ("<t>[-1.5e1 degC, 30 [degF])</t>", '[t in [-1.5e1 degC, 30 "[degF]")]'),
+        ('<v>[,9 "km/h"]</v>', '[v in [, 9 "km/h"]]'),
+        ("<v>{1 km/h, 2 knot}</v>", '[v in {1 "km/h", 2 knot}]'),
+        ("<n>{1 {request}, 2 {request}}</n>", '[n in {1 "{request}", 2 "{request}"}]'),
+        ("<s>5 m</s>", '[s = "5 m"]'),
+    ],
+)
+def test_constants_with_units(pattern: str, wire: str) -> None:
+    """As markers in JSON have them; where a unit is no single word, the element needs no quotes for it."""
+    types = {"t": Type("double"), "v": Type("double"), "n": Type("long"), "s": Type("string")}
+    element = f"<punct:r>{pattern}</punct:r>"
+    assert xmltext.punctuation_wire(element, types) == wire
+    units = {"t": "degF", "v": "m/s", "n": "{request}"}
+    meant = read_punctuation(wire, types, units=units)
+    again = xmltext.punctuation_wire(xmltext.punctuation_element("r", wire), types)
+    assert read_punctuation(again, types, units=units).quantities == meant.quantities
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("<t>5 hPa</t>", "RQ142"),
+        ("<p>5 hPa</p>", "RQ142"),
+        ("<t>[5 degC,7)</t>", "RQ142"),
+        ("<t>5 parrot</t>", "RQ143"),
+        ("<t>5, s = 1 m</t>", "RQ208"),
+    ],
+)
+def test_units_that_are_wrong_are_told_at_the_element(pattern: str, code: str) -> None:
+    plan = compile_query(
+        'stream r(t: double unit degF, p: double, s: string) from xml "in"; emit r to xml "out";'
+    ).plan
+    element = f"<punct:r>{pattern}</punct:r>"
+    line = MarkerLine("punctuation", element, 1, partial(xmltext.punctuation_wire, element))
+    state = SourceState.start(plan.sources[0], frozenset())
+    (stop,) = advance(plan, {"r": state}, {"r": [line]}).failures
+    (found,) = stop.diagnostics
+    assert found.code == code
+
+
+@pytest.mark.either_engine
+def test_a_punctuation_of_a_quantity_closes_it_in_every_unit(spark: SparkSession, tmp_path: Path) -> None:
+    """`[,0 degC)` is of tuples in degC and in degF, each by its own numbers."""
+    text = """
+    stream r(n: int, s: int in {1, 2}, t: double unit degF) from xml "in";
+    emit r to xml "out";
+    """
+    run = Run(spark, tmp_path, text)
+    rows = [(1, 1, -5), (2, 1, 5), (3, 2, 25), (4, 2, 35)]
+    tuples = [f"<r><n>{n}</n><s>{s}</s><t>{t}</t></r>" for n, s, t in rows]
+    accent = "<accent:r>[[s = 1, unit(t, degC)]]</accent:r>"
+    run.write("r", ["<all>", accent, "<punct:r><t>[,0 degC)</t></punct:r>", *tuples, "</all>"], "1.xml")
+    run.process()
+    late = [(r["code"], r["raw"]) for r in run.quarantine("r")]
+    assert sorted(late) == [("RQ305", tuples[0]), ("RQ305", tuples[2])]
+    items = list(elements(tmp_path / "out" / "r"))
+    assert [item["n"] for item in items if "n" in item] == ["2", "4"]
+    assert {"$punctuation": {"t": "(,32)"}} in items
 
 
 def test_text_in_a_pattern_never_becomes_another_condition() -> None:
