@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from attrs import define, field
@@ -29,6 +28,8 @@ from cedilla.runtime.engines.frames import is_connect, of_table
 Slot = tuple[object, ...]
 
 _ARROW = {"BIGINT": pa.int64(), "INT": pa.int32(), "DOUBLE": pa.float64(), "STRING": pa.string()}
+_TABLES = "_cedilla_tables"
+"""The attribute of a session that has its tables."""
 _VIEWS = 4
 """So many views of a table that is made anew are kept on a server: an epoch that was planned with the first of them is
 over by then, since no more than two are in flight, and each plans twice at most."""
@@ -56,10 +57,12 @@ class Tables:
 
     @classmethod
     def of(cls, spark: SparkSession) -> Tables:
-        """The tables of a session."""
-        if spark not in _SESSIONS:
-            _SESSIONS[spark] = cls(spark)
-        return _SESSIONS[spark]
+        """The tables of a session, kept as one of its attributes: their frames hold the session, so a dictionary of
+        ours, by weak keys too, would keep both for ever."""
+        kept = vars(spark)
+        if _TABLES not in kept:
+            kept[_TABLES] = cls(spark)
+        return kept[_TABLES]
 
     def keep(
         self, held: dict[Slot, _Built], slot: Slot, node: Steps, spelling: object, table: Table
@@ -92,9 +95,6 @@ class Tables:
         if len(names) > _VIEWS:
             self.spark.catalog.dropTempView(names.popleft())
         return self.spark.table(name)
-
-
-_SESSIONS: WeakKeyDictionary[SparkSession, Tables] = WeakKeyDictionary()
 
 
 class Lookups:

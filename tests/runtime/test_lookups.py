@@ -1,7 +1,9 @@
 """Trees with many points, found by tables: the same to the last bit as by a `CASE`."""
 
+import gc
 import random
 import struct
+import weakref
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -144,6 +146,21 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     many = regions.update(some, regions.values("k", range(100, 200)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, many)
     assert tables.whole["test", 0] is not whole
+
+
+def test_tables_go_with_their_session() -> None:
+    """They and their frames hold it; nothing else that stays holds either."""
+
+    class Session:
+        pass
+
+    session: Any = Session()
+    tables = Tables.of(session)
+    assert Tables.of(session) is tables
+    gone = [weakref.ref(session), weakref.ref(tables)]
+    del session, tables
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
 
 
 def by_table(session: SparkSession, frame: DataFrame, factor: int) -> DataFrame:
