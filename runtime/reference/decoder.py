@@ -114,7 +114,10 @@ def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[Change]:
 
 class Decoder:
     """Follows a stream; knows the accents and punctuations so far. `names`: those that renames have brought, and of
-    which attributes they are (theory N2); `units`: those of canonical values, for constants with units."""
+    which attributes they are (theory N2); `units`: those of canonical values, for constants with units.
+
+    It knows no domains, so it is not for streams whose domains grow while recodes are in force: a value that is new and
+    was a code once (N1, N3) would be decoded by that recode. `verify` decodes outputs, and no output has recodes."""
 
     def __init__(self, read: Reader = as_it_is, units: Mapping[str, str] | None = None) -> None:
         self.read = read
