@@ -6,7 +6,7 @@ told (RQ213).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -20,7 +20,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import leads
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
 from cedilla.grammar.expression_formatter import format_accent
-from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.syntax import AlterAttribute
 from cedilla.runtime.control.descriptions import simple_boxes
 from cedilla.runtime.control.measures import UnitNames
@@ -29,6 +29,9 @@ from cedilla.runtime.control.translation import translate
 from cedilla.runtime.control.tree_changes import inside, shifted
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
+
+Maps = Mapping[str, Tree]
+"""Attribute -> tree over raw values: the function that leads to the canonical value."""
 
 
 @frozen
@@ -46,22 +49,22 @@ class Canonical:
 
 @frozen
 class CanonicalMarker:
-    """A marker of the canonical stream, with its text where that is still as it was read.
-
-    The text of an Add is that of the first of its attribute.
-    """
+    """A marker of the canonical stream, with its text where that is still as it was read."""
 
     item: Any
     text: str | None = None
 
 
 class Writer:
-    """Regions back to wire text, in the types and over the values that the stream has at its end."""
+    """Regions back to wire text, in the types and over the values that the stream has at its end. `state`: that of the
+    end, over values of which codes are canonical."""
 
     def __init__(
         self, state: SourceState, always: set[str], required: set[str], born: set[str], names: UnitNames
     ) -> None:
         self._types: Mapping[str, Type] = state.types
+        self._altered = state.units.keys()
+        self._original = state.original
         self._units = state.added_units
         self._names = names
         self._required = {
@@ -75,7 +78,8 @@ class Writer:
             for name, domain in self._canonical.items()
         }
         self._lost: list[Diagnostic] = []
-        self._born = born
+        self._there: dict[str, Tree] = dict.fromkeys(born, True)
+        """Where each attribute is there before anything is dropped."""
 
     def write(
         self,
@@ -92,50 +96,58 @@ class Writer:
             tuple(text for add in adds for text in self._add(add)),
             tuple(text for marker in closing for text in self._punctuation(marker)),
             tuple(
-                text for marker in self._in_units(_composed(alters), closed) for text in self._alter(marker)
+                text
+                for marker, before in self._placed(_composed(alters))
+                for text in self._alter(self._in_unit(marker, before, closed), before)
             ),
             tuple(text for drop in drops for text in self._drop(drop)),
-            tuple(text for each in names for text in self._alter(CanonicalMarker(each))),
+            tuple(text for each in names for text in self._alter(CanonicalMarker(each), self._original)),
             tuple(self._lost),
         )
 
     def _add(self, marker: CanonicalMarker) -> Iterator[str]:
-        name = marker.item.primitive.attribute
+        name, region = marker.item.primitive.attribute, marker.item.description
         texts = [
             accent_text(conditions, Add(name, self._types[name], self._units.get(name)))
-            for conditions in self._exactly(marker.item.description, self._canonical, marker.item.primitive)
+            for conditions in self._exactly(region, self._canonical, marker.item.primitive)
         ]
-        if not texts and marker.text is not None and name not in self._born:
-            texts = [marker.text]  # it describes nothing, but later markers know the attribute
-        self._born.add(name)
+        if not texts and name not in self._there:  # later markers may know the attribute
+            which = "only tuples that lack what all tuples have"
+            raise DiagnosticError([_no_words("error", which, marker.item.primitive)])
+        self._there[name] = regions.union(self._there.get(name, False), region)
         yield from texts
 
-    def _in_units(self, alters: Iterable[CanonicalMarker], closed: Tree) -> Iterator[CanonicalMarker]:
-        """The Alters with the units that values are in behind them, where these have names. What comes in canonical
-        order has come to more tuples, or to other ones, so that a unit may be wrong here that was right before."""
-        if not self._names.units:
-            yield from alters
-            return
-        original: dict[str, Tree] = {}
+    def _placed(self, alters: Sequence[CanonicalMarker]) -> Iterator[tuple[CanonicalMarker, Maps]]:
+        """The Alters, each with the functions that lead to canonical values before it; with none, where nothing needs
+        them."""
+        needed = self._names.units or any(
+            marker.text is None or self._there.get(marker.item.primitive.attribute) is not True
+            for marker in alters
+        )
+        original: Maps = {}
         for marker in alters:
-            described, alter = marker.item.description, marker.item.primitive
-            name = alter.attribute
-            before, original = original, shifted(original, name, inside(described, alter.function))
-            if name not in self._names.units or (marker.text is not None and alter.unit is None):
-                yield marker
-                continue
-            behind = self._behind(alter, described, before, closed)
-            unit = None if behind is None else self._unit(alter, behind)
-            text = marker.text
-            if text is not None and unit != alter.unit:
-                accent = parse_accent(text)
-                assert isinstance(accent.primitive, AlterAttribute)
-                text = format_accent(evolve(accent, primitive=evolve(accent.primitive, unit=unit)))
-            yield CanonicalMarker(evolve(marker.item, primitive=evolve(alter, unit=unit)), text)
+            yield marker, original
+            if needed:
+                alter = marker.item.primitive
+                changes = inside(marker.item.description, alter.function)
+                original = shifted(original, alter.attribute, changes)
 
-    def _behind(
-        self, alter: Alter, described: Tree, original: Mapping[str, Tree], closed: Tree
-    ) -> Affine | None:
+    def _in_unit(self, marker: CanonicalMarker, before: Maps, closed: Tree) -> CanonicalMarker:
+        """An Alter with the unit that values are in behind it, where this has a name. What comes in canonical order has
+        come to more tuples, or to other ones, so that a unit may be wrong here that was right before."""
+        described, alter = marker.item.description, marker.item.primitive
+        if alter.attribute not in self._names.units or (marker.text is not None and alter.unit is None):
+            return marker
+        behind = self._behind(alter, described, before, closed)
+        unit = None if behind is None else self._unit(alter, behind)
+        text = marker.text
+        if text is not None and unit != alter.unit:
+            accent = parse_accent(text)
+            assert isinstance(accent.primitive, AlterAttribute)
+            text = format_accent(evolve(accent, primitive=evolve(accent.primitive, unit=unit)))
+        return CanonicalMarker(evolve(marker.item, primitive=evolve(alter, unit=unit)), text)
+
+    def _behind(self, alter: Alter, described: Tree, original: Maps, closed: Tree) -> Affine | None:
         """What values have gone through behind an Alter, all that it describes and that may come. `original`: the
         functions that lead to canonical ones before it."""
         found: set[Affine] = set()
@@ -153,17 +165,35 @@ class Writer:
             return alter.unit
         return self._names.of(alter.attribute, behind)
 
-    def _alter(self, marker: CanonicalMarker) -> Iterator[str]:
+    def _alter(self, marker: CanonicalMarker, before: Maps) -> Iterator[str]:
+        """Nothing where no tuple has ever had the attribute (P-dead): a reader would refuse it."""
         alter: Described = marker.item
-        if marker.text is not None:
+        there = self._there.get(alter.primitive.attribute, False)
+        if marker.text is None:
+            for conditions in self._exactly(alter.description, self._raw, alter.primitive):
+                if self._is_of_tuples(conditions, before, there):
+                    yield accent_text(conditions, alter.primitive)
+        elif there is True or self._may_be(alter.description, before, there):
             yield marker.text
-            return
-        for conditions in self._exactly(alter.description, self._raw, alter.primitive):
-            yield accent_text(conditions, alter.primitive)
 
     def _drop(self, drop: Described) -> Iterator[str]:
         for conditions in self._inside(drop.description, self._raw, drop.primitive):
-            yield accent_text(conditions, drop.primitive)
+            if self._is_of_tuples(conditions, self._original, True):
+                yield accent_text(conditions, drop.primitive)
+
+    def _is_of_tuples(self, conditions: tuple[str, ...], original: Maps, there: Tree) -> bool:
+        """Whether a conjunction describes canonical tuples of a region that can be. `original`: the functions that lead
+        from its values to canonical ones, of which domains are."""
+        if there is True and not self._altered:
+            return True
+        read = parse_punctuation(punctuation_text(conditions)).conditions
+        if there is True and self._altered.isdisjoint(each.attribute for each in read):
+            return True
+        return self._may_be(patterns.region_of(read, self._types), original, there)
+
+    def _may_be(self, raw: Tree, original: Maps, there: Tree) -> bool:
+        region = regions.intersection(translate(raw, original), there)
+        return not regions.is_empty(region, self._canonical)
 
     def _punctuation(self, marker: CanonicalMarker) -> Iterator[str]:
         if marker.text is not None:

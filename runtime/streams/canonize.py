@@ -11,12 +11,13 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Protocol
+from fractions import Fraction
+from typing import IO, Any, Protocol
 
 from attrs import define, evolve, field
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
@@ -52,7 +53,8 @@ def canonize(
     follower = StreamChecker(schema)
     warnings: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
-        gathered: _Gathered = _OneByOne(follower, tuples) if used is not None else _AtOnce(follower, tuples)
+        rows = _Rows(tuples, {a.name for a in schema.source.attributes if a.type.is_integral})
+        gathered: _Gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
         always = _AlwaysThere(schema)
         for line in lines:
             before = follower.state
@@ -65,14 +67,15 @@ def canonize(
                 continue  # no news
             warnings += diagnostics
             always.see(item)
-            plain = before if isinstance(item, Row) or not before.codes else _without_codes(before)
+            plain = before if isinstance(item, Row) else _without_codes(before)
             for each in _plain(item, before):
                 gathered.take(each, plain, line)
         plan = Plan(name="stream", sources=[schema.source], operators=[], emits=[])
         unit_names = source_names(plan, schema.source, {schema.source.name: follower.state})
         declared = schema.source.attributes
         required = {a.name for a in declared if not a.optional}
-        writer = Writer(follower.state, always.names, required, {a.name for a in declared}, unit_names)
+        state = _without_codes(follower.state)
+        writer = Writer(state, always.names, required, {a.name for a in declared}, unit_names)
         markers = gathered.end(writer, used)
         tuples.seek(0)
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
@@ -163,6 +166,8 @@ def _recoded_back(raw: Tree, state: SourceState) -> Tree:
 
 def _without_codes(state: SourceState) -> SourceState:
     """The state over values of which codes are canonical."""
+    if not state.codes:
+        return state
     original: dict[str, Tree] = {}
     for name in state.original.keys() - state.codes.keys():
         tree: Tree = IDENTITY
@@ -170,6 +175,28 @@ def _without_codes(state: SourceState) -> SourceState:
             tree = regions.update(tree, _recoded_back(cell, state), lambda _, function=function: function)
         original[name] = tree
     return evolve(state, original=original, codes={})
+
+
+@define
+class _Rows:
+    """Tuples as lines of JSON. `whole`: the attributes that are declared as whole numbers."""
+
+    file: IO[str]
+    whole: set[str]
+
+    def write(self, line: Line, row: Row, values: Mapping[str, Value]) -> None:
+        """A tuple with other values; as it was read, where they are the same."""
+        changed = {name: value for name, value in values.items() if value != row.raw[name]}
+        if not changed and line.item is None and not row.renamed:
+            self.file.write(f"{line.text}\n")
+            return
+        written = {name: self._value(name, value) for name, value in changed.items()}
+        self.file.write(f"{json_text({**row.item, **written})}\n")
+
+    def _value(self, name: str, value: Value) -> Any:
+        if name in self.whole and isinstance(value, int | Fraction) and value == int(value):
+            return int(value)
+        return number_to_json(value)
 
 
 class _Gathered(Protocol):
@@ -197,10 +224,12 @@ def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
                 yield Described(raw, Alter(name, function.inverse()))
 
 
-def _added(accent: Accent, before: SourceState) -> Tree:
-    """Where an Add is new, in canonical values: closed tuples may have the attribute already (P-dead)."""
-    there = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is PRESENT)
-    return regions.difference(before.canonical(accent.description), there)
+def _added(accent: Accent, before: SourceState) -> Iterator[tuple[Tree, bool]]:
+    """Where an Add is new, in canonical values, and whether tuples may have the attribute there already, as it is
+    declared optional. Where it was added before, all tuples are closed (P-dead)."""
+    where, presence = before.canonical(accent.description), _presence(accent, before)
+    for leaf in (ABSENT, LATENT):
+        yield regions.within(where, presence, lambda here, leaf=leaf: here is leaf), leaf is LATENT
 
 
 def _dropped(accent: Accent, before: SourceState) -> Tree:
@@ -235,7 +264,7 @@ class _AtOnce:
     """The canonical stream kept up item by item; everything but Alters in canonical values."""
 
     follower: StreamChecker
-    tuples: IO[str]
+    rows: _Rows
     adds: list[CanonicalMarker] = field(factory=list)
     alters: list[CanonicalMarker] = field(factory=list)
     punctuations: list[CanonicalMarker] = field(factory=list)
@@ -253,30 +282,30 @@ class _AtOnce:
     def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None:
         match item:
             case Row():
-                self.tuples.write(_line(line, item, item.canonical))
+                self.rows.write(line, item, item.canonical)
             case Punctuation(pattern, text):
                 region = before.canonical(pattern)
                 self.punctuations.append(
                     CanonicalMarker(Closing(region), text or None if region == pattern else None)
                 )
-            case Accent(description, _, Add() as primitive, text):
-                self._add(primitive, before.canonical(description), text or None)
+            case Accent(description, _, Add() as primitive):
+                self._add(primitive, before.canonical(description))
                 self.alters += [CanonicalMarker(reset) for reset in _resets(item, before)]
             case Accent(description, _, Alter() as primitive, text):
                 self.alters.append(CanonicalMarker(Described(description, primitive), text or None))
             case Accent(_, _, Drop(name)):
                 self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
 
-    def _add(self, primitive: Add, where: Tree, text: str | None) -> None:
+    def _add(self, primitive: Add, where: Tree) -> None:
         """Case 4: what was dropped there before is as if it had not been; the rest is new (R8, R9)."""
         name = primitive.attribute
         new = regions.difference(where, self.told.get(name, False))
         self.told[name] = regions.union(self.told.get(name, False), new)
         if name in self.drops:
             self.drops[name] = regions.difference(self.drops[name], where)
-        self._merge(Described(new, primitive), text)
+        self._merge(Described(new, primitive))
 
-    def _merge(self, new: Described, text: str | None) -> None:
+    def _merge(self, new: Described) -> None:
         """One more Add, together with the last of its attribute where the order of births allows it (R3, R8)."""
         names = [add.item.primitive.attribute for add in self.adds]
         if (name := new.primitive.attribute) in names:
@@ -286,7 +315,7 @@ class _AtOnce:
                 merged = replacements.r8_back([self.adds[last].item, new])
                 self.adds[last] = evolve(self.adds[last], item=merged)
                 return
-        self.adds.append(CanonicalMarker(new, text))
+        self.adds.append(CanonicalMarker(new))
 
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
         scale = canonical_maps(self.follower.state)
@@ -299,22 +328,23 @@ class _OneByOne:
     """The stream as it is, to be brought in order by the rules."""
 
     follower: StreamChecker
-    tuples: IO[str]
+    rows: _Rows
     items: list[Item] = field(factory=list[Item])
-    rows: list[tuple[Line, Row]] = field(factory=list[tuple[Line, Row]])
-    first: dict[str, str] = field(factory=dict[str, str])
+    read: list[tuple[Line, Row]] = field(factory=list[tuple[Line, Row]])
 
     def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None:
         match item:
             case Row(_, raw):
-                self.items.append(Tuple(raw, len(self.rows)))
-                self.rows.append((line, item))
+                self.items.append(Tuple(raw, len(self.read)))
+                self.read.append((line, item))
             case Punctuation(pattern):
                 self.items.append(Closing(pattern))
-            case Accent(_, _, Add() as primitive, text):
-                self.first.setdefault(primitive.attribute, text)
-                raw = translate(_added(item, before), canonical_maps(before))
-                self.items += [Described(raw, primitive), *_resets(item, before)]
+            case Accent(_, _, Add() as primitive):
+                scale = canonical_maps(before)
+                for region, optional in _added(item, before):
+                    if region is not False:
+                        self.items.append(Described(translate(region, scale), primitive, optional))
+                self.items += _resets(item, before)
             case Accent(_, _, Drop() as primitive):
                 raw = translate(_dropped(item, before), canonical_maps(before))
                 self.items.append(Described(raw, primitive))
@@ -329,22 +359,14 @@ class _OneByOne:
         for item in replacements.in_order(self.items, used):
             match item:
                 case Tuple(values, number):
-                    line, row = self.rows[number]
-                    self.tuples.write(_line(line, row, values))
+                    line, row = self.read[number]
+                    self.rows.write(line, row, values)
                 case Closing():
                     punctuations.append(CanonicalMarker(item))
                 case Described(_, Add()):
-                    adds.append(CanonicalMarker(item, self.first[item.primitive.attribute] or None))
+                    adds.append(CanonicalMarker(item))
                 case Described(_, Alter()):
                     alters.append(CanonicalMarker(item))
                 case Described():
                     drops.append(item)
         return writer.write(adds, punctuations, alters, drops, _in_force(self.follower.state))
-
-
-def _line(line: Line, row: Row, values: Mapping[str, Value]) -> str:
-    """A tuple's line with other values; as it was read, where they are the same."""
-    changed = {name: value for name, value in values.items() if value != row.raw[name]}
-    if not changed and line.item is None and not row.renamed:
-        return f"{line.text}\n"
-    return f"{json_text({**row.item, **{name: number_to_json(value) for name, value in changed.items()}})}\n"

@@ -33,10 +33,12 @@ class Tuple:
 
 @frozen
 class Described:
-    """An accent: `[[description, primitive]]`. The description does not tell by the primitive's attribute (G23)."""
+    """An accent: `[[description, primitive]]`. The description does not tell by the primitive's attribute (G23).
+    `optional`: an Add of what is declared optional, so that tuples may have the attribute before it."""
 
     description: Tree
     primitive: Primitive
+    optional: bool = False
 
 
 @frozen
@@ -112,8 +114,13 @@ def r3(first: Item, second: Item) -> Replaced | None:
 
 
 def r4(first: Item, second: Item) -> Replaced | None:
-    """An Add commutes with a tuple that is undefined on its attribute."""
-    return _commute_undefined(first, second, Add)
+    """An Add commutes with a tuple that is undefined on its attribute. Added: and with any, where the attribute is
+    declared optional."""
+    match first, second:
+        case (Tuple(), Described(_, Add(), True)) | (Described(_, Add(), True), Tuple()):
+            return second, first
+        case _:
+            return _commute_undefined(first, second, Add)
 
 
 def r5(first: Item, second: Item) -> Replaced | None:
