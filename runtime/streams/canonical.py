@@ -56,14 +56,21 @@ class CanonicalMarker:
 
 
 class Writer:
-    """Regions back to wire text, in the types and over the values that the stream has at its end. `state`: that of the
-    end, over values of which codes are canonical."""
+    """Regions back to wire text, in the types and over the values that the stream has at its end. `start`, `state`:
+    where it starts and ends, over values of which codes are canonical."""
 
     def __init__(
-        self, state: SourceState, always: set[str], required: set[str], born: set[str], names: UnitNames
+        self,
+        start: SourceState,
+        state: SourceState,
+        always: set[str],
+        required: set[str],
+        born: set[str],
+        names: UnitNames,
     ) -> None:
         self._types: Mapping[str, Type] = state.types
         self._altered = state.units.keys()
+        self._start = start.original  # not canonical where each tuple names its unit (N5)
         self._original = state.original
         self._units = state.added_units
         self._names = names
@@ -73,10 +80,13 @@ class Writer:
         }
         self._canonical = {name: _without_undefined(name, d, always) for name, d in state.universe.items()}
         # A declared domain is in canonical units and codes.
-        self._raw = {
-            name: _without_undefined(name, Domain(True, False), always) if name in state.units else domain
-            for name, domain in self._canonical.items()
-        }
+        self._first, self._raw = (
+            {
+                name: _without_undefined(name, Domain(True, False), always) if name in units else domain
+                for name, domain in self._canonical.items()
+            }
+            for units in (start.units, state.units)
+        )
         self._lost: list[Diagnostic] = []
         self._there: dict[str, Tree] = dict.fromkeys(born, True)
         """Where each attribute is there before anything is dropped."""
@@ -92,6 +102,7 @@ class Writer:
         closing = _absorbed(punctuations)
         closed = regions.union(*(marker.item.pattern for marker in closing))
         closed = regions.intersection(closed, *map(regions.defined, regions.attributes(closed)))
+        closed = translate(closed, self._start)
         return Canonical(
             tuple(text for add in adds for text in self._add(add)),
             tuple(text for marker in closing for text in self._punctuation(marker)),
@@ -109,12 +120,13 @@ class Writer:
         name, region = marker.item.primitive.attribute, marker.item.description
         texts = [
             accent_text(conditions, Add(name, self._types[name], self._units.get(name)))
-            for conditions in self._exactly(region, self._canonical, marker.item.primitive)
+            for conditions in self._exactly(region, self._first, marker.item.primitive)
+            if self._is_of_tuples(conditions, self._start, True)
         ]
         if not texts and name not in self._there:  # later markers may know the attribute
             which = "only tuples that lack what all tuples have"
             raise DiagnosticError([_no_words("error", which, marker.item.primitive)])
-        self._there[name] = regions.union(self._there.get(name, False), region)
+        self._there[name] = regions.union(self._there.get(name, False), translate(region, self._start))
         yield from texts
 
     def _placed(self, alters: Sequence[CanonicalMarker]) -> Iterator[tuple[CanonicalMarker, Maps]]:
@@ -124,7 +136,7 @@ class Writer:
             marker.text is None or self._there.get(marker.item.primitive.attribute) is not True
             for marker in alters
         )
-        original: Maps = {}
+        original = self._start
         for marker in alters:
             yield marker, original
             if needed:
@@ -199,7 +211,7 @@ class Writer:
         if marker.text is not None:
             yield marker.text
             return
-        for conditions in self._inside(marker.item.pattern, self._canonical, None):
+        for conditions in self._inside(marker.item.pattern, self._first, None):
             yield punctuation_text(conditions)
 
     def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[tuple[str, ...]]:

@@ -30,7 +30,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.control.translation import translate
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.values import number_to_json
+from cedilla.runtime.items.values import applied, number_to_json
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.canonical import Canonical, CanonicalMarker, Writer
 from cedilla.runtime.streams.replacements import Closing, Described, Item, Tuple
@@ -51,6 +51,7 @@ def canonize(
     description has to be written that the wire has no words for. Nothing is written then.
     """
     follower = StreamChecker(schema)
+    start = follower.state
     warnings: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
         rows = _Rows(tuples, {a.name for a in schema.source.attributes if a.type.is_integral})
@@ -75,7 +76,7 @@ def canonize(
         declared = schema.source.attributes
         required = {a.name for a in declared if not a.optional}
         state = _without_codes(follower.state)
-        writer = Writer(state, always.names, required, {a.name for a in declared}, unit_names)
+        writer = Writer(start, state, always.names, required, {a.name for a in declared}, unit_names)
         markers = gathered.end(writer, used)
         tuples.seek(0)
         output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
@@ -261,7 +262,8 @@ def _in_force(state: SourceState) -> Iterator[Described]:
 
 @define
 class _AtOnce:
-    """The canonical stream kept up item by item; everything but Alters in canonical values."""
+    """The canonical stream kept up item by item; Adds and Drops in canonical values. `start`: the functions that lead
+    from these to the values of the stream's start, where each tuple names its unit (N5)."""
 
     follower: StreamChecker
     rows: _Rows
@@ -271,8 +273,10 @@ class _AtOnce:
     drops: dict[str, Tree] = field(factory=dict[str, Tree])
     told: dict[str, Tree] = field(init=False)
     initial: frozenset[str] = field(init=False)
+    start: Mapping[str, Tree] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.start = canonical_maps(self.follower.state)
         present = self.follower.state.present
         self.initial = frozenset(present)
         self.told = {
@@ -282,9 +286,13 @@ class _AtOnce:
     def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None:
         match item:
             case Row():
-                self.rows.write(line, item, item.canonical)
+                first = {
+                    name: applied(regions.contains(self.start[name], item.canonical), item.canonical[name])
+                    for name in self.start.keys() & item.canonical.keys()
+                }
+                self.rows.write(line, item, {**item.canonical, **first})
             case Punctuation(pattern, text):
-                region = before.canonical(pattern)
+                region = translate(before.canonical(pattern), self.start)
                 self.punctuations.append(
                     CanonicalMarker(Closing(region), text or None if region == pattern else None)
                 )
@@ -320,7 +328,11 @@ class _AtOnce:
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
         scale = canonical_maps(self.follower.state)
         drops = [Described(translate(region, scale), Drop(name)) for name, region in self.drops.items()]
-        return writer.write(self.adds, self.punctuations, self.alters, drops, _in_force(self.follower.state))
+        adds = [
+            CanonicalMarker(evolve(add.item, description=translate(add.item.description, self.start)))
+            for add in self.adds
+        ]
+        return writer.write(adds, self.punctuations, self.alters, drops, _in_force(self.follower.state))
 
 
 @define

@@ -33,12 +33,15 @@ SCHEMAS = [
     "s: int in {1, 2, 3}, k?: int in {1, 2}, t: double",
     "s: int, k: int in {1, 2}, t: double in [0, 50]",
     "s: int in {1, 2}, t?: double unit degC",
+    "s: int in {1, 2}, u: string, t: double unit from u in {degF, degC}",
 ]
 FUNCTIONS = ["y -> y * 2", "y -> y / 2", "y -> y + 8", "y -> y * 4 - 16"]
 CONSTANTS = (0, 2, 4, 8, 16, 60)
 
 
 def condition(rng: Random, name: str) -> str:
+    if name == "u":
+        return rng.choice(['u = "degC"', 'u != "degC"'])
     if name in "sk":
         return rng.choice(
             [f"{name} = 1", f"{name} = 2", f"{name} != 1", f"{name} in {{1, 3}}", f"{name} = 3"]
@@ -51,16 +54,18 @@ def drawn(rng: Random, declared: set[str]) -> Item:
     roll = rng.random()
     if roll < 0.12:
         row: Item = {n: rng.choice([1, 2, 3]) for n in "sk" if n in declared and rng.random() < 0.9}
+        row |= {"u": rng.choice(["degC", "degF"])} if "u" in declared else {}
         return row | {n: rng.randrange(0, 60) / 1 for n in "tpq" if rng.random() < 0.5}
     name = rng.choice([n for n in "ppppqqttk" if n in declared | {"p", "q"}])
-    others = [n for n in "sssktpq" if n in declared | {"p", "q"} and n != name]
+    others = [n for n in "sssktpqu" if n in declared | {"p", "q"} and n != name]
     told = dict.fromkeys(rng.choices(others, k=rng.choice([0, 1, 1, 2])))
     conditions = [condition(rng, each) for each in told]
     if roll < 0.3:
         return {"$punctuation": f"[{', '.join(conditions or ['s = 1'])}]"}
     change = f"+({name}: {'int' if name == 'k' else 'double'})"
     if roll > 0.65:
-        change = f"-({name})" if roll < 0.8 else f"alter({name}, {rng.choice(FUNCTIONS)})"
+        stays = name == "t" and "u" in declared  # what has units of its own is always there (RQ144)
+        change = f"-({name})" if roll < 0.8 and not stays else f"alter({name}, {rng.choice(FUNCTIONS)})"
     return {"$accent": f"[[{', '.join([*conditions, change])}]]"}
 
 
@@ -195,3 +200,10 @@ def test_whole_numbers_stay_whole_numbers() -> None:
         assert result[0] == {"k": 2}
         assert isinstance(result[0], dict)
         assert isinstance(result[0]["k"], int)
+
+
+def test_tuples_that_name_their_unit_stay_in_it() -> None:
+    """The first of them was written in degF, and was read in degC."""
+    stream: list[str | Item] = [{"u": "degC", "t": 25.0}, "[[t > 50, +(p: double)]]"]
+    for result in written("u: string, t: double unit from u in {degF, degC}", stream):
+        assert result == [stream[1], stream[0]]
