@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from attrs import evolve
@@ -90,12 +91,14 @@ def evaluate(body: Any, parameter: str, value: Any) -> Any:
 Change = syntax.AlterAttribute | syntax.RecodeAttribute
 
 
+@lru_cache(1024)
 def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """α and β, from two points of the affine function; on a list they work on each element, and they leave NaN and
     infinities, which are words, as they are. Of a recode: its pairs, one way and the other."""
     if isinstance(alter, syntax.RecodeAttribute):
-        pairs = [(before.value, after.value) for before, after in alter.codes]
-        return (lambda y: dict(pairs).get(y, y)), (lambda y: {b: a for a, b in pairs}.get(y, y))
+        codes = {before.value: after.value for before, after in alter.codes}
+        back = {after: before for before, after in codes.items()}
+        return (lambda y: codes.get(y, y)), (lambda y: back.get(y, y))
     shift = evaluate(alter.body, alter.parameter, Fraction(0))
     slope = evaluate(alter.body, alter.parameter, Fraction(1)) - shift
     return _each(lambda y: y * slope + shift), _each(lambda y: (y - shift) / slope)

@@ -423,25 +423,32 @@ class Incarnations(Decoder):
 
     def raw_at(self, canonical: Item, accents: int) -> Item:
         row = dict(canonical)
+        for _ in self._through(canonical, row, accents):
+            pass
+        return row
+
+    def _through(self, canonical: Item, row: Item, accents: int) -> Iterator[syntax.Primitive]:
+        """The changes of a canonical tuple by the first so many accents, where `row` is it as it is before each."""
         for accent in self.accents[:accents]:
             change = accent.primitive
-            if row.get(change.name) is None or not matches(row, accent.description):
+            if not matches(row, accent.description):
+                continue
+            yield change
+            if row.get(change.name) is None:
                 continue
             if isinstance(change, syntax.AddAttribute):
                 row[change.name] = canonical[change.name]
             elif isinstance(change, syntax.AlterAttribute):
                 row[change.name] = function_of(change)[0](row[change.name])
-        return row
 
     def present(self, canonical: Item) -> set[str]:
         """The attributes that a canonical tuple may have at the end."""
         found = {"ts", "s", "t"}
-        for count, accent in enumerate(self.accents):
-            if matches(self.raw_at(canonical, count), accent.description):
-                if isinstance(accent.primitive, syntax.AddAttribute):
-                    found.add(accent.primitive.name)
-                elif isinstance(accent.primitive, syntax.DropAttribute):
-                    found.discard(accent.primitive.name)
+        for change in self._through(canonical, dict(canonical), len(self.accents)):
+            if isinstance(change, syntax.AddAttribute):
+                found.add(change.name)
+            elif isinstance(change, syntax.DropAttribute):
+                found.discard(change.name)
         return found
 
 
@@ -452,17 +459,13 @@ STREAM_PROBES: list[Item] = [
 
 
 def said(stream: Iterable[Item]) -> tuple[list[Item], list[Any]]:
-    """The canonical tuples of a stream, and for every probe what it may have, its values, whether it is closed."""
+    """The canonical tuples of a stream; for every probe what it may have, the values of that, whether it is closed."""
     decoder = Incarnations()
     rows = [row for item in stream if (row := decoder.feed(item)) is not None]
-    count = len(decoder.accents)
+    probes = [(p, decoder.present(p), decoder.raw_at(p, len(decoder.accents))) for p in STREAM_PROBES]
     return [{n: Fraction(v) for n, v in row.items()} for row in rows], [
-        (
-            decoder.present(p),
-            {n: Fraction(v) for n, v in decoder.raw_at(p, count).items()},
-            decoder.closed(p),
-        )
-        for p in STREAM_PROBES
+        (present, {n: Fraction(v) for n, v in raw.items() if n in present}, decoder.closed(p))
+        for p, present, raw in probes
     ]
 
 
