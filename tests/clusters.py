@@ -17,7 +17,7 @@ import pyspark
 from attrs import define, frozen
 
 from cedilla.runtime.engines import java
-from tests.java import ONE_COMPILER
+from tests.java import quick_java
 
 _BIN = Path(pyspark.__file__).parent / "bin"
 _DEPLOY = "org.apache.spark.deploy"
@@ -36,8 +36,8 @@ def spark_environment(more: Mapping[str, str]) -> dict[str, str]:
         **os.environ,
         "JAVA_HOME": str(java.ensure()),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_JAVA_OPTS": ONE_COMPILER,
-        "SPARK_SUBMIT_OPTS": ONE_COMPILER,
+        "SPARK_DAEMON_JAVA_OPTS": quick_java(),
+        "SPARK_SUBMIT_OPTS": quick_java(),
         **more,
     }
 
@@ -110,7 +110,7 @@ class Cluster:
     @property
     def options(self) -> list[str]:
         """Of `cedilla run`: executors with as little memory as Spark takes, one on each worker."""
-        own = ("spark.executor.memory=512m", f"spark.executor.extraJavaOptions={ONE_COMPILER}")
+        own = ("spark.executor.memory=512m", f"spark.executor.extraJavaOptions={quick_java()}")
         return ["--master", self.url, *(text for each in own for text in ("--conf", each))]
 
 

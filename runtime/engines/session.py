@@ -39,15 +39,16 @@ _SETTINGS = {
 
 def java_options() -> str:
     """Options of the Java that Spark runs in."""
-    options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
-    if archive := os.environ.get(ARCHIVE):
-        # Where it does not fit, nothing is said.
-        options += [
-            f"-XX:SharedArchiveFile={Path(archive).absolute()}",
-            "-Xlog:cds=error",
-            "-Xlog:cds+dynamic=error",
-        ]
-    return shlex.join(options)
+    return shlex.join([f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", *archive_options()])
+
+
+def archive_options() -> list[str]:
+    """Options of a Java of Spark's, to take classes from an archive; none, where no archive is named."""
+    archive = os.environ.get(ARCHIVE)
+    if not archive:
+        return []
+    # Where it does not fit, nothing is said.
+    return [f"-XX:SharedArchiveFile={Path(archive).absolute()}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
 
 
 def local_session(
