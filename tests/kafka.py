@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -54,10 +55,15 @@ def copied_jars(home: Path, group: str, artifact: str, version: str) -> Path:
     """A folder with the jars of an artifact and of what it requires, from Maven Central if it is not there yet. Raises
     `OSError` without `mvn`, or where it cannot load them."""
     jars = home / "jars"
-    if not jars.exists():
-        if shutil.which("mvn") is None:
-            raise FileNotFoundError(f"the jars of {artifact} come from Maven Central: `mvn` is required")
-        home.mkdir(parents=True, exist_ok=True)
+    if jars.exists():
+        return jars
+    if shutil.which("mvn") is None:
+        raise FileNotFoundError(f"the jars of {artifact} come from Maven Central: `mvn` is required")
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+        if jars.exists():
+            return jars
         pom = _POM.format(name="jars", group=group, artifact=artifact, version=version)
         (home / "pom.xml").write_text(pom)
         aside = home / "_jars"
