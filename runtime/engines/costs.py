@@ -56,6 +56,9 @@ MATCHED_AT_ONCE = 4 << 20
 SEGMENTS = 8
 """A state of more segments is rewritten as one, without what is purged."""
 
+RESTING = 64
+"""A large segment is rewritten, for what is purged of it, after so many epochs, where smaller ones are after some."""
+
 COMPARED_POINTS = 256
 """A region of more points is not compared with the bounds of segments: that would cost more than it saves."""
 

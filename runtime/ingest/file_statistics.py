@@ -56,6 +56,22 @@ def known_valid(
     return contents if are_valid else None
 
 
+def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tree:
+    """A region that all valid tuples of some files lie in, by the least and the greatest value of each attribute that
+    all of them have and no accent has altered. `contents`: as `known_valid` gives them."""
+    told = [content.ranges for content in contents.values() if content.rows]
+    sides: dict[str, Tree] = {}
+    for name in state.types:
+        if name in state.codes or state.placed_original.get(name, IDENTITY) != IDENTITY:
+            continue
+        ranges = [ranges.get(name) for ranges in told]
+        least = [each.least for each in ranges if each and not each.nulls and each.least is not None]
+        greatest = [each.greatest for each in ranges if each and not each.nulls and each.greatest is not None]
+        if told and len(least) == len(greatest) == len(told):
+            sides[name] = regions.interval(name, (min(least), 0), (max(greatest), 1))
+    return regions.box(sides)
+
+
 def _are_all_valid(
     source: Source,
     state: SourceState,

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import PARTITION, POSITION
+from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.source_state import SourceState
@@ -27,7 +27,7 @@ from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
-from cedilla.runtime.ingest.file_statistics import known_valid
+from cedilla.runtime.ingest.file_statistics import known_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE
@@ -61,8 +61,9 @@ class ReadCounts:
 @define(eq=False)
 class Read:
     """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any; `fields`: what was
-    read of raw ones; `valid`: its tuples as an Arrow table, where the driver has parsed them, none is rejected, and
-    they are canonical as they are. Tuples are counted by whatever reads them first."""
+    read of raw ones; `region`: gives a region that its tuples lie in, as far as files tell; `valid`: its tuples as an
+    Arrow table, where the driver has parsed them, none is rejected, and they are canonical as they are. Tuples are
+    counted by whatever reads them first."""
 
     _frame: Callable[[], DataFrame]
     part: Slice
@@ -71,6 +72,7 @@ class Read:
     _counted: ReadCounts | None = None
     _uncounted: DataFrame | None = None
     fields: Types = field(kw_only=True)
+    region: Callable[[], Tree] = field(kw_only=True)
     valid: pa.Table | None = None
 
     @cached_property
@@ -118,7 +120,6 @@ def read(
     the others elsewhere. `is_read_again`: several jobs will compute with them.
     """
     asked = _asked(state, part, undeclared)
-    result = partial(Read, fields=asked[1])
     noted: Callable[[], dict[int, Content] | None] | None = None
     is_whole = not (undeclared or part.is_cut)
     table, contents = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
@@ -135,6 +136,8 @@ def read(
             read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
         lines = _given(read_lines)
     valid = _valid(source, state, part, contents)
+    region = partial(region_of_tuples, state, valid) if valid else lambda: True
+    result = partial(Read, fields=asked[1], region=region)
 
     def canonical() -> DataFrame:
         return _canonical(spark, source, state, part, lines(), undeclared, all_valid=valid is not None)

@@ -41,9 +41,8 @@ class AggregateDataflow(Dataflow):
         if stays:
             new = epoch.reused(new)
         merge = partial(_merged, by=operator.by, results=results)
-        epoch.update_state(
-            name, new if stays else None, closed, merge, in_memory=epoch.is_first_stateful(name)
-        )
+        near = new if epoch.is_read_from_memory(name) else None
+        epoch.update_state(name, new if stays else None, closed, merge, in_memory=near)
         rows = new if old is None else stacked(old, new)
         passed = rows.where(sql.predicate(epoch.newly_closed(name), epoch.after[name].types))
         return _finished(operator, results, _merged(passed, operator.by, results))

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Distinct, Operator
+from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import ORDER, stacked, types_of, where_among
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
@@ -23,21 +24,30 @@ class DistinctDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        inputs = epoch.inputs(name)
-        busy = epoch.is_busy(operator.inputs[0])
-        old = epoch.state.read(name) if busy else None
-        if old is not None and epoch.is_small_input(name):
-            first = _looked_up(epoch, operator, frame, old)
-        else:
-            first = _first(epoch, operator, frame, old)
-        (source,) = inputs
-        purged = operator.purge(inputs)
+        (source,) = epoch.inputs(name)
+        arriving = epoch.arriving(operator.inputs[0])
+        old = _old(epoch, operator, arriving) if epoch.is_busy(operator.inputs[0]) else None
+        purged = operator.purge((source,))
         everything = regions.covers(purged, source.universe)
         stays = epoch.may_enter_state(operator.inputs[0], purged)
+        # The epoch after this one may read what came, which has all keys that are new: the new ones are computed
+        # from state, and written.
+        is_read_again = stays and epoch.is_read_from_memory(name)
+        if old is not None and epoch.is_small_input(name, arriving):
+            came = epoch.reused(_first(epoch, operator, frame, None))
+            first = _looked_up(operator, came, old)
+        else:
+            came = epoch.reused(frame) if is_read_again else frame
+            first = _first(epoch, operator, came, old)
         if stays:
             first = epoch.reused(first)
-        keys = first.select(*(column(n) for n in operator.on or types_of(first)))
-        epoch.update_state(name, keys if stays else None, True if everything else purged)
+        epoch.update_state(
+            name,
+            _keys(operator, first) if stays else None,
+            True if everything else purged,
+            in_memory=_keys(operator, came) if is_read_again else None,
+            in_parts=True,
+        )
         return first
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
@@ -47,12 +57,23 @@ class DistinctDataflow(Dataflow):
         return ()  # what is remembered never comes out again
 
 
-def _looked_up(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame) -> DataFrame:
-    """The same as `_first` of few tuples, without moving what is old.
+def _old(epoch: Epoch, operator: Distinct, arriving: Tree) -> DataFrame | None:
+    """The keys in state that may come in this epoch, and perhaps others. `arriving`: where its tuples lie."""
+    old = epoch.state.read(operator.name, arriving)
+    if old is None:
+        return None
+    return epoch.live(operator.purge(tuple(epoch.before[name] for name in operator.inputs)))(old)
+
+
+def _keys(operator: Distinct, rows: DataFrame) -> DataFrame:
+    return rows.select(*(column(name) for name in operator.on or types_of(rows)))
+
+
+def _looked_up(operator: Distinct, new: DataFrame, old: DataFrame) -> DataFrame:
+    """The first tuples of their keys, without those whose key is old; what is old is not moved.
 
     Of 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch, by grouping both 2.9 (docs/tuning-notes.md).
     """
-    new = epoch.reused(_first(epoch, operator, frame, None))
     keys = operator.on or list(types_of(stacked(new, old)))
     met = where_among(old, "semi", new, keys)
     return where_among(new, "anti", met, keys)

@@ -28,7 +28,8 @@ class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
     Stateful operators write their new state while their output is being planned, once per epoch.
-    `length`: bytes of input, as JSON would have them.
+    `length`: bytes of input, as JSON would have them; `regions_read`: source -> what gives a region that its tuples lie
+    in.
     """
 
     plan: Plan
@@ -40,6 +41,7 @@ class Epoch:
     state: StateStore
     cached: ExitStack
     length: int = 0
+    regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
     learnt: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
     _passing: dict[str, Tree] = field(factory=dict[str, Tree])
@@ -155,13 +157,21 @@ class Epoch:
             elif type(operator) in DATAFLOWS:
                 region = DATAFLOWS[type(operator)].passes(self, operator)  # type: ignore[arg-type]
             else:
-                region = self._carried(operator)
+                region = self._carried(operator, self.passing)
             self._passing[name] = region
         return self._passing[name]
 
-    def _carried(self, operator: Operator) -> Tree:
-        """The same of an operator without state: what lies outside is as if it were closed (theory 1.2)."""
-        outside = [regions.complement(self.passing(each)) for each in operator.inputs]
+    def arriving(self, name: str) -> Tree:
+        """A region that all rows of a relation in this epoch lie in, by what files say of their tuples."""
+        operator = self.plan.operator_of.get(name)
+        if operator is None:
+            return self.regions_read[name]() if name in self.regions_read else True
+        return True if type(operator) in DATAFLOWS else self._carried(operator, self.arriving)
+
+    def _carried(self, operator: Operator, region_of: Callable[[str], Tree]) -> Tree:
+        """A region of an operator without state, from those of its inputs: what lies outside is as if it were closed
+        (theory 1.2)."""
+        outside = [regions.complement(region_of(each)) for each in operator.inputs]
         if not any(outside):
             return True
         inputs = (self.after[each] for each in operator.inputs)
@@ -200,11 +210,12 @@ class Epoch:
         purged: Tree,
         merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
         *,
-        in_memory: bool = False,
+        in_memory: DataFrame | None = None,
+        in_parts: bool = False,
     ) -> None:
         """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted, with `merge`.
 
-        `in_memory`: as for `StateStore.append`.
+        `in_memory`: as for `StateStore.append`; `in_parts`: as for `StateStore.compact`.
         """
         if purged is True:
             self.state.clear(key)
@@ -212,18 +223,22 @@ class Epoch:
         live = self.live(purged)
         self.state.purge(key, purged)
         if new is not None:
-            self.state.append(key, live(new), self.number, in_memory=in_memory)
-        self.state.compact(key, self.number, lambda rows: merge(live(rows)))
+            rows = live(new)
+            near = rows if in_memory is new else None if in_memory is None else live(in_memory)
+            self.state.append(key, rows, self.number, in_memory=near)
+        self.state.compact(key, self.number, lambda rows: merge(live(rows)), in_parts=in_parts)
 
-    def is_small_input(self, key: str) -> bool:
-        """Whether this epoch's tuples are so few, and a state so large, that they are better sent to it than grouped
-        with it, which would move all of it."""
-        return self.length <= costs.SENT_INPUT and self.state.length_of(key) >= costs.LARGE_STATE
+    def is_small_input(self, key: str, region: Tree = True) -> bool:
+        """Whether this epoch's tuples are so few, and what is read of a state so large, that they are better sent to it
+        than grouped with it, which would move all of it."""
+        return self.length <= costs.SENT_INPUT and self.state.length_of(key, region) >= costs.LARGE_STATE
 
-    def is_first_stateful(self, name: str) -> bool:
-        """Whether nothing between the sources and an operator has state."""
+    def is_read_from_memory(self, name: str) -> bool:
+        """Whether the epoch after this one may read from memory what an operator's state is computed from: no state
+        is, and the engine keeps something."""
         above = self.plan.ancestors(name)[:-1]
-        return not any(isinstance(node, Operator) and node.stateful for node in above)
+        is_first = not any(isinstance(node, Operator) and node.stateful for node in above)
+        return is_first and self.state.keeps_in_memory
 
     def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
         """Rows to those outside a region."""

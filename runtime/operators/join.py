@@ -45,9 +45,10 @@ class JoinDataflow(Dataflow):
         ]
         uses = (any(there[1]) + stays[0], sum(there[0]) + stays[1])
         new = [None if r is None else epoch.reused(r, times) for r, times in zip(new, uses, strict=True)]
-        near = epoch.is_first_stateful(operator.name)
+        is_near = epoch.is_read_from_memory(operator.name)
         for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
-            epoch.update_state(key, rows if stay else None, purged, in_memory=near and times > 1)
+            near = rows if is_near and times > 1 else None
+            epoch.update_state(key, rows if stay else None, purged, in_memory=near)
         pairs = met(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 

@@ -41,7 +41,7 @@ class TopDataflow(Dataflow):
             new if stays else None,
             closed,
             partial(_best, operator, epoch),
-            in_memory=epoch.is_first_stateful(name),
+            in_memory=new if epoch.is_read_from_memory(name) else None,
         )
         rows = together(old, new)
         if rows is None:

@@ -141,6 +141,7 @@ class EpochStarter:
             self.state,
             cached,
             sum(part.length for part in parts.values()),
+            {name: part.region for name, part in read.items()},
         )
         names = output_names(self.plan, states)
         begun = {

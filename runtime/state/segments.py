@@ -39,9 +39,14 @@ class Segment:
     bounds: Bounds = field(factory=dict[str, tuple[int, int]])
     rows: int | None = None
 
+    @property
+    def epoch(self) -> int:
+        """Which epoch wrote it."""
+        return int(self.path.rpartition("/epoch=")[2].partition("-")[0])
+
     def is_of(self, epoch: int) -> bool:
         """Whether an epoch wrote it."""
-        return f"/epoch={epoch:012d}-" in self.path
+        return self.epoch == epoch
 
     def lies_in(self, region: Tree) -> bool:
         """Whether all its rows lie in a region, as far as bounds tell."""
@@ -73,28 +78,32 @@ class StateStore:
         self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
         self._in_memory: dict[
             str, tuple[int, DataFrame]
-        ] = {}  # path -> its epoch and the same rows, in memory
+        ] = {}  # path -> its epoch and what is read in its place, in memory
         self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
         self._known: dict[
             str, Segment
         ] = {}  # the last commit's, as measured; one in flight lists them as planned
         self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
-    def read(self, key: str) -> DataFrame | None:
-        """All rows of a state but perhaps some of what is purged, `None` where there are none. Columns that a segment
-        lacks are null.
+    def read(self, key: str, region: Tree = True) -> DataFrame | None:
+        """All rows of a state but perhaps some of what is purged or outside a region, `None` where there are none.
+        Columns that a segment lacks are null.
 
         Waits for what is still being written and is not at hand.
         """
         self._forget(key)
+        return self._rows(self.segments.get(key, ()), regions.complement(region))
+
+    def _rows(self, segments: Iterable[Segment], unasked: Tree = False) -> DataFrame | None:
         frames: list[DataFrame] = []
         written: dict[str, list[str]] = {}
-        for segment in self.segments.get(key, ()):
+        for segment in segments:
             if segment.path in self._in_memory:
                 frames.append(self._in_memory[segment.path][1])
                 continue
             write = self._writes.get(segment.path)
-            if write is not None and not write.result().length:
+            known = segment if write is None else _measured(segment, write.result())
+            if (write is not None and not known.length) or known.lies_in(unasked):
                 continue
             written.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
         frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
@@ -105,9 +114,10 @@ class StateStore:
         """Of all states, in bytes, as far as it is known."""
         return sum(map(self.length_of, self.segments))
 
-    def length_of(self, key: str) -> int:
-        """Of one state, in bytes, as far as it is known."""
-        return sum(self._length(segment) for segment in self.segments.get(key, ()))
+    def length_of(self, key: str, region: Tree = True) -> int:
+        """Of what is read of one state, in bytes, as far as it is known."""
+        unasked = regions.complement(region)
+        return sum(self._length(s) for s in self.segments.get(key, ()) if not s.lies_in(unasked))
 
     def _length(self, segment: Segment) -> int:
         write = self._writes.get(segment.path)
@@ -128,16 +138,23 @@ class StateStore:
         if left:
             self.segments[key] = left
 
-    def append(self, key: str, rows: DataFrame, epoch: int, *, in_memory: bool = False) -> None:
+    @property
+    def keeps_in_memory(self) -> bool:
+        """Whether the engine keeps what is persisted; not all do that speak Spark Connect."""
+        return not is_connect(self._spark)
+
+    def append(self, key: str, rows: DataFrame, epoch: int, *, in_memory: DataFrame | None = None) -> None:
         """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
 
-        `in_memory`: the rows are in memory until the epoch after this one is committed, and computed from no state:
-        what Spark would do to compute them again may need files that are deleted by then.
+        `in_memory`: rows that the epoch after this one may read in their place, without waiting: the same, or others
+        that come to the same beside all older rows of this state. They are in memory until that epoch is committed, and
+        computed from no state: what Spark would do to compute them again may need files that are deleted by then, and
+        its plans would grow from epoch to epoch.
         """
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
-        if in_memory and not is_connect(self._spark):  # not all engines keep anything
-            self._in_memory[segment.path] = epoch, rows
+        if in_memory is not None:
+            self._in_memory[segment.path] = epoch, in_memory
         self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
@@ -152,13 +169,39 @@ class StateStore:
         """Whether a state has as many segments as it may have before it is rewritten."""
         return len(self.segments.get(key, ())) >= costs.SEGMENTS
 
-    def compact(self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame]) -> None:
-        """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be."""
+    def compact(
+        self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame], *, in_parts: bool = False
+    ) -> None:
+        """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be.
+
+        `in_parts`: what is in memory stays beside it, as what is read in its place may be more than is written; and so
+        do segments that are large beside all newer ones, for some time.
+        """
         if len(self.segments.get(key, ())) <= costs.SEGMENTS:
             return
-        rows = self.read(key)
-        assert rows is not None
-        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-compacted", live(rows)),)
+        self._forget(key)
+        listed = self.segments.get(key, ())
+        near = [segment for segment in listed if in_parts and segment.path in self._in_memory]
+        far = [segment for segment in listed if segment not in near]
+        if in_parts and len(far) <= costs.SEGMENTS:
+            return
+        first = self._first_small(far, epoch) if in_parts else 0
+        rows = self._rows(far[first:])
+        name = f"{key}/epoch={epoch:012d}-compacted"
+        compacted = [] if rows is None else [self._write(name, live(rows))]
+        self.segments[key] = (*far[:first], *compacted, *near)
+
+    def _first_small(self, segments: Sequence[Segment], epoch: int) -> int:
+        """The number of the first segment behind the last one that is larger than all behind it, of which there are two
+        at least."""
+        rest = sum(map(self._length, segments[-2:]))
+        for number in range(len(segments) - 3, -1, -1):
+            segment = segments[number]
+            length = self._length(segment)
+            if length > max(rest, costs.LARGE_STATE) and epoch - segment.epoch < costs.RESTING:
+                return number + 1
+            rest += length
+        return 0
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}"
@@ -211,7 +254,7 @@ class StateStore:
             if write is None:
                 yield self._known.get(segment.path, segment)
             elif (written := write.result()).length:
-                yield evolve(segment, length=written.length, bounds=written.bounds, rows=written.rows)
+                yield _measured(segment, written)
 
         return {
             key: tuple(measured for segment in found for measured in measure(segment))
@@ -239,6 +282,10 @@ class StateStore:
 def paths(segments: Segments) -> frozenset[str]:
     """The folders of segments."""
     return frozenset(segment.path for listed in segments.values() for segment in listed)
+
+
+def _measured(segment: Segment, written: _Written) -> Segment:
+    return evolve(segment, length=written.length, bounds=written.bounds, rows=written.rows)
 
 
 def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:

@@ -1,5 +1,6 @@
 """What state keeps on disk and in memory, epoch by epoch (design, section 5; theory 1.3, E7)."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.state.segments import Segment, StateStore
@@ -45,8 +48,8 @@ def test_what_is_wholly_closed_is_forgotten_unread(
         seen.append(sum(map(len, segments.values())))
         committed(self, planned, segments, unused)
 
-    def watch(self: StateStore, key: str) -> DataFrame | None:
-        rows = read(self, key)
+    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
+        rows = read(self, key, region)
         if rows is not None:
             from_disk.extend(rows.inputFiles())
         return rows
@@ -60,6 +63,107 @@ def test_what_is_wholly_closed_is_forgotten_unread(
     found = {(row["s"], row["wid"]): row["n"] for row in run.output("out") if is_tuple(row)}
     sent = Counter((row["s"], row["ts"] // 100) for epoch in range(8) for row in file(epoch) if is_tuple(row))
     assert found == {group: n for group, n in sent.items() if group[1] < 8}
+
+
+ONCE = """
+stream r(k: long, v: long) from json "in";
+out := %s;
+emit out to json "out/out";
+"""
+
+
+def repeated(epoch: int) -> list[Item]:
+    """Keys that come in every file, one that came in the file before, and a new one; each twice."""
+    keys = [0, 1, 2, 10 + epoch - 1, 10 + epoch]
+    return [{"k": k, "v": 2 * k} for k in (*keys, *keys)]
+
+
+@pytest.fixture(params=[False, True], ids=["small", "large"])
+def is_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether every state is treated as a large one."""
+    if request.param:
+        monkeypatch.setattr(costs, "LARGE_STATE", 0)
+    return request.param
+
+
+@pytest.mark.usefixtures("is_large")
+@pytest.mark.parametrize("on", ["", "[k]"])
+def test_distinct_reads_what_the_epoch_before_has_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str
+) -> None:
+    """Its tuples are in memory, so no epoch waits until the one before it has written what was new."""
+    run = Run(spark, tmp_path, ONCE % f"distinct{on}(r)")
+    for epoch in range(6):
+        run.write("r", repeated(epoch))
+    epochs: list[int] = []
+    ages: set[int] = set()
+    begin, read = StateStore.begin, StateStore.read
+
+    def count(self: StateStore, epoch: int) -> None:
+        epochs.append(epoch)
+        begin(self, epoch)
+
+    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
+        rows = read(self, key, region)
+        for path in [] if rows is None else rows.inputFiles():
+            if found := re.search(r"/state/out/epoch=(\d+)-", path):
+                ages.add(epochs[-1] - int(found[1]))
+        return rows
+
+    monkeypatch.setattr(StateStore, "begin", count)
+    monkeypatch.setattr(StateStore, "read", watch)
+    run.process(files_per_epoch=1)
+    assert epochs == list(range(6))
+    assert ages == {2, 3, 4, 5}
+    keys = sorted(row["k"] for row in run.output("out") if is_tuple(row))
+    assert keys == [0, 1, 2, *range(9, 16)]
+
+
+@pytest.mark.usefixtures("is_large")
+def test_state_of_distinct_has_each_key_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a key comes, and also where state is compacted beside an epoch whose tuples are in memory."""
+    monkeypatch.setattr(costs, "SEGMENTS", 2)
+    run = Run(spark, tmp_path, ONCE % "distinct(r)")
+    for epoch in range(9):
+        run.write("r", repeated(epoch))
+    executor = run.process(files_per_epoch=1)
+    (segments,) = executor.last.segments.values()
+    assert len(segments) < 9
+    assert sum(segment.rows or 0 for segment in segments) == 3 + 1 + 9
+    keys = sorted(row["k"] for row in run.output("out") if is_tuple(row))
+    assert keys == [0, 1, 2, *range(9, 19)]
+
+
+@pytest.mark.parametrize("rows", ["distinct(r)", "distinct[k](r)", "distinct(project[k + 1 as n](r))"])
+def test_segments_without_the_keys_of_an_epoch_are_not_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
+) -> None:
+    """By the bounds of both. What files say of an attribute that was altered is in another unit than state."""
+    run = Run(spark, tmp_path, ONCE % rows)
+    files: list[list[Item]] = [[{"k": 10 * n + k, "v": k} for k in (0, 1, 2, 2)] for n in range(4)]
+    files.append([{"k": k, "v": k % 10} for k in (11, 12, 13)])
+    files.append(
+        [{"$accent": "[[alter(k, y -> y + 100)]]"}, *({"k": 100 + k, "v": k} for k in (1, 2, 3))],
+    )
+    read_segments: list[int] = []
+    read = StateStore.read
+
+    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
+        found = read(self, key, region)
+        paths = [] if found is None else found.inputFiles()
+        read_segments.append(len({Path(path).parent for path in paths}))
+        return found
+
+    monkeypatch.setattr(StateStore, "read", watch)
+    executor = run.executor()
+    for batch, items in enumerate(files):
+        run.write("r", items)
+        run.go_on(executor, batch)
+    assert read_segments == [0, 0, 0, 0, 1, 5]
+    news = 4 * 3 + 1 + 1
+    assert len([item for item in run.output("out") if is_tuple(item)]) == news
 
 
 def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path) -> None:
