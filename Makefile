@@ -49,7 +49,7 @@ test: .venv/dev.stamp
 	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30
 
 test-rest: build/classes.jsa
-	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist loadfile --durations 30 -m "rest and not soak"
+	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30 -m "rest and not soak"
 
 # The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
