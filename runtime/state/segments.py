@@ -46,7 +46,7 @@ class Segment:
 
     def is_of(self, epoch: int) -> bool:
         """Whether an epoch wrote it."""
-        return self.epoch == epoch
+        return f"/epoch={epoch:012d}-" in self.path
 
     def lies_in(self, region: Tree) -> bool:
         """Whether all its rows lie in a region, as far as bounds tell."""
