@@ -75,14 +75,13 @@ class Arrivals:
             _remember(self.checkpoint, self._last)
         number = 0 if self._last is None else self._last.number + 1
         self._last = Batch(number, {name: [file.path for file in files] for name, files in new.items()})
-        for name, paths in self._last.files.items():
-            self._seen.setdefault(name, set()).update(paths)
+        self._see(self._last.files)
         return number, new
 
     def added(self, found: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
         """The files of streams that no batch has had, as those that the last batch has from now on, behind its own.
 
-        They are kept by `Checkpoint.extend`.
+        They are kept by `Checkpoint.keep_order`.
         """
         assert self._last is not None
         new = {name: in_order(self._unseen(name, each), ()) for name, each in found.items()}
@@ -91,9 +90,12 @@ class Arrivals:
             self._last,
             files={n: [*before, *paths.get(n, ())] for n, before in self._last.files.items()},
         )
+        self._see(paths)
+        return new
+
+    def _see(self, paths: Mapping[str, Sequence[str]]) -> None:
         for name, some in paths.items():
             self._seen.setdefault(name, set()).update(some)
-        return new
 
     def _unseen(self, name: str, found: Iterable[FoundFile]) -> list[FoundFile]:
         of_all, seen = self._seen.get("", ()), self._seen.get(name, ())

@@ -217,8 +217,7 @@ class Executor:
 
     def _is_short(self, files: Listed) -> bool:
         """Whether there are not enough files for two epochs: the next one, and markers that are searched ahead."""
-        ahead = self._next(files, self._next(files))
-        return not any(part.files for part in ahead.values())
+        return not self._next(files, self._next(files))
 
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""

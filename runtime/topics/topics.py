@@ -18,6 +18,7 @@ from cedilla.runtime.control.source_state import SourceState
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import folder_of, record_file
 from cedilla.runtime.topics import client
+from cedilla.runtime.topics.client import library
 from cedilla.runtime.topics.messages import Answer, Position, Wanted
 from cedilla.runtime.topics.process import FetchProcess
 from cedilla.runtime.topics.reader import MOST_BYTES
@@ -72,7 +73,7 @@ class Topics:
         )
         if not wanted:
             return cls(files, folder)
-        client.library()
+        library()
         process = FetchProcess(wanted, files)
         try:
             process.connect()
