@@ -19,7 +19,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.reading import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, of_table, order

@@ -8,8 +8,8 @@ from typing import Any
 from attrs import field, frozen
 
 from cedilla.compiler.facts.facts import StateFacts
-from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
 KEPT_COMMITS = 2

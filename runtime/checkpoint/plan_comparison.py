@@ -22,9 +22,9 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_matching import SIDES, match, match_emits, read_by_emits
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
-from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.table_domains import of_states
+from cedilla.runtime.control.domains.table_domains import of_states
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
 

@@ -16,7 +16,7 @@ from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
-from cedilla.runtime.control.tree_changes import MANY
+from cedilla.runtime.control.accents.trees import MANY
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.files import Files
 

@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import ABSENT, MOST, Facts
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
-from cedilla.runtime.control.announce import SinkState
+from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.engines.frames import as_double
 from cedilla.runtime.engines.lookups import Lookups, Tables
 

@@ -16,9 +16,9 @@ from cedilla.compiler.expressions.types import LARGEST
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.runtime.control.partitions import region_of
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.validity import rejections
+from cedilla.runtime.control.sources.partitions import region_of
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.validity import rejections
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Content, Range
 from cedilla.runtime.ingest.raw_names import contents_by_attributes

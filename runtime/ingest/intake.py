@@ -18,8 +18,8 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
 from cedilla.compiler.regions.code import Code
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.validity import Rejection, rejections
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, is_connect
 from cedilla.runtime.engines.jobs import Jobs

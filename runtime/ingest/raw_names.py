@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.control.names import Names
+from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.engines.lookups import Lookups
 from cedilla.runtime.formats.source import Content, Range
 

@@ -23,11 +23,11 @@ from cedilla.grammar.diagnostics import render
 from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
-from cedilla.runtime.control.descriptions import simple_boxes
-from cedilla.runtime.control.in_force import in_force, of_source
-from cedilla.runtime.control.marker_warnings import converted_twice
-from cedilla.runtime.control.measures import UnitNames, relation_units, source_names
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.descriptions.boxes import simple_boxes
+from cedilla.runtime.control.markers.warnings import converted_twice
+from cedilla.runtime.control.sources.in_force import in_force, of_source
+from cedilla.runtime.control.sources.measures import UnitNames, relation_units, source_names
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible

@@ -20,13 +20,13 @@ from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.always_there import always_there
-from cedilla.runtime.control.announce import Markers, SinkState, announce
-from cedilla.runtime.control.described import SHOWN, region_texts, together
-from cedilla.runtime.control.marker_reading import read_accent, read_growth
-from cedilla.runtime.control.measures import UnitNames, relation_units
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.descriptions.region_texts import SHOWN, region_texts, together
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.reading import read_accent, read_growth
+from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
+from cedilla.runtime.control.sources.always_there import always_there
+from cedilla.runtime.control.sources.measures import UnitNames, relation_units
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 

@@ -17,7 +17,7 @@ from cedilla.compiler.facts.markers import Alter, accent_text
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.groups import (
     MOST_SERIES,
     Group,

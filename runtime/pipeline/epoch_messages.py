@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, in_stream
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.control import in_force
-from cedilla.runtime.control.advance import (
+from cedilla.runtime.control.markers.advance import (
     MarkerEffects,
     MarkerWarning,
     Stop,
 )
+from cedilla.runtime.control.sources import in_force
 from cedilla.runtime.formats.jsonl.records import copy_of
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.slices import Slice, line_of

@@ -19,10 +19,10 @@ from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
-from cedilla.runtime.control.advance import MarkerEffects, Stop, advance
-from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.table_domains import news
+from cedilla.runtime.control.domains.table_domains import news
+from cedilla.runtime.control.markers.advance import MarkerEffects, Stop, advance
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.files import Files

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Add
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 
 
 @frozen

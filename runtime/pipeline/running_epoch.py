@@ -19,19 +19,19 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress
-from cedilla.runtime.control.advance import (
+from cedilla.runtime.control.domains.table_domains import news
+from cedilla.runtime.control.markers.advance import (
     INFERRED,
     MarkerEffects,
     add_inferred,
     is_name,
 )
-from cedilla.runtime.control.always_there import always_there
-from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
-from cedilla.runtime.control.held_drops import held_drops, left_out
-from cedilla.runtime.control.measures import output_names
-from cedilla.runtime.control.partitions import within
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.table_domains import news
+from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
+from cedilla.runtime.control.sources.always_there import always_there
+from cedilla.runtime.control.sources.measures import output_names
+from cedilla.runtime.control.sources.partitions import within
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.frames import ORDER, in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded

@@ -11,9 +11,9 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.table_domains import MOST, Values, gone, grown, listed, looked_up
+from cedilla.runtime.control.domains.table_domains import MOST, Values, gone, grown, listed, looked_up
+from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source_formats import format_of

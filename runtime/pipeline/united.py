@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.operators import Union
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.ingest.intake import Read
 
 

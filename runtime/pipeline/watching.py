@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import POSITION, Steps
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.ingest.intake import REJECT, Read
 from cedilla.runtime.ingest.slices import Slice

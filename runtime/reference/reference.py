@@ -22,14 +22,14 @@ from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.advance import add_inferred, advance, inferred, is_name
-from cedilla.runtime.control.always_there import always_there
-from cedilla.runtime.control.announce import Markers, SinkState, begin, finish
-from cedilla.runtime.control.held_drops import held_drops
-from cedilla.runtime.control.measures import NO_NAMES, UnitNames, output_names
-from cedilla.runtime.control.partitions import within
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.table_domains import Values, grown
+from cedilla.runtime.control.domains.table_domains import Values, grown
+from cedilla.runtime.control.markers.advance import add_inferred, advance, inferred, is_name
+from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.sinks.held_drops import held_drops
+from cedilla.runtime.control.sources.always_there import always_there
+from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames, output_names
+from cedilla.runtime.control.sources.partitions import within
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import read_strings, with_fields
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, reason

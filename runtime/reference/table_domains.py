@@ -9,7 +9,7 @@ from attrs import evolve
 from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.table_domains import MOST, listed, looked_up
+from cedilla.runtime.control.domains.table_domains import MOST, listed, looked_up
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.items.lines import local_path as local

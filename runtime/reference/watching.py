@@ -9,7 +9,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.groups import Group
 from cedilla.runtime.jumps.points import MOST_POINTS, points_of, run_bits
 from cedilla.runtime.jumps.watch import Watch, watched_sources

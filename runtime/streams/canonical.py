@@ -22,11 +22,11 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
 from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.syntax import AlterAttribute
-from cedilla.runtime.control.descriptions import simple_boxes
-from cedilla.runtime.control.measures import UnitNames
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.translation import translate
-from cedilla.runtime.control.tree_changes import inside, shifted
+from cedilla.runtime.control.accents.trees import inside, shifted
+from cedilla.runtime.control.descriptions.boxes import simple_boxes
+from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.measures import UnitNames
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
 

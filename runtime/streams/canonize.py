@@ -23,11 +23,11 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.codes import in_force as recodes_in_force
-from cedilla.runtime.control.marker_reading import canonical_maps
-from cedilla.runtime.control.measures import source_names
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
+from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.markers.reading import canonical_maps
+from cedilla.runtime.control.sources.measures import source_names
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import applied, number_to_json

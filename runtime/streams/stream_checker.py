@@ -20,11 +20,11 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.growth import is_new
-from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
-from cedilla.runtime.control.marker_warnings import warnings_about
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.validity import Rejection, rejections
+from cedilla.runtime.control.domains.growth import is_new
+from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.items import csv_records, near_markers
 from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
 from cedilla.runtime.items.lines import Line

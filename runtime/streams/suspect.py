@@ -12,7 +12,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.jumps.groups import MOST_SERIES, Group, added, jumps_like, notes_on, region_of
 from cedilla.runtime.jumps.series import Jump, Series

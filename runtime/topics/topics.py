@@ -14,7 +14,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import folder_of, record_file
 from cedilla.runtime.topics import client

@@ -33,9 +33,9 @@ from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.announce import SinkState, begin, finish
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

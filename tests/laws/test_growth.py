@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan, TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.control.table_domains import with_values
+from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, readable, run

@@ -11,8 +11,8 @@ from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Steps
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.announce import SinkState, announce
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference

@@ -11,8 +11,8 @@ from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
-from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.formats.source import InputFile
 

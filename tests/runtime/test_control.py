@@ -14,7 +14,7 @@ from cedilla.compiler.facts.reading import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.checkpoint.tree_files import dump_tree, load_tree
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from tests.runtime.test_sensors import QUERY, wild_stream
 from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item

@@ -15,8 +15,8 @@ from cedilla.compiler.facts.reading import read_growth
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
-from cedilla.runtime.control.announce import SinkState, announce
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
 from tests.runtime.test_marker_warnings import call, said
 from tests.stream import read_output
 

@@ -16,7 +16,7 @@ from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError, format_query, parse_query
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.lines import merged
 from tests.stream import Item, decode, read_output
 from tests.tiers import tiered

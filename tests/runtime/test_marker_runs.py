@@ -11,10 +11,10 @@ import pytest
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION, Steps, Tree
-from cedilla.runtime.control import advance as advancing
-from cedilla.runtime.control.advance import MarkerEffects, advance
-from cedilla.runtime.control.announce import SinkState, announce
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers import advance as advancing
+from cedilla.runtime.control.markers.advance import MarkerEffects, advance
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 from tests.seeds import soak_seeds
 from tests.tiers import tiered

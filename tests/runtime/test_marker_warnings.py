@@ -16,8 +16,8 @@ from cedilla.compiler.facts.reading import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.marker_warnings import standing
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers.warnings import standing
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.schema import declared_schema

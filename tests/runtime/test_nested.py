@@ -17,7 +17,7 @@ from cedilla.runtime import simulate
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.terminal.options import Options

@@ -14,7 +14,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan import TableColumn
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.table_domains import with_values
+from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.runtime.plan_edits import edited, ran

@@ -13,7 +13,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.files import Files, name_of
 from cedilla.runtime.engines.stores import RemoteStore
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink

@@ -22,7 +22,7 @@ from pyspark.sql.types import DoubleType, NullType, StringType, StructField, Str
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet import source

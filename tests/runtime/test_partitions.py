@@ -12,9 +12,9 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import PARTITION
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.partitions import region_of
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.partitions import region_of
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
 from tests.tiers import tiered
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
 from cedilla.runtime.reading.units import Units

@@ -18,9 +18,9 @@ from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.produce import Stream
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control import unit_accents
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.accents import unit_accents
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reading.units import Units

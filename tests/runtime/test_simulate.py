@@ -14,7 +14,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options

@@ -20,8 +20,8 @@ from cedilla.runtime.checkpoint import inventory
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.announce import SinkState, announce
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.state.segments import Segment
 

@@ -20,7 +20,7 @@ from cedilla.compiler.facts.reading import read_accent
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.jumps import watch as watch_module
 from cedilla.runtime.jumps.points import MOST_POINTS, Point, points_of, run_bits

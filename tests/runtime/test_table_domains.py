@@ -13,8 +13,8 @@ from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.announce import SinkState
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.table_domains import with_domains
 
 QUERY = """

@@ -15,7 +15,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.reading import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.source_changes import compare_source
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.pipeline.load import load

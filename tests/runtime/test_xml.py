@@ -24,8 +24,8 @@ from cedilla.compiler.plan import formats
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.cli.main import main
-from cedilla.runtime.control.advance import advance
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats import source_formats
 from cedilla.runtime.formats.sinks.formats import SINKS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.sinks.sink import Sink
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.control.announce import Markers
+from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.files import Files, FoundFile, name_of
 from cedilla.runtime.engines.written import written
 

@@ -14,11 +14,11 @@ from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.codes import writable
-from cedilla.runtime.control.described import region_texts, together
-from cedilla.runtime.control.partitions import anywhere
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.tree_changes import MANY
+from cedilla.runtime.control.accents.codes import writable
+from cedilla.runtime.control.accents.trees import MANY
+from cedilla.runtime.control.descriptions.region_texts import region_texts, together
+from cedilla.runtime.control.sources.partitions import anywhere
+from cedilla.runtime.control.sources.source_state import SourceState
 
 _NAMED = 3
 """So many earlier markers are named, and so many results are shown."""

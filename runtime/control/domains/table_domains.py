@@ -10,8 +10,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.plan import Attribute, Plan, Source, TableColumn
 from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.runtime.control.growth import check_codes, check_growth
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.domains.growth import check_codes, check_growth
+from cedilla.runtime.control.sources.source_state import SourceState
 
 MOST = 10_000
 """So many values a table may give to a domain: each commit record holds them."""

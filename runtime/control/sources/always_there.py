@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cedilla.compiler.facts.facts import PRESENT
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def always_there(plan: Plan, relation: str, states: Mapping[str, SourceState]) -> frozenset[str]:

@@ -19,12 +19,10 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control import new_codes, unit_accents
-from cedilla.runtime.control.codes import check_recode, no_codes
-from cedilla.runtime.control.names import Names, renamed_to
-from cedilla.runtime.control.partitions import together, with_partitions
-from cedilla.runtime.control.translation import translate
-from cedilla.runtime.control.tree_changes import (
+from cedilla.runtime.control.accents import new_codes, unit_accents
+from cedilla.runtime.control.accents.codes import check_recode, no_codes
+from cedilla.runtime.control.accents.names import Names, renamed_to
+from cedilla.runtime.control.accents.trees import (
     Altered,
     after,
     altered,
@@ -35,6 +33,8 @@ from cedilla.runtime.control.tree_changes import (
     inside,
     shifted,
 )
+from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.partitions import together, with_partitions
 from cedilla.runtime.items.values import digits_behind
 
 ALTERS, _SMALL = 100, 64

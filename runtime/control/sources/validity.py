@@ -15,7 +15,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 
 
 @frozen

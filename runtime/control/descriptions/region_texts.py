@@ -8,7 +8,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.control.descriptions import simple_boxes
+from cedilla.runtime.control.descriptions.boxes import simple_boxes
 
 SHOWN = 8
 """Texts of one kind that are shown; of more, the number."""

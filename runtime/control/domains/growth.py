@@ -11,10 +11,10 @@ from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.runtime.control.described import region_texts
-from cedilla.runtime.control.new_codes import listed, owners
-from cedilla.runtime.control.partitions import anywhere
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.accents.new_codes import listed, owners
+from cedilla.runtime.control.descriptions.region_texts import region_texts
+from cedilla.runtime.control.sources.partitions import anywhere
+from cedilla.runtime.control.sources.source_state import SourceState
 
 TAKEN = "first a recode gives that one another code, then the new value comes"
 """What to do where a value is the code of another one."""

@@ -27,14 +27,14 @@ from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
-from cedilla.runtime.control.claims import claimed
-from cedilla.runtime.control.growth import check_growth, is_new
-from cedilla.runtime.control.marker_reading import read_accent, read_growth, read_punctuation
-from cedilla.runtime.control.marker_warnings import warnings_about
-from cedilla.runtime.control.measures import check_meetings
-from cedilla.runtime.control.partitions import accent_within, punctuation_within
-from cedilla.runtime.control.runs import LEAST, Member, Run, applied, run_at
-from cedilla.runtime.control.source_state import CutBefore, SourceState
+from cedilla.runtime.control.domains.growth import check_growth, is_new
+from cedilla.runtime.control.markers.claims import claimed
+from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.runs import LEAST, Member, Run, applied, run_at
+from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.sources.measures import check_meetings
+from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
+from cedilla.runtime.control.sources.source_state import CutBefore, SourceState
 from cedilla.runtime.items.near_markers import problem
 
 if TYPE_CHECKING:

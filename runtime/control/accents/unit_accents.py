@@ -17,7 +17,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.units import conversion, leads
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.runtime.control.tree_changes import unlike
+from cedilla.runtime.control.accents.trees import unlike
 
 Named = Mapping[str, tuple[str, ...]]
 """Attribute -> the units that accents have named for it, the first one first."""

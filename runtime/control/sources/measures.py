@@ -14,7 +14,7 @@ from cedilla.compiler.plan import Plan, Source, follow
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.units import is_same, leads
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 
 Units = Mapping[str, str]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, Steps, Tree
-from cedilla.runtime.control.partitions import anywhere, region_of, within
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.tree_changes import after
+from cedilla.runtime.control.accents.trees import after
+from cedilla.runtime.control.sources.partitions import anywhere, region_of, within
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 

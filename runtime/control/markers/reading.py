@@ -16,10 +16,10 @@ from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.codes import check_ranges
-from cedilla.runtime.control.measures import Units, source_units
-from cedilla.runtime.control.source_state import SourceState
-from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.accents.codes import check_ranges
+from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.measures import Units, source_units
+from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:

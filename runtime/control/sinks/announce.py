@@ -14,9 +14,9 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.runtime.control.descriptions import accents_of, simple_boxes
-from cedilla.runtime.control.measures import NO_NAMES, UnitNames
-from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
+from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
 

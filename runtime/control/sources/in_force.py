@@ -13,10 +13,10 @@ from cedilla.compiler.facts.markers import Add, Alter, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.control.codes import in_force as recodes_in_force
-from cedilla.runtime.control.measures import NO_NAMES, UnitNames
-from cedilla.runtime.control.partitions import described
-from cedilla.runtime.control.source_state import SourceState
+from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
+from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
+from cedilla.runtime.control.sources.partitions import described
+from cedilla.runtime.control.sources.source_state import SourceState
 
 _MANY = 1_000
 """Descriptions of one attribute from which on nobody looks, epoch after epoch, which of them are closed."""

@@ -24,11 +24,11 @@ from cedilla.compiler.regions import Operation, Steps, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.runtime.control.marker_reading import read_accent, read_punctuation
-from cedilla.runtime.control.marker_warnings import standing, warnings_about
-from cedilla.runtime.control.partitions import region_of
-from cedilla.runtime.control.source_state import ALTERS, CutBefore, SourceState
-from cedilla.runtime.control.tree_changes import Altered, after, inside
+from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.markers.reading import read_accent, read_punctuation
+from cedilla.runtime.control.markers.warnings import standing, warnings_about
+from cedilla.runtime.control.sources.partitions import region_of
+from cedilla.runtime.control.sources.source_state import ALTERS, CutBefore, SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 LEAST = 4

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Steps, Tree, Value
 from cedilla.compiler.regions.code import Code
-from cedilla.runtime.control.codes import Codes, writable
-from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.accents.codes import Codes, writable
+from cedilla.runtime.control.descriptions.translation import translate
 
 
 def listed(members: Tree) -> list[Value]:

@@ -10,7 +10,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import Add, Primitive, accent_text
 from cedilla.compiler.regions import ANYTHING, Tree, Universe
-from cedilla.runtime.control.translation import translate
+from cedilla.runtime.control.descriptions.translation import translate
 
 _MANY = 64
 """Above this number of boxes, descriptions are written as they come and not made simpler."""
