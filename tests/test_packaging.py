@@ -5,7 +5,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,12 @@ def package_of(file: Path) -> str:
     return "/".join(file.relative_to(ROOT).parent.parts[:2])
 
 
-def arrows() -> dict[str, set[str]]:
+def room_of(file: Path) -> str:
+    """`runtime/control/sinks` of a file in it; of a file in none, its package."""
+    return "/".join(file.relative_to(ROOT).parent.parts[:3])
+
+
+def arrows(package_of: Callable[[Path], str] = package_of) -> dict[str, set[str]]:
     """By package, the packages of the same folder that it imports, for type checkers only or not."""
     homes = {
         f"cedilla.{'.'.join(f.relative_to(ROOT).with_suffix('').parts)}": f
@@ -140,16 +146,39 @@ def test_packages_import_what_the_architecture_page_shows_and_no_circle(folder: 
         above.add(package)
 
 
+LISTED = re.compile(r"Imports ((?:`\w+`|, | and |the grammar|the compiler)+)\.")
+
+
 @pytest.mark.parametrize("folder", ["compiler", "runtime"])
 def test_packages_say_what_they_import(folder: str) -> None:
     """A docstring that lists packages lists those of the table."""
     for package, targets in drawn(folder).items():
         text = ast.get_docstring(ast.parse((ROOT / folder / package / "__init__.py").read_text())) or ""
-        listed = re.search(
-            r"Imports ((?:`\w+`|, | and |the grammar|the compiler)+)\.", " ".join(text.split())
-        )
+        listed = LISTED.search(" ".join(text.split()))
         if listed is not None:
             assert set(re.findall(r"`(\w+)`", listed[1])) == targets, package
+
+
+def test_rooms_of_a_package_import_each_other_in_no_circle() -> None:
+    """What stands in a package beside its rooms may be below some and above others."""
+    rooms = {
+        room: {target for target in targets if target.count("/") == 2}
+        for room, targets in arrows(room_of).items()
+    }
+    TopologicalSorter({room: targets for room, targets in rooms.items() if room.count("/") == 2}).prepare()
+
+
+def test_rooms_say_what_they_import() -> None:
+    """A docstring that lists packages lists rooms of its own package, and other packages."""
+    for room, targets in arrows(room_of).items():
+        package = room.rpartition("/")[0]
+        text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
+        if room.count("/") == 2 and (listed := LISTED.search(" ".join(text.split()))) is not None:
+            others = {
+                target.split("/")[2 if target.startswith(f"{package}/") else 1]
+                for target in targets - {package}
+            }
+            assert set(re.findall(r"`(\w+)`", listed[1])) == others, room
 
 
 def test_no_package_of_the_runtime_is_imported_from_its_face() -> None:

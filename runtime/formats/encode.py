@@ -15,6 +15,9 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.engines.frames import as_double
 from cedilla.runtime.engines.lookups import Lookups, Tables
 
+TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How texts write a moment: with all that Spark keeps of it, which its own default cuts to milliseconds."""
+
 
 def encoded(
     frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""

@@ -42,11 +42,11 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.parquet import UNREADABLE, reason
 from cedilla.runtime.engines.stores import scheme_of
+from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
 from cedilla.runtime.formats.parquet.row_groups import UNREADABLE_HINT, frame_of_parts, markers_in, parts_of
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
-from cedilla.runtime.formats.sinks.sink import TIMESTAMP
 from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,

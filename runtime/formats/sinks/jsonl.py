@@ -13,7 +13,8 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Time
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.sinks.sink import TIMESTAMP, TextSink
+from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.sinks.sink import TextSink
 
 
 class JsonLinesSink(TextSink):

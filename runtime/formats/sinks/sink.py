@@ -14,9 +14,6 @@ from cedilla.runtime.engines.written import written
 
 _STAGING = "_staging"
 
-TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-"""How texts write a moment: with all that Spark keeps of it, which its own default cuts to milliseconds."""
-
 
 def epoch_name(number: int) -> str:
     """The folder of an epoch in an output."""

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
-from cedilla.runtime.formats.sinks.sink import TIMESTAMP, TextSink
+from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.items import xmltext
 
 
