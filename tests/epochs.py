@@ -21,7 +21,6 @@ from cedilla.compiler.facts.reading import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import ORDER, of_table, order
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.items.json_objects import json_text
@@ -29,6 +28,7 @@ from cedilla.runtime.items.values import rounded_decimal
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.storage.files import Files
 from tests.stream import Item, is_tuple
 
 _PLACE = "$place"

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.report import EpochReport
 from tests.stream import Item, read_output
 

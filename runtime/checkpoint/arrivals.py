@@ -14,10 +14,10 @@ from urllib.parse import unquote
 from attrs import define, evolve, field, frozen
 
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.engines.files import Files, FoundFile, name_of
 from cedilla.runtime.formats.listing import in_order
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
 
 _TOGETHER = 8
 """So many records of as many batches each become one."""

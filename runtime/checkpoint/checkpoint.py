@@ -34,9 +34,9 @@ from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.domains.table_domains import is_longer
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import Altered, SourceState
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment, paths
+from cedilla.runtime.storage.files import Files
 
 _VERSION = 1
 _BASES = re.compile(r'"base": "([^"]+)"')

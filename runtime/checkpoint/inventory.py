@@ -12,8 +12,8 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import Diagnostic, from_json
 from cedilla.runtime.checkpoint.arrivals import Batch, last_batch, seen
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import files_of, local_path
+from cedilla.runtime.storage.files import Files
 
 
 @frozen

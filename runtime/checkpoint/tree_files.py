@@ -18,7 +18,7 @@ from cedilla.compiler.regions.code import Code
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import MANY
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
+from cedilla.runtime.storage.files import Files
 
 
 class Trees:

@@ -1,4 +1,4 @@
-"""A Spark session and what the engine below offers: files, jobs beside each other, broadcast tables, settings.
+"""A Spark session and what the engine below offers: jobs beside each other, broadcast tables, settings.
 
-In: options of a session, paths, DataFrames. Out: a session, files, DataFrames. Imports `items`.
+In: options of a session, DataFrames. Out: a session, DataFrames, what things cost. Imports `items` and `storage`.
 """

@@ -17,9 +17,9 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.stores import scheme_of
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.stores import scheme_of
 
 _TASKS = 64
 """So many tasks ask: nobody can say which machine takes one, but each that is there gets some."""

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import quote
-from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.storage.files import Files, FoundFile
 
 _POLL_SECONDS = 0.5
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"

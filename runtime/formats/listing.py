@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.lines import merged
+from cedilla.runtime.storage.files import Files, FoundFile
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 

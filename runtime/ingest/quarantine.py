@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
 from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
+from cedilla.runtime.storage.files import Files
 
 
 def quarantine(

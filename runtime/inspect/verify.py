@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.inspect.status import read_status
@@ -35,6 +34,7 @@ from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.reference.simulated_sources import Offsets
 from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.reference.values import read_value
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options, apply
 
 _DIGITS = 9

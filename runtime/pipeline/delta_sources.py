@@ -10,8 +10,8 @@ from attrs import define, evolve, field
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
+from cedilla.runtime.storage.files import Files, FoundFile
 
 _MOST = 1000
 """So many versions are read at one look, at most."""

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
-from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.spark import stream_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.storage.files import FoundFile
 
 _POLL_SECONDS, _LEAST_SECONDS = 0.1, 0.01
 

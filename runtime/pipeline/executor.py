@@ -25,7 +25,6 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
@@ -50,6 +49,7 @@ from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.topics import Topics

@@ -25,7 +25,6 @@ from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.memory import Growth, go_on_in_a_new_process
 from cedilla.runtime.engines.outages import lost_server
@@ -36,6 +35,7 @@ from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interruptible
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder

@@ -14,7 +14,6 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.table_domains import MOST, Values, gone, grown, listed, looked_up
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.intake import REJECT, tuples
@@ -23,6 +22,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.items.near_markers import problem
 from cedilla.runtime.reference.node import control
+from cedilla.runtime.storage.files import Files, FoundFile
 
 
 @define(eq=False, slots=False)

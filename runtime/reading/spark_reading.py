@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, sql_over
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
@@ -21,6 +20,7 @@ from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile
 from cedilla.runtime.formats.source_formats import FORMATS
 from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.units import DAY, MOMENT, Units, added, mixed
+from cedilla.runtime.storage.files import Files
 
 
 def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str, Type]) -> DataFrame:

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
-from cedilla.runtime.engines.parquet import Metadata, leaf_of, read_metadata, values_of
-from cedilla.runtime.engines.written import written
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
+from cedilla.runtime.storage.written import written
 
 _AXES = frozenset({"int", "bigint", "timestamp", "date"})
 """The types whose values are whole numbers to regions."""

@@ -19,8 +19,8 @@ from typing import Any
 from attrs import define, field
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Take
 from cedilla.runtime.topics.reader import TopicReader
 

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.engines.files import FoundFile
+from cedilla.runtime.storage.files import FoundFile
 
 
 @frozen

@@ -14,8 +14,8 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Take, Wanted
 
 _DEATHS = 3

@@ -14,8 +14,8 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import RecordFile
+from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.client import (
     READER,
     SECONDS,

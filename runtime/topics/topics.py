@@ -15,8 +15,8 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.items.record_files import folder_of, record_file
+from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics import client
 from cedilla.runtime.topics.client import library
 from cedilla.runtime.topics.messages import Answer, Position, Wanted

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found, seen
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.storage.files import Files, FoundFile
 
 
 def arrivals(root: Path) -> Arrivals:

@@ -13,8 +13,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.storage.files import FoundFile
 
 PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
 START = SourceState.start(PLAN.sources[0], frozenset())

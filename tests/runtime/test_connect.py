@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import connect_session
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.outages import lost_server
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.storage.files import Files
 from tests.clusters import connect_server
 from tests.laws.test_sail import check_random_plan
 from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations

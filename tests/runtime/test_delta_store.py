@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.engines.delta import opened_table, storage_options
 from cedilla.runtime.formats.sinks.delta import DeltaSink
+from cedilla.runtime.storage.delta import opened_table, storage_options
 from tests.pipeline import read_output
 from tests.stream import is_tuple
 

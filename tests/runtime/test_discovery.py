@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.pipeline import discovery
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
+from cedilla.runtime.storage.files import Files
 
 
 def test_folders_are_not_looked_at_all_the_time() -> None:

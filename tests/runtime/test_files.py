@@ -21,11 +21,11 @@ from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.jsonl import markers as searching
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.source import JsonLines
@@ -24,6 +23,7 @@ from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
+from cedilla.runtime.storage.files import Files
 from tests.pipeline import Run
 from tests.stream import Item, decode
 from tests.tiers import tiered

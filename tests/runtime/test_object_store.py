@@ -14,11 +14,11 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import Markers
-from cedilla.runtime.engines.files import Files, name_of
-from cedilla.runtime.engines.stores import RemoteStore
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment
+from cedilla.runtime.storage.files import Files, name_of
+from cedilla.runtime.storage.stores import RemoteStore
 
 PLAN = compile_query('stream r(s: int) from json "s3://in/r";\nemit r to json "s3://out/r";').plan
 

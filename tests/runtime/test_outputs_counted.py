@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.sinks.formats import SINKS
+from cedilla.runtime.storage.files import Files
 from tests.runtime.test_state import Elsewhere
 
 pytestmark = pytest.mark.either_engine

@@ -23,7 +23,6 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import Markers
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet import source
 from cedilla.runtime.formats.parquet.footers import read_footers
@@ -36,6 +35,7 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run, physical, read_columns, save_parquet
 from tests.stream import Item, complaints, decode, is_tuple

@@ -12,9 +12,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.state.segments import Segment, StateStore
+from cedilla.runtime.storage.files import Files
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 

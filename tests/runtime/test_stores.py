@@ -16,9 +16,9 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.engines.files import Files, FoundFile, name_of
-from cedilla.runtime.engines.written import written
 from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.written import written
 
 PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
 ODD = "a b%20c#d?e=ö"

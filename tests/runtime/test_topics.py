@@ -23,10 +23,10 @@ from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.engines.files import Files, FoundFile
 from cedilla.runtime.formats.jsonl.records import offset_of
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.client import library, settings
 from cedilla.runtime.topics.messages import Answer, Position, Wanted
 from cedilla.runtime.topics.process import FetchProcess
@@ -294,7 +294,7 @@ def test_a_process_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 STARTER = """
 import time
-from cedilla.runtime.engines.files import Files
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.process import FetchProcess
 started = FetchProcess((), Files())
 started.connect()

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.operators.user import check_functions, look_beside
 from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.storage.files import Files
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines import costs, workers
 from cedilla.runtime.engines.cluster import check_machines
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
+from cedilla.runtime.storage.files import Files
 from tests.environments import environment
 from tests.pipeline import Run
 

@@ -11,11 +11,11 @@ import numpy as np
 from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Part, lines_at
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan
 from cedilla.runtime.items.record_files import folder_of, record_file
+from cedilla.runtime.storage.files import Files
 
 
 @frozen

@@ -16,8 +16,8 @@ import numpy as np
 from attrs import frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.items.lines import is_compressed, unpacked
+from cedilla.runtime.storage.files import Files
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 _FEED, _BEGIN = b"\n{"

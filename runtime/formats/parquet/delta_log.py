@@ -16,8 +16,8 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.delta import opened_table, table_refusals
-from cedilla.runtime.engines.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.delta import opened_table, table_refusals
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
 
 _ENTRY = re.compile(r"(\d{20})\.json")
 _FEATURES = frozenset(

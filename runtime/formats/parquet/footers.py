@@ -14,8 +14,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.parquet import (
+from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
+from cedilla.runtime.formats.source import Range
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import (
     UNREADABLE,
     Metadata,
     RowGroup,
@@ -24,8 +26,6 @@ from cedilla.runtime.engines.parquet import (
     row_groups_of,
     values_of,
 )
-from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
-from cedilla.runtime.formats.source import Range
 
 MARKERS = ("$accent", "$punctuation")
 THREADS = 8

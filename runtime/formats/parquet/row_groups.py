@@ -16,12 +16,12 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.files import Files
-from cedilla.runtime.engines.parquet import UNREADABLE, RowGroup, reason
 from cedilla.runtime.formats.parquet.types import arrow_of
 from cedilla.runtime.formats.parts import PartReader
 from cedilla.runtime.formats.source import FILE, InputFile
 from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import UNREADABLE, RowGroup, reason
 
 pc: Any = pyarrow.compute
 UNREADABLE_HINT = (
@@ -83,7 +83,7 @@ class _Rows(PartReader[Part]):
 
 def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
     """The rows of a file that have a value in one of some columns, of markers: the name of the first such column, the
-    value, and the index of the row. Raises `UNREADABLE` of `engines.parquet`."""
+    value, and the index of the row. Raises `UNREADABLE` of `storage.parquet`."""
     found: list[tuple[str, str, int]] = []
     index = 0
     for batch in _batches(path, names):

@@ -40,8 +40,6 @@ from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.engines.parquet import UNREADABLE, reason
-from cedilla.runtime.engines.stores import scheme_of
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
@@ -60,6 +58,8 @@ from cedilla.runtime.formats.source import (
     quoted,
 )
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
+from cedilla.runtime.storage.parquet import UNREADABLE, reason
+from cedilla.runtime.storage.stores import scheme_of
 
 _REMEMBERED = 2 * MAX_FILES
 

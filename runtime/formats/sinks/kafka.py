@@ -10,8 +10,8 @@ from uuid import uuid4
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.files import Files, name_of
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.storage.files import Files, name_of
 from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.engines.files import FoundFile
 from cedilla.runtime.formats.parquet.footers import row_count
 from cedilla.runtime.formats.sinks.sink import FolderSink
+from cedilla.runtime.storage.files import FoundFile
 
 
 class ParquetSink(FolderSink):

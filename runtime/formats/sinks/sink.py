@@ -9,8 +9,8 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
-from cedilla.runtime.engines.files import Files, FoundFile, name_of
-from cedilla.runtime.engines.written import written
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.written import written
 
 _STAGING = "_staging"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cedilla.runtime.engines.files import Files
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.storage.files import Files
 
 
 class StdoutSink(JsonLinesSink):

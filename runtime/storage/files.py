@@ -9,7 +9,7 @@ from typing import BinaryIO
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
+from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
 
 __all__ = ["Files", "FoundFile", "name_of"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 from pyarrow import parquet
 
-from cedilla.runtime.engines.files import Files
+from cedilla.runtime.storage.files import Files
 
 Metadata = Any
 """A `pyarrow.parquet.FileMetaData`."""

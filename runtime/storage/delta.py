@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.stores import scheme_of
+from cedilla.runtime.storage.stores import scheme_of
 
 _ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
 """What the library's messages have for terminals."""

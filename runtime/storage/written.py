@@ -6,7 +6,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.files import Files, FoundFile
+from cedilla.runtime.storage.files import Files, FoundFile
 
 
 def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
