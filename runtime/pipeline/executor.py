@@ -233,8 +233,9 @@ class Executor:
             self._start(files)
             return
         running = self._in_flight[0]
-        # A user's function is to see one epoch after the other.
-        if self.on_epoch is None and not running.stops and self._is_left(files):
+        # A user's function is to see one epoch after the other. The first results do not wait for a second plan, which
+        # takes seconds where Java has just started.
+        if self._committed and self.on_epoch is None and not running.stops and self._is_left(files):
             try:
                 self._start(files)
             except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone

@@ -44,21 +44,21 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
 
 
 def test_the_next_epoch_starts_before_one_is_committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first epoch's output is held back until the second has begun to write: one after the other would stay
-    there for ever. What the second reads of the first's state is in memory still, or written: the results are as ever.
+    """The second epoch's output is held back until the third has begun to write: one after the other would stay
+    there for ever. What the third reads of the second's state is in memory still, or written: the results are as ever.
     """
     _fill(run, 4)
-    second = threading.Event()
+    third = threading.Event()
     begun: list[int] = []
     committed: list[int] = []
     stage, commit = JsonLinesSink.stage, Checkpoint.commit
 
     def held_back(sink: JsonLinesSink, number: int, tuples: DataFrame | None) -> None:
         begun.append(number)
-        if number == 1:
-            second.set()
-        if number == 0 and not second.wait(120):
-            raise AssertionError("the second epoch waits for the first")
+        if number == 2:
+            third.set()
+        if number == 1 and not third.wait(120):
+            raise AssertionError("the third epoch waits for the second")
         stage(sink, number, tuples)
 
     def noted(checkpoint: Checkpoint, record: Commit) -> None:
@@ -75,6 +75,25 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Run, monkeypatch: py
         **{(k, wid): _halves(k, wid) for k in (0, 1) for wid in (1, 2, 3)},
     }
     assert not (run.root / "out" / "q" / "_staging").exists()
+
+
+def test_the_first_results_do_not_wait_for_a_second_plan(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of the second epoch takes long where Java has just started."""
+    _fill(run, 3)
+    executor = run.executor(1)
+    committed: list[int] = []
+    before_stages: dict[int, list[int]] = {}
+    stage = JsonLinesSink.stage
+
+    def noted(sink: JsonLinesSink, number: int, tuples: DataFrame | None) -> None:
+        before_stages[number] = list(committed)
+        stage(sink, number, tuples)
+
+    monkeypatch.setattr(JsonLinesSink, "stage", noted)
+    executor.on_report = lambda report: committed.append(report.number)
+    executor.process(0, run.files(executor))
+    assert before_stages[1] == [0]
+    assert committed == [0, 1, 2]
 
 
 def _halves(k: int, wid: int) -> tuple[float, int]:
@@ -109,24 +128,24 @@ def test_all_before_a_marker_that_ends_the_query_is_committed(run: Run) -> None:
 
 
 def test_a_failure_in_flight_leaves_nothing_behind(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first epoch cannot be written; the second, which could, was on its way. A new process does both."""
-    _fill(run, 3)
+    """The second epoch cannot be written; the third, which could, was on its way. A new process does both."""
+    _fill(run, 4)
     write = JsonLinesSink.write
 
     def broken(sink: JsonLinesSink, tuples: DataFrame, folder: str) -> None:
-        if "epoch=000000000000" in folder:
+        if "epoch=000000000001" in folder:
             raise OSError("no space left on device")
         write(sink, tuples, folder)
 
     monkeypatch.setattr(JsonLinesSink, "write", broken)
     with pytest.raises(OSError, match="no space left"):
         run.process(files_per_epoch=1)
-    assert run.reports == []
-    assert not list((run.root / "out" / "q").glob("epoch=*"))
+    assert [report.number for report in run.reports] == [0]
+    assert {int(path.name[len("epoch=") :][:12]) for path in (run.root / "out" / "q").glob("epoch=*")} <= {0}
     monkeypatch.setattr(JsonLinesSink, "write", write)
     executor = run.process(files_per_epoch=1)
-    assert executor.last.epoch == 2
-    assert len(_windows(run)) == 2 * 3
+    assert executor.last.epoch == 3
+    assert len(_windows(run)) == 2 * 4
 
 
 def test_memory_is_given_back(run: Run) -> None:
