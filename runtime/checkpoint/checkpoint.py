@@ -31,9 +31,10 @@ from cedilla.runtime.checkpoint.tree_files import (
     load_tree,
 )
 from cedilla.runtime.control.accents.names import Names
+from cedilla.runtime.control.accents.trees import Altered
 from cedilla.runtime.control.domains.table_domains import is_longer
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.control.sources.source_state import Altered, SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment, paths
 from cedilla.runtime.storage.files import Files

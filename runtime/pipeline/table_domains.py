@@ -12,6 +12,7 @@ from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.table_domains import MOST, Values, gone, grown, listed, looked_up
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.listing import listed_files
@@ -106,7 +107,7 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
         if read_growth(state, text) is not None:
             return state
         accent = read_accent(table, state, text)
-        return evolve(state.accent(accent, marker.position), dropped={})
+        return evolve(with_accent(state, accent, marker.position), dropped={})
     except DiagnosticError as error:
         place = f"{part.files[marker.file].path}: {marker.text}"
         raise DiagnosticError(

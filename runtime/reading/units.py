@@ -27,6 +27,7 @@ from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import canonical_maps, raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
@@ -120,7 +121,7 @@ class Units:
             if self.came_back is None and not regions.is_empty(lost, before.universe):
                 self.came_back = text
         element = before.types.get(name, DOUBLE).element
-        state = evolve(before.accent(accent, position), dropped={})
+        state = evolve(with_accent(before, accent, position), dropped={})
         if element is not None:  # an Alter makes a double of what it changes
             state = evolve(state, types={**state.types, name: array_of(DOUBLE)})
         self.state, self._scale = state, None

@@ -25,6 +25,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
 from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.markers.reading import canonical_maps
 from cedilla.runtime.control.sources.measures import source_names
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -135,7 +136,7 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
         case Accent(_, _, ToUnit() as change):
             return [
                 each
-                for alter in before.alters_of(item, change)
+                for alter in alters_of(before, item, change)
                 for each in _plain(_in_unit(alter, change.unit), before)
             ]
         case Accent(_, _, Add(name, type_, unit, function) as added) if added.converts:

@@ -21,6 +21,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.growth import is_new
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -118,7 +119,7 @@ class StreamChecker:
         accent = read_accent(self._source, self.state, text)
         warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
-        self.state = evolve(self.state.accent(accent, 0, line.place), dropped={})
+        self.state = evolve(with_accent(self.state, accent, 0, line.place), dropped={})
         return accent, warnings
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:

@@ -174,9 +174,9 @@ MUTATIONS = (
     ),
     Mutation(
         "G22 a description speaks of raw values at its place",
-        "runtime/control/sources/source_state.py",
-        "        where, places = self.canonical(accent.description), after(position)",
-        "        where, places = accent.description, after(position)",
+        "runtime/control/markers/one_accent.py",
+        "    where, places = state.canonical(accent.description), after(position)",
+        "    where, places = accent.description, after(position)",
     ),
     Mutation(
         "P-alter a pattern closes canonical tuples",
@@ -277,8 +277,8 @@ MUTATIONS = (
     Mutation(
         "N5 only the tuples that name a unit are in it",
         "runtime/control/accents/unit_accents.py",
-        "                yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)",
-        "                yield Accent(True, frozenset({of}), alter, text)",
+        "                yield regions.values(of, [unit]), Alter(attribute.name, function)",
+        "                yield True, Alter(attribute.name, function)",
     ),
     Mutation(
         "N6 an output with a unit of its own has no Alters",

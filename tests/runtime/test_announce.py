@@ -11,6 +11,7 @@ from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Steps
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import json_text
@@ -58,7 +59,7 @@ def test_time_that_goes_on_changes_nothing_that_many_accents_have_said() -> None
         state = SourceState.start(plan.sources[0], frozenset())
         for sensor in range(300):
             accent = read_accent(f"[[s = {sensor}, alter(t, y -> y * {sensor % 3 + 2})]]", state.types)
-            state = state.accent(accent, 0)
+            state = with_accent(state, accent, 0)
         seen = []
         for time in (1_000, 2_000):
             state = state.punctuate(read_punctuation(f"[ts < {time}]", state.types), 0).next_epoch()
@@ -108,7 +109,7 @@ def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
     plan = compile_query('stream r(s: int in {1, 2}, t: double) from json "r"; emit r to json "o";').plan
     state = SourceState.start(plan.source_of["r"], frozenset())
     accent = read_accent("[[s != 1, alter(t, y -> y * 2)]]", state.types)
-    state = state.accent(accent, 0)
+    state = with_accent(state, accent, 0)
     sink, said = announce(SinkState.start(plan.start["r"]), state.facts(), state.facts())
     assert said.alters == ("[[s >= 2, alter(t, y -> y * 2)]]",)
     growth = read_growth("[[grow(s, {0, 3})]]", state.types)

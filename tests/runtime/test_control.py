@@ -14,6 +14,7 @@ from cedilla.compiler.facts.reading import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.checkpoint.tree_files import dump_tree, load_tree
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.runtime.test_sensors import QUERY, wild_stream
 from tests.seeds import soak_seeds
@@ -28,7 +29,7 @@ def follow(stream: list[Item]) -> SourceState:
     state = SourceState.start(source, plan.droppable[source.name])
     for place, item in enumerate(stream):
         if "$accent" in item:
-            state = state.accent(read_accent(item["$accent"], state.types), place)
+            state = with_accent(state, read_accent(item["$accent"], state.types), place)
         elif "$punctuation" in item:
             state = state.punctuate(read_punctuation(item["$punctuation"], state.types), place)
     return state
@@ -120,5 +121,7 @@ def test_what_is_closed_is_forgotten() -> None:
     state = SourceState.start(plan.sources[0], plan.droppable["r"])
     for n in range(60):
         state = state.punctuate(read_punctuation(f"[ts < {n}]", state.types), 0)
-        state = state.accent(read_accent(f"[[ts >= {n}, alter(v, y -> y * 2)]]", state.types), 1).next_epoch()
+        state = with_accent(
+            state, read_accent(f"[[ts >= {n}, alter(v, y -> y * 2)]]", state.types), 1
+        ).next_epoch()
     assert len(state.units["v"].cuts) <= 1

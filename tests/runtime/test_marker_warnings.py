@@ -16,6 +16,7 @@ from cedilla.compiler.facts.reading import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.warnings import standing
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
@@ -174,7 +175,7 @@ def test_many_earlier_markers_are_counted(query: Path) -> None:
 def test_functions_that_stand() -> None:
     state = SourceState.start(SCHEMA.source, frozenset())
     for text in (AGAIN, "[[alter(litres, y -> y + 1)]]", "[[alter(litres, y -> y - 1)]]", AGAIN):
-        state = state.accent(read_accent(text, state.types), 0)
+        state = with_accent(state, read_accent(text, state.types), 0)
     first, second = standing(state.units["litres"])
     assert first == second
 

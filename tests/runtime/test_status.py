@@ -20,6 +20,7 @@ from cedilla.runtime.checkpoint import inventory
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status
@@ -45,7 +46,7 @@ def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: objec
         for text in texts:
             state = states[name]
             if text.startswith("[["):
-                states[name] = state.accent(read_accent(text, state.types), 0).next_epoch()
+                states[name] = with_accent(state, read_accent(text, state.types), 0).next_epoch()
             else:
                 states[name] = state.close(state.canonical(read_punctuation(text, state.types).pattern))
     facts = derive(plan, {name: state.facts() for name, state in states.items()})

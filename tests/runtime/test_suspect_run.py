@@ -20,6 +20,7 @@ from cedilla.compiler.facts.reading import read_accent
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.jumps import watch as watch_module
@@ -194,12 +195,14 @@ def test_where_several_conversions_explain_a_jump_all_are_named() -> None:
 
 def test_the_accent_is_in_the_units_in_force() -> None:
     state = start()
-    state = state.accent(read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
+    state = with_accent(state, read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
     ((_, told),) = followed(sensors([600] * 8, since=3000), state)
     # of what is written: tenths of °F, then of °C
     assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]]" in str(told.help)
     # Where the group itself has two units, none can be named.
-    state = state.accent(read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
+    state = with_accent(
+        state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
+    ).next_epoch()
     ((_, told),) = followed(sensors([600] * 8, since=3000), state)
     assert "an accent for each of its units" in str(told.help)
 
@@ -210,12 +213,12 @@ def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> No
     assert followed(epochs[:4], state, watch=watch) == []
     before = state
     for text in ("[[s = 2, -(t)]]", "[[s = 2, +(t: double)]]"):
-        state = state.accent(read_accent(text, state.types), 0).next_epoch()
+        state = with_accent(state, read_accent(text, state.types), 0).next_epoch()
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, before, before.next_epoch()) != []
     watch = Watch.of(SOURCE)
     assert followed(epochs[:4], before, watch=watch) == []
-    dropped = before.accent(read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
+    dropped = with_accent(before, read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
     assert watch.take([], 1, before, dropped) == []
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, dropped, state) == []

@@ -15,6 +15,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.reading import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.items.lines import Line
@@ -345,7 +346,7 @@ def test_an_edited_query_forgets_all_of_an_altered_attribute() -> None:
     text = "stream r(k: int{}) from json 'r' punctuated on k; emit r to json 'out';"
     old, new = (compile_query(text.format(rest)).plan for rest in (", n: long", ""))
     state = SourceState.start(old.sources[0], old.droppable["r"])
-    state = state.accent(read_accent("[[alter(n, y -> y * 1000)]]", state.types), 0).next_epoch()
+    state = with_accent(state, read_accent("[[alter(n, y -> y * 1000)]]", state.types), 0).next_epoch()
     assert (state.doubled, dict(state.digits)) == ({"n"}, {"n": 0})
     left = compare_source(old.sources[0], new, "r", state, 1, complete=True).state
     assert (left.doubled, dict(left.digits)) == (set(), {})

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import STRING
-from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit, accent_text
+from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
@@ -25,9 +24,9 @@ NAMES = 64
 """So many names of one attribute are remembered."""
 
 
-def first_alters(source: Source) -> Iterator[Accent]:
-    """The Alters that a source begins with: for each unit that a tuple may name, of the tuples that name it, from the
-    canonical unit to that one (theory N5)."""
+def first_alters(source: Source) -> Iterator[tuple[Tree, Alter]]:
+    """The Alters that a source begins with: for each unit that a tuple may name, the tuples that name it and the Alter
+    from the canonical unit to that one (theory N5)."""
     for attribute in source.attributes:
         if attribute.unit is None or attribute.unit_from is None:
             continue
@@ -35,9 +34,7 @@ def first_alters(source: Source) -> Iterator[Accent]:
         for unit in units:
             function = conversion(attribute.unit, unit)
             if not function.is_identity:
-                alter = Alter(attribute.name, function)
-                text = accent_text((f"{of} = {STRING.wire(unit)}",), alter)
-                yield Accent(regions.values(of, [unit]), frozenset({of}), alter, text)
+                yield regions.values(of, [unit]), Alter(attribute.name, function)
 
 
 def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:

@@ -29,12 +29,13 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.domains.growth import check_growth, is_new
 from cedilla.runtime.control.markers.claims import claimed
+from cedilla.runtime.control.markers.one_accent import CutBefore, expecting, with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.runs import LEAST, Member, Run, applied, run_at
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.measures import check_meetings
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
-from cedilla.runtime.control.sources.source_state import CutBefore, SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.near_markers import problem
 
 if TYPE_CHECKING:
@@ -188,8 +189,8 @@ def _apply(
     state = claimed(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
-    after = state.accent(accent, marker.position, place)
-    if marker.position > 0 and (before := state.expecting(accent)) is not None:
+    after = with_accent(state, accent, marker.position, place)
+    if marker.position > 0 and (before := expecting(state, accent)) is not None:
         raise CutBefore(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
@@ -281,7 +282,7 @@ def add_inferred(
     """Add an attribute that a source has begun to send unannounced, before all lines of its slice."""
     primitive = Add(attribute, type_)
     accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
-    states[source] = states[source].accent(accent, -1)
+    states[source] = with_accent(states[source], accent, -1)
     _check(plan, states, source, accent)
 
 

@@ -25,10 +25,11 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.markers.one_accent import CutBefore, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.reading import read_accent, read_punctuation
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
-from cedilla.runtime.control.sources.source_state import ALTERS, CutBefore, SourceState
+from cedilla.runtime.control.sources.source_state import ALTERS, SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 LEAST = 4
@@ -275,18 +276,19 @@ def _evolved(
     name = accent.primitive.attribute
     match accent.primitive:
         case Add() as added if name in state.types:
-            next_ = state.with_add(accent, added, where, live, places)
+            check_add(state, accent, added, where, live)
+            next_ = state.with_add(added, where, where, places)
         case Drop() if _has_all(state, name, where, step):
             next_ = state.with_drop(name, where, places)
         case Alter() as change if _is_altered(state, name) and _has_all(state, name, where, step):
             functions = step.functions()
-            if _is_repeated(state, name, functions, live) or state.misnamed(change, functions) is not None:
+            if _is_repeated(state, name, functions, live) or misnamed(state, change, functions) is not None:
                 return None
             next_ = state.naming(change).with_functions(name, functions, functions, places)
             alters += _last_alters(step, place)
         case ToUnit() as change if _is_altered(state, name) and _has_all(state, name, where, step):
             next_ = state.naming(change)
-            for alter in state.alters_of(accent, change):
+            for alter in alters_of(state, accent, change):
                 assert isinstance(alter.primitive, Alter)
                 functions = inside(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)

@@ -13,15 +13,13 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Grow, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
-from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents import new_codes, unit_accents
-from cedilla.runtime.control.accents.codes import check_recode, no_codes
-from cedilla.runtime.control.accents.names import Names, renamed_to
+from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.trees import (
     Altered,
     after,
@@ -39,16 +37,6 @@ from cedilla.runtime.items.values import digits_behind
 
 ALTERS, _SMALL = 100, 64
 """So many Alters of so few cells are remembered, to name one that is repeated."""
-
-
-class CutBefore(Exception):
-    """The epoch must end before this marker: it adds what the epoch dropped (G32), makes doubles of an
-    attribute, or lets a domain grow (N1).
-    `state`: the source's at the end of the epoch, where that is to know why."""
-
-    def __init__(self, state: SourceState | None = None) -> None:
-        super().__init__()
-        self.state = state
 
 
 @frozen
@@ -92,9 +80,10 @@ class SourceState:
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
         universe = with_partitions(facts.universe, source.partitions)
         state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
-        for accent in unit_accents.first_alters(source):
-            state = state.accent(accent, 0)
-        return evolve(state.next_epoch(), alters=())
+        for described, alter in unit_accents.first_alters(source):
+            raw, where = (inside(each, alter.function) for each in (described, state.canonical(described)))
+            state = state.with_functions(alter.attribute, raw, where, after(0))
+        return state.next_epoch()
 
     def next_epoch(self) -> SourceState:
         """The state with no epoch under way."""
@@ -119,17 +108,6 @@ class SourceState:
         """
         others = regions.attributes(closed) - regions.attributes(tree)
         return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
-
-    def expecting(self, accent: Accent) -> SourceState | None:
-        """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
-        that values before it are read and kept as they were declared. `None` where the epoch may go on."""
-        change = accent.primitive
-        name = change.attribute
-        converts = isinstance(change, Alter | ToUnit) or (isinstance(change, Add) and change.converts)
-        if not converts or name in self.doubled or self.types.get(name, DOUBLE) == DOUBLE:
-            return None
-        nothing = isinstance(change, ToUnit) and not self.alters_of(accent, change)
-        return None if nothing else evolve(self, doubled=self.doubled | {name})
 
     @property
     def inexact(self) -> frozenset[str]:
@@ -211,51 +189,6 @@ class SourceState:
         values = regions.union(self.grown.get(name, False), members)
         return evolve(self.grow(name, members), grown={**self.grown, name: values})
 
-    def accent(self, accent: Accent, position: int, place: str = "") -> SourceState:
-        """The state after an accent; `place` is where it stands, for messages about later ones.
-
-        Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
-        (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name);
-        `CutBefore` where the accent adds what this epoch dropped.
-        """
-        where, places = self.canonical(accent.description), after(position)
-        live = regions.difference(where, self.closed)
-        match accent.primitive:
-            case Add(attribute) as added:
-                state = self.with_add(accent, added, where, live, places)
-                if not added.converts:
-                    return state
-                no_codes(accent, self.codes, "alters", "recoded")
-                raw = inside(accent.description, added.function)
-                return state.with_functions(attribute, raw, inside(where, added.function), places)
-            case Drop(attribute):
-                self._require(accent, attribute, where, live, "drops")
-                return self.with_drop(attribute, where, places)
-            case Rename(attribute) as rename:
-                self._require(accent, attribute, where, live, "renames")
-                renamed_to(self.names, accent, rename, self.there(attribute, live), self.universe)
-                here = regions.intersection(where, places)
-                return evolve(self, names=self.names.with_rename(rename, where, here))
-            case Recode(attribute, code) as recode:
-                self._require(accent, attribute, where, live, "recodes")
-                no_codes(accent, self.units, "recodes", "altered")
-                check_recode(self.codes, self.universe, accent, recode, self.there(attribute, live))
-                return self._recode(attribute, code, accent.description, where, places)
-            case ToUnit(attribute) as change:
-                self._require(accent, attribute, where, live, "alters")
-                state = self.naming(change)
-                for alter in self.alters_of(accent, change):
-                    state = state.accent(alter, position, place)
-                return state
-            case Alter(attribute, function) as change:
-                self._require(accent, attribute, where, live, "alters")
-                no_codes(accent, self.codes, "alters", "recoded")
-                raw = inside(accent.description, function)
-                if (behind := self.misnamed(change, raw)) is not None:
-                    raise unit_accents.not_in(accent, change, behind, self.named_units.get(attribute, ()))
-                state = self.naming(change).with_functions(attribute, raw, inside(where, function), places)
-                return state.remembering([Altered(attribute, function, where, place, accent.text)])
-
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
         """The state that remembers the latest of some more Alters, of those of not too many cells."""
         small = (each for each in alters if regions.is_small(each.where, _SMALL))
@@ -266,65 +199,17 @@ class SourceState:
         named = unit_accents.with_name(self.named_units, change)
         return self if named is self.named_units else evolve(self, named_units=named)
 
-    def misnamed(self, alter: Alter, functions: Tree) -> Affine | None:
-        """As `unit_accents.misnamed`, here. `functions`: of each raw tuple described, as it may be one of several."""
-        required = [regions.defined(n) for n in alter.required if self.present.get(n) is PRESENT]
-
-        def may_come(raw: Tree) -> bool:
-            there = self.there(alter.attribute, regions.intersection(self.canonical(raw), *required))
-            return not regions.is_empty(regions.difference(there, self.closed), self.universe)
-
-        return unit_accents.misnamed(alter, functions, self.original.get(alter.attribute, IDENTITY), may_come)
-
-    def alters_of(self, accent: Accent, change: ToUnit) -> list[Accent]:
-        """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
-        there = self.facts_by_partition().may_have(change.attribute)
-
-        def is_anywhere(raw: Tree) -> bool:
-            return not regions.is_empty(regions.intersection(self.canonical(raw), there), self.universe)
-
-        return unit_accents.alters_of(
-            accent, change, self.original.get(change.attribute, IDENTITY), is_anywhere
-        )
-
     def there(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region that may have an attribute."""
         return regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
 
-    def _require(self, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
-        there = self.there(attribute, where)
-        # What concerns closed tuples only concerns nobody (P-dead).
-        if regions.is_empty(there, self.universe) and not regions.is_empty(live, self.universe):
-            raise failure(
-                "RQ206",
-                f"the accent {verb} `{attribute}`, which does not exist there",
-                accent.span,
-                hint="an accent on an attribute requires an add before it, for tuples of its description",
-            )
+    # What follows is what markers do once they are known to be right (`one_accent`). `places`: where in the stream
+    # they count.
 
-    # What follows is what markers do once they are known to be right. `places`: where in the stream they count.
-
-    def with_add(self, accent: Accent, added: Add, where: Tree, live: Tree, places: Tree) -> SourceState:
+    def with_add(self, added: Add, raw: Tree, where: Tree, places: Tree) -> SourceState:
+        """`raw`, `where`: the tuples described, over raw and over canonical values."""
         attribute, type_ = added.attribute, added.type
         before = self.types.get(attribute)
-        if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
-            raise failure(
-                "RQ208",
-                f"the accent adds `{attribute}` as {type_}; it was {before}",
-                accent.span,
-                hint="another name for the new attribute keeps both meanings apart",
-            )
-        presence = self.present.get(attribute, ABSENT)
-        already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
-        if not regions.is_empty(already, self.universe):
-            raise failure(
-                "RQ205",
-                f"the accent adds `{attribute}`, which exists there already",
-                accent.span,
-                hint="a drop must come before, or the description must leave out the tuples that have it",
-            )
-        if regions.intersection(where, self.dropped.get(attribute, False)) is not False:
-            raise CutBefore
         here = regions.intersection(where, places)
         state = evolve(
             self,
@@ -342,7 +227,6 @@ class SourceState:
         if attribute not in self.original:
             return state
         # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
-        raw = accent.description
         raw_here = regions.intersection(raw, places)
         return evolve(
             state,
@@ -383,7 +267,7 @@ class SourceState:
             placed_original=shifted(self.placed_original, attribute, regions.restricted(raw, places)),
         )
 
-    def _recode(self, attribute: str, code: Code, raw: Tree, where: Tree, places: Tree) -> SourceState:
+    def with_code(self, attribute: str, code: Code, raw: Tree, where: Tree, places: Tree) -> SourceState:
         codes = inside(raw, code)
         return evolve(
             self,

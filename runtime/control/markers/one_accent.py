@@ -1,0 +1,145 @@
+"""An accent by itself at a source: what refuses it there, and the state after it (theory 2.7, 3.1)."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, ToUnit
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.accents import unit_accents
+from cedilla.runtime.control.accents.codes import check_recode, no_codes
+from cedilla.runtime.control.accents.names import renamed_to
+from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.sources.source_state import SourceState
+
+
+class CutBefore(Exception):
+    """The epoch must end before this marker: it adds what the epoch dropped (G32), makes doubles of an
+    attribute, or lets a domain grow (N1).
+    `state`: the source's at the end of the epoch, where that is to know why."""
+
+    def __init__(self, state: SourceState | None = None) -> None:
+        super().__init__()
+        self.state = state
+
+
+def with_accent(state: SourceState, accent: Accent, position: int, place: str = "") -> SourceState:
+    """The state after an accent; `place` is where it stands, for messages about later ones.
+
+    Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
+    (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name);
+    `CutBefore` where the accent adds what this epoch dropped.
+    """
+    where, places = state.canonical(accent.description), after(position)
+    live = regions.difference(where, state.closed)
+    match accent.primitive:
+        case Add(attribute) as added:
+            check_add(state, accent, added, where, live)
+            state = state.with_add(added, accent.description, where, places)
+            if not added.converts:
+                return state
+            no_codes(accent, state.codes, "alters", "recoded")
+            raw = inside(accent.description, added.function)
+            return state.with_functions(attribute, raw, inside(where, added.function), places)
+        case Drop(attribute):
+            _require(state, accent, attribute, where, live, "drops")
+            return state.with_drop(attribute, where, places)
+        case Rename(attribute) as rename:
+            _require(state, accent, attribute, where, live, "renames")
+            renamed_to(state.names, accent, rename, state.there(attribute, live), state.universe)
+            here = regions.intersection(where, places)
+            return evolve(state, names=state.names.with_rename(rename, where, here))
+        case Recode(attribute, code) as recode:
+            _require(state, accent, attribute, where, live, "recodes")
+            no_codes(accent, state.units, "recodes", "altered")
+            check_recode(state.codes, state.universe, accent, recode, state.there(attribute, live))
+            return state.with_code(attribute, code, accent.description, where, places)
+        case ToUnit(attribute) as change:
+            _require(state, accent, attribute, where, live, "alters")
+            named = state.naming(change)
+            for alter in alters_of(state, accent, change):
+                named = with_accent(named, alter, position, place)
+            return named
+        case Alter(attribute, function) as change:
+            _require(state, accent, attribute, where, live, "alters")
+            no_codes(accent, state.codes, "alters", "recoded")
+            raw = inside(accent.description, function)
+            if (behind := misnamed(state, change, raw)) is not None:
+                raise unit_accents.not_in(accent, change, behind, state.named_units.get(attribute, ()))
+            state = state.naming(change).with_functions(attribute, raw, inside(where, function), places)
+            return state.remembering([Altered(attribute, function, where, place, accent.text)])
+
+
+def expecting(state: SourceState, accent: Accent) -> SourceState | None:
+    """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
+    that values before it are read and kept as they were declared. `None` where the epoch may go on."""
+    change = accent.primitive
+    name = change.attribute
+    converts = isinstance(change, Alter | ToUnit) or (isinstance(change, Add) and change.converts)
+    if not converts or name in state.doubled or state.types.get(name, DOUBLE) == DOUBLE:
+        return None
+    nothing = isinstance(change, ToUnit) and not alters_of(state, accent, change)
+    return None if nothing else evolve(state, doubled=state.doubled | {name})
+
+
+def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent]:
+    """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
+    there = state.facts_by_partition().may_have(change.attribute)
+
+    def is_anywhere(raw: Tree) -> bool:
+        return not regions.is_empty(regions.intersection(state.canonical(raw), there), state.universe)
+
+    return unit_accents.alters_of(accent, change, state.original.get(change.attribute, IDENTITY), is_anywhere)
+
+
+def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None:
+    """As `unit_accents.misnamed`, here. `functions`: of each raw tuple described, as it may be one of several."""
+    required = [regions.defined(n) for n in alter.required if state.present.get(n) is PRESENT]
+
+    def may_come(raw: Tree) -> bool:
+        there = state.there(alter.attribute, regions.intersection(state.canonical(raw), *required))
+        return not regions.is_empty(regions.difference(there, state.closed), state.universe)
+
+    return unit_accents.misnamed(alter, functions, state.original.get(alter.attribute, IDENTITY), may_come)
+
+
+def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live: Tree) -> None:
+    """Raises `DiagnosticError` RQ205, RQ208 where an Add is not possible; `CutBefore` where the epoch has dropped what
+    it adds. `where`: the canonical tuples that it describes; `live`: those of them that may still come."""
+    attribute, type_ = added.attribute, added.type
+    before = state.types.get(attribute)
+    if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
+        raise failure(
+            "RQ208",
+            f"the accent adds `{attribute}` as {type_}; it was {before}",
+            accent.span,
+            hint="another name for the new attribute keeps both meanings apart",
+        )
+    presence = state.present.get(attribute, ABSENT)
+    already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
+    if not regions.is_empty(already, state.universe):
+        raise failure(
+            "RQ205",
+            f"the accent adds `{attribute}`, which exists there already",
+            accent.span,
+            hint="a drop must come before, or the description must leave out the tuples that have it",
+        )
+    if regions.intersection(where, state.dropped.get(attribute, False)) is not False:
+        raise CutBefore
+
+
+def _require(state: SourceState, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
+    there = state.there(attribute, where)
+    # What concerns closed tuples only concerns nobody (P-dead).
+    if regions.is_empty(there, state.universe) and not regions.is_empty(live, state.universe):
+        raise failure(
+            "RQ206",
+            f"the accent {verb} `{attribute}`, which does not exist there",
+            accent.span,
+            hint="an accent on an attribute requires an add before it, for tuples of its description",
+        )
