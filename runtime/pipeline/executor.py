@@ -20,7 +20,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
-from cedilla.runtime.control.markers.advance import MarkerEffects, Stop, advance
+from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
@@ -30,32 +30,25 @@ from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
-from cedilla.runtime.formats.sinks.delta import DeltaSink
-from cedilla.runtime.formats.sinks.formats import SINKS
-from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
-from cedilla.runtime.formats.sinks.stdout import StdoutSink
-from cedilla.runtime.formats.source import MAX_FILES, InputFile
-from cedilla.runtime.formats.source_formats import format_of
+from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import quarantine
-from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
+from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
+from cedilla.runtime.pipeline.outputs import sink_of
+from cedilla.runtime.pipeline.remaining import Listed, Remaining
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
-from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.topics import Topics
-
-Listed = Mapping[str, Sequence[InputFile]]
-"""The files of a micro-batch in stream order, by source."""
 
 
 @define(eq=False, slots=False)
@@ -140,15 +133,7 @@ class Executor:
         return changes
 
     def _sink(self, emit: Emit) -> Sink:
-        if emit.is_topic:
-            return KafkaSink.of(self.files, self.checkpoint.path, emit)
-        if emit.format == "delta" and emit.path != "-":
-            return DeltaSink.of(self.files, self.checkpoint.path, emit)
-        if emit.path != "-":
-            return SINKS[emit.format](self.files, emit.path, emit.relation)
-        labels = labels_of([each.name for each in self.plan.emits if each.path == "-"])
-        path = f"{self.checkpoint.path}/printed/{emit.name}"
-        return StdoutSink(self.files, path, emit.relation, labels[emit.name])
+        return sink_of(self.plan, emit, self.files, self.checkpoint.path)
 
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
@@ -175,8 +160,8 @@ class Executor:
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = GrowingBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
-            while self._in_flight or self._is_left(files):
-                if self.topics and self._is_short(files):
+            while self._in_flight or self._remaining.is_any(files):
+                if self.topics and self._remaining.is_short(files):
                     growing.grow()
                 self._step(files)
                 growing.done(self.last.progress)
@@ -209,15 +194,10 @@ class Executor:
         """What the next epoch builds on: the last commit, or the one to come of an epoch that runs."""
         return self._in_flight[-1].record if self._in_flight else self.last
 
-    def _progress(self, name: str) -> Progress:
-        return self._base.progress.get(name, Progress())
-
-    def _is_left(self, files: Listed) -> bool:
-        return any(self._progress(name).files < len(listed) for name, listed in files.items())
-
-    def _is_short(self, files: Listed) -> bool:
-        """Whether there are not enough files for two epochs: the next one, and markers that are searched ahead."""
-        return not self._next(files, self._next(files))
+    @property
+    def _remaining(self) -> Remaining:
+        progress = self._base.progress
+        return Remaining(self.spark, self.plan, self.topics, self.files_per_epoch, progress)
 
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
@@ -235,7 +215,7 @@ class Executor:
         running = self._in_flight[0]
         # A user's function is to see one epoch after the other. The first results do not wait for a second plan, which
         # takes seconds where Java has just started.
-        if self._committed and self.on_epoch is None and not running.stops and self._is_left(files):
+        if self._committed and self.on_epoch is None and not running.stops and self._remaining.is_any(files):
             try:
                 self._start(files)
             except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone
@@ -254,28 +234,29 @@ class Executor:
     def _start(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
-        slices = self._next(files)
+        remaining = self._remaining
+        slices = remaining.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
         whole, effects = self._looked(slices)
         if effects.stops and self._in_flight:
             return
-        ends = self._ends(whole, effects.stops)
-        if first := {name for name, end in ends.items() if end == self._progress(name)}:
+        ends = remaining.ends(whole, effects.stops)
+        if first := {name for name, end in ends.items() if end == remaining.of(name)}:
             effects = self._advanced(whole, first)  # a domain that grows there, does so now
-            ends = self._ends(whole, effects.stops)
+            ends = remaining.ends(whole, effects.stops)
         parts = {
             n: part.ending(effects.stops[n].marker.position) if n in effects.stops else part
             for n, part in whole.items()
         }
         if not effects.stops:
-            self.marker_search.prefetch(self._next(files, slices))
+            self.marker_search.prefetch(remaining.next(files, slices))
         stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
-        if all(name in ends and ends[name] == self._progress(name) for name in parts):
+        if all(name in ends and ends[name] == remaining.of(name) for name in parts):
             self._refuse(stopped)
             # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
             self.last = evolve(self.last, sources={**self.last.sources, **effects.states})
             return
-        progress = {**self._all_read(whole), **ends}
+        progress = {**remaining.all_read(whole), **ends}
         with ExitStack() as cached:
             running = self._starter.start(self._base, parts, effects, progress, stopped, started, cached)
             done = {name: progress.get(name, Progress()).files for name in files}
@@ -288,7 +269,8 @@ class Executor:
     def _looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
         looked = self.marker_search.at(slices)
-        whole = {name: self._undone(name, part) for name, part in looked.items()}
+        remaining = self._remaining
+        whole = {name: remaining.undone(name, part) for name, part in looked.items()}
         return whole, self._advanced(whole)
 
     def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> MarkerEffects:
@@ -300,35 +282,6 @@ class Executor:
 
         states = self.topics.grown(self.tables.grown(self.plan, self._base.sources))
         return advance(self.plan, states, found, place, first)
-
-    def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
-        """Where the sources that are stopped at a marker will have been read to."""
-        ends: dict[str, Progress] = {}
-        for name, stop in stops.items():
-            lines = rows_before(self.spark, whole[name], stop.marker.position)
-            ends[name] = Progress(self._progress(name).files + stop.marker.file, lines)
-        return ends
-
-    def _all_read(self, whole: Mapping[str, Slice]) -> dict[str, Progress]:
-        read = {name: Progress(self._progress(name).files + len(part.files)) for name, part in whole.items()}
-        return {**self._base.progress, **read}
-
-    def _next(self, files: Listed, taken: Mapping[str, Slice] | None = None) -> dict[str, Slice]:
-        """The slices of the next epoch, or if some are taken, of the one after it."""
-        slices: dict[str, Slice] = {}
-        for name, listed in files.items():
-            source = self.plan.source_of[name]
-            done = self._progress(name).files + (len(taken[name].files) if taken and name in taken else 0)
-            limit = None if source.table or source.is_topic else self.files_per_epoch
-            part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
-            if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
-                slices[name] = Slice(format_of(source), part)
-        return slices
-
-    def _undone(self, name: str, part: Slice) -> Slice:
-        """A slice without what is done of its first file."""
-        done = self._progress(name).lines
-        return part.starting(place_after(self.spark, part, done)) if done else part
 
     # --- one epoch ---
 
