@@ -45,12 +45,12 @@ class Code:
 
 
 def recoded(node: Steps, code: Code) -> Tree:
-    """The image of a level under a code of its attribute.
+    """The image of a level under a code of its attribute: of each value that the code leads to, what is said of the one
+    that it comes from, by a list or by a range.
 
-    No tuple has a value that the code does not lead to, as long as the domain does not grow by it. Then it is written
-    as it is (theory N1): so what is said of a value that the code does not know is said of that value.
+    No tuple has any other value, as long as the domain does not grow by it. Then it is written as it is (theory N1): so
+    what is said of a value that the code does not know is said of that value.
     """
     own = {value: child for value, child in node.points.items() if value not in code.map}
     children = {after: node.at(before) for before, after in code.pairs}
-    outside = node.pieces[0]
-    return steps(node.attribute, node.undefined, (), (outside,), Map({**own, **children}))
+    return steps(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))

@@ -24,6 +24,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
+from cedilla.runtime.control.accents.codes import unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.markers.reading import canonical_maps
@@ -162,7 +163,10 @@ def _in_unit(accent: Accent, unit: str) -> Accent:
 def _recoded_back(raw: Tree, state: SourceState) -> Tree:
     """A region over raw values, with canonical ones of attributes that have been recoded."""
     maps = {name: tree for name, tree in state.original.items() if name in state.codes}
-    region = translate(raw, maps) if maps else raw
+    if not maps:
+        return raw
+    nothing = translate(unspoken(state.codes, state.universe, raw), canonical_maps(state))
+    region = regions.difference(translate(raw, maps), nothing)
     return raw if region == raw else region
 
 

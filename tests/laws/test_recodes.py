@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from random import Random
 from typing import Any
@@ -39,6 +39,16 @@ NEW: dict[str, list[Any]] = {"state": ["x", "y", "D"], "k": [4, 10, 20]}
 WIDE = QUERY.replace("{1, 2, 3}, state", "{1, 2, 3, 4, 10, 20}, state").replace('"C"}', '"C", "x", "y", "D"}')
 POOL: dict[str, list[Any]] = {"state": ["A", "B", "C", "x", "y", "z"], "k": [1, 2, 3, 10, 20]}
 CELLS = [(s, k) for s in (1, 2) for k in (*KINDS, *NEW["k"])]
+CONDITIONS: list[tuple[str, Callable[[Any, Any, Any], bool]]] = [
+    ("= {}", lambda raw, one, _: raw == one),
+    ("!= {}", lambda raw, one, _: raw != one),
+    ("in {{{}, {}}}", lambda raw, one, other: raw in (one, other)),
+    ("< {}", lambda raw, high, _: raw < high),
+    (">= {}", lambda raw, low, _: raw >= low),
+    ("in ({}, {}]", lambda raw, low, high: low < raw <= high),
+    ("in [{}, {})", lambda raw, low, high: low <= raw < high),
+]
+"""Patterns with up to two values, the lower one first, and what meets them."""
 Code = dict[Any, Any]
 
 
@@ -113,10 +123,17 @@ class World:
         where, text = rng.choice([({1}, "s = 1, "), ({2}, "s = 2, "), ({1, 2}, "")])
         cells = [cell for cell in CELLS if cell[0] in where]
         if name == "state" and self.nested and rng.random() < 0.5:
-            values = rng.sample(self.possible("k"), 2)
-            text += f"k in {listed(values)}, "
-            cells = [cell for cell in cells if self.raw("k", *cell, cell[1]) in values]
+            condition, is_met = self.condition("k")
+            text += condition
+            cells = [cell for cell in cells if is_met(self.raw("k", *cell, cell[1]))]
         return text, cells
+
+    def condition(self, name: str) -> tuple[str, Callable[[Any], bool]]:
+        """A condition on raw values, and which meet it; `None` is none."""
+        first, last = sorted(self.rng.sample(self.possible(name), 2))
+        low, high = json.dumps(first), json.dumps(last)
+        text, is_met = self.rng.choice(CONDITIONS)
+        return f"{name} {text.format(low, high)}, ", lambda raw: raw is not None and is_met(raw, first, last)
 
     def possible(self, name: str) -> list[Any]:
         """Raw values that markers name: codes, and members of now and of later."""
@@ -188,11 +205,10 @@ class World:
             if self.there != {1, 2}:
                 return
             self.tells = True
-            value = rng.choice(self.possible("state"))
-            text += f'state = "{value}", '
+            condition, is_met = self.condition("state")
+            text += condition
             found = [
-                [v for v in (*STATES, *NEW["state"]) if self.raw("state", *cell, v) == value]
-                for cell in cells
+                [v for v in (*STATES, *NEW["state"]) if is_met(self.raw("state", *cell, v))] for cell in cells
             ]
             came = self.come(cells)
             told = [v for cell, vs in zip(cells, found, strict=True) if cell in came for v in vs]

@@ -103,6 +103,8 @@ def test_where_none_comes_any_more_nobody_is_in_doubt() -> None:
         ("", "[[k != 20, alter(t, y -> y * 2)]]", 0.5),
         ("", "[[k != 5, alter(t, y -> y * 2)]]", 1.0),  # what is written so is not meant, now and later
         ("", "[[k in {4, 20}, alter(t, y -> y * 2)]]", 1.0),
+        ("", "[[k in (4, 30), alter(t, y -> y * 2)]]", 0.5),  # as a range of codes is
+        ("", "[[k <= 4, alter(t, y -> y * 2)]]", 1.0),
         ("[[k > 2, alter(t, y -> y * 2)]]", "[[k in {30, 5}, alter(t, y -> y * 2)]]", 0.25),
     ],
 )
@@ -116,10 +118,11 @@ def test_descriptions_that_match_what_is_new_count(before: str, behind: str, t: 
     assert taken(reference, row(2, "B", 1)) == [(2, 5, t)]
 
 
-def test_what_was_a_code_once_can_be_a_value() -> None:
+@pytest.mark.parametrize("described", ["k = 4", "k < 20", "k in [4, 19]", "k in {4, 7}"])
+def test_what_was_a_code_once_can_be_a_value(described: str) -> None:
     """What descriptions said of it then, they said of the value that had it."""
     reference = Reference(compile_query(LISTED).plan)
-    texts = ["[[recode(k, {1: 4, 2: 20, 3: 30})]]", "[[k = 4, alter(t, y -> y * 2)]]"]
+    texts = ["[[recode(k, {1: 4, 2: 20, 3: 30})]]", f"[[{described}, alter(t, y -> y * 2)]]"]
     texts += ["[[recode(k, {4: 10, 20: 20, 30: 30})]]", "[[grow(k, {4})]]"]
     taken(reference, *map(line, texts))
     assert taken(reference, row(1, "A", 4), row(2, "A", 10), row(3, "A", 20)) == [

@@ -180,8 +180,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         (["[[alter(k, y -> y * 2)]]"], '[[site = "B", recode(k, {1: 5})]]', "RQ208"),  # it is a double by now
         ([], '[[recode(state, {"X": "x"})]]', "RQ464"),  # it is never X
         (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[recode(state, {"M": "m", "F": "f"})]]', "RQ464"),
-        (["[[recode(k, {1: 5, 2: 6})]]"], "[[k > 5, alter(t, y -> y * 2)]]", "RQ465"),
-        (["[[recode(k, {1: 5, 2: 6})]]"], "[k <= 5]", "RQ465"),
+        (["[[recode(k, {1: 5, 2: 6})]]"], "[[k > 6, alter(t, y -> y * 2)]]", "RQ216"),  # no code lies in it
         (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[grow(state, {"m"})]]', "RQ466"),  # as M is written
         (["[[-(state)]]"], '[[recode(state, {"M": "m"})]]', "RQ206"),
         (['[[recode(state, {"M": "m"})]]'], '[[state = "M", alter(t, y -> y * 2)]]', "RQ216"),  # no tuple is
@@ -196,20 +195,34 @@ def test_wrong_recodes_end_the_query(before: list[str], marker: str, code: str) 
         reference.step([("r", {kind: marker})])
 
 
-def test_a_range_is_one_where_there_are_no_codes() -> None:
-    """Of the other site, ranges say what they say."""
+def test_a_range_is_of_the_codes_that_lie_in_it() -> None:
+    """Of site B; of the other site, ranges say what they say. Outputs speak of the first codes."""
     reference = Reference(compile_query(QUERY).plan)
     items: list[Item] = [
-        {"$accent": '[[site = "B", recode(k, {1: 10})]]'},
-        {"$accent": '[[site = "A", k > 5, alter(t, y -> y * 2)]]'},
-        {"$accent": '[[site = "B", k in {10, 20}, alter(t, y -> y * 2)]]'},
-        {"$accent": "[[k != 10, alter(t, y -> y + 1)]]"},
+        {"$accent": '[[site = "B", recode(k, {1: 10, 2: 3})]]'},
+        {"$accent": '[[site = "B", recode(state, {"M": "x", "F": "b"})]]'},
+        {"$accent": "[[k > 5, alter(t, y -> y * 2)]]"},
+        {"$accent": '[[state < "c", alter(t, y -> y + 1)]]'},
         {"n": 1, "site": "A", "k": 6, "t": 5.0},
-        {"n": 2, "site": "A", "k": 1, "t": 5.0},
-        {"n": 3, "site": "B", "k": 10, "t": 5.0},
+        {"n": 2, "site": "A", "k": 1, "t": 5.0, "state": "M"},
+        {"n": 3, "site": "B", "k": 10, "t": 5.0, "state": "x"},
+        {"n": 4, "site": "B", "k": 3, "t": 5.0, "state": "b"},
+        {"$punctuation": '[site = "B", k in [3, 10)]'},
+        {"n": 5, "site": "A", "k": 3, "t": 5.0},
+        {"n": 6, "site": "B", "k": 3, "t": 5.0},
     ]
-    rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].canonical]
-    assert [(row["n"], row["k"], row["t"]) for row in rows] == [(1, 6, 2), (2, 1, 4), (3, 1, 2.5)]
+    outputs = [out["r"] for item in items for out in reference.step([("r", item)])]
+    rows = [row for out in outputs for row in out.canonical]
+    assert [(row["n"], row["k"], row["t"], row.get("state")) for row in rows] == [
+        (1, 6, 2.5, None),
+        (2, 1, 4, "M"),
+        (3, 1, 2.5, "M"),
+        (4, 2, 4, "F"),
+        (5, 3, 5, None),
+    ]
+    assert [(item["n"], code) for _, code, item in reference.rejected] == [(6, "RQ305")]
+    closed = [text for out in outputs for text in out.markers.punctuations]
+    assert closed == ['[k = 2, site = "B"]', '[k in [3, 10), site = "B"]']  # of the others none has a code
 
 
 def test_an_add_begins_with_its_own_codes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
@@ -11,7 +11,7 @@ from cedilla.compiler.facts.markers import Accent, Recode
 from cedilla.compiler.regions import Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import failure
 
 Codes = Mapping[str, Tree]
 """Attribute -> tree over canonical values: the code that leads to raw values, or `IDENTITY`."""
@@ -62,8 +62,7 @@ def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | No
     if code is not None:
         return {after for _, after in code.pairs}
     members = universe[name].members
-    is_list = isinstance(members, Steps) and not any(members.pieces)
-    return {value for value, inside in members.points.items() if inside} if is_list else None
+    return {value for value, inside in members.points.items() if inside} if _is_list(members) else None
 
 
 def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:
@@ -80,25 +79,23 @@ def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, 
                 yield Recode(name, code, types[name]), cell
 
 
-def check_ranges(original: Mapping[str, Tree], codes: Codes, region: Tree, span: Span | None) -> None:
-    """Raises `DiagnosticError` RQ465 where a region over raw values has a range of codes: their order says nothing."""
-    for name in codes.keys() & regions.attributes(region):
-        there = regions.within(region, original[name], lambda leaf: isinstance(leaf, Code))
-        if there is not False and _has_range(there, name):
-            raise failure(
-                "RQ465",
-                f"a range of `{name}`, which has been recoded there",
-                span,
-                hint=f"a list has the values as they are written there: `{name} in {{...}}`",
-            )
+def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
+    """The canonical tuples of which a region over raw values says nothing, for a value that it has a condition on: this
+    is another one's code there, so no raw value means it. Where it is none of the domain's list, it may yet come to
+    that, once the other one has another code (theory N1). Values that never come may be in the region or not."""
+    parts: list[Tree] = []
+    for name in codes.keys() & regions.attributes(raw):
+        members = universe[name].members
+        if _is_list(members):
+            for code, cell in _cells(codes[name]):
+                taken = [] if code is None else [after for _, after in code.pairs if after not in code.map]
+                new = [value for value in taken if not members.at(value)]
+                parts.append(regions.intersection(cell, regions.values(name, new)))
+    return regions.union(*parts)
 
 
-def _has_range(tree: Tree, name: str) -> bool:
-    if not isinstance(tree, Steps):
-        return False
-    if tree.attribute == name and tree.cuts:
-        return True
-    return any(_has_range(child, name) for child in (tree.undefined, *tree.pieces, *tree.points.values()))
+def _is_list(members: Tree) -> TypeGuard[Steps]:
+    return isinstance(members, Steps) and not any(members.pieces)
 
 
 def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:

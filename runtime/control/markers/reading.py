@@ -16,7 +16,6 @@ from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.accents.codes import check_ranges
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.measures import Units, source_units
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -37,10 +36,6 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
         required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
         accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
     accent = _in_raw_values(accent, state)
-    if state.codes:
-        check_ranges(
-            state.original, state.codes, accent.description, next(iter(accent.places.values()), None)
-        )
     if not accent.named:
         return accent
     by = _by(state, accent.named)
@@ -125,8 +120,6 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
         region = raw_quantities(state, punctuation.quantities)
         pattern = regions.intersection(punctuation.pattern, region)
         punctuation = evolve(punctuation, pattern=pattern, quantities={})
-    if state.codes:
-        check_ranges(state.original, state.codes, punctuation.pattern, None)
     if not punctuation.named:
         return punctuation
     return evolve(

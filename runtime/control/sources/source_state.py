@@ -19,6 +19,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.accents import new_codes, unit_accents
+from cedilla.runtime.control.accents.codes import unspoken
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.trees import (
     Altered,
@@ -135,8 +136,9 @@ class SourceState:
         return {**self.types, **more} if more else self.types
 
     def canonical(self, raw: Tree) -> Tree:
-        """A region over raw values at this place, in canonical values (G22)."""
-        return translate(raw, self.original)
+        """A region over raw values at this place, in canonical values (G22, N3)."""
+        region = translate(raw, self.original)
+        return regions.difference(region, unspoken(self.codes, self.universe, raw)) if self.codes else region
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """The state after a punctuation (theory 3): what it closes, it closes for ever."""
