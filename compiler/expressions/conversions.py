@@ -121,6 +121,13 @@ def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
             return unit if function in _SAME else None
 
 
+def is_of_differences(unit: str | None, of: str | None) -> bool:
+    """Whether values in a unit, made of one attribute in another, are differences of points of a scale."""
+    if unit is None or of is None or unit == of:
+        return False
+    return units.is_scale(of) and not units.is_scale(unit)
+
+
 def number_of(value: Fraction, span: Span) -> Expression:
     """A number as a constant; one that has no decimal notation as a quotient."""
     if value < 0:

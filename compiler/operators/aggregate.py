@@ -54,7 +54,7 @@ class Aggregate(Operator):
 
     `complete`: the number of tuples at which a group is known to be whole before it is closed: the size of the
     count windows that it is grouped by (theory 1.3). State: partial results of the groups that have not passed,
-    in canonical values.
+    in canonical values. `differences`: the calls that aggregate differences of points of a scale, as of temperatures.
     """
 
     by: tuple[str, ...] = field(converter=tuple)
@@ -62,6 +62,7 @@ class Aggregate(Operator):
     excepts: tuple[str, ...] = field(default=(), converter=tuple)
     calls: dict[str, Call] = field(factory=dict[str, Call], converter=_parsed)
     complete: int | None = None
+    differences: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Aggregate"
     method: ClassVar[str] = "aggregate"
     instead: ClassVar[str] = (
@@ -206,7 +207,8 @@ class Aggregate(Operator):
             if form is not None and form[0] in source.units:
                 # Where a live group has no feeder, nothing but its units says so.
                 folded = fold_units if excluded is False else fold_live_units
-                units[name] = map_history(folded(feeding, form[0], over), _through(call.how, form[1]))
+                onto_argument = carried(form[1], is_difference=name in self.differences)
+                units[name] = map_history(folded(feeding, form[0], over), _through(call.how, onto_argument))
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
         return Facts(
             types,
@@ -301,6 +303,8 @@ class Aggregate(Operator):
             arguments = {"by": self.by, "calls": {name: str(call) for name, call in self.calls.items()}}
         if self.complete is not None:
             arguments["complete"] = self.complete
+        if self.differences:
+            arguments["differences"] = self.differences
         return {key: repr(value) for key, value in arguments.items()}
 
 
@@ -342,9 +346,8 @@ def _presence_of(call: Call, source: Facts) -> Tree:
     return result
 
 
-def _through(function: Function, argument: Affine) -> Callable[[Affine], Affine]:
+def _through(function: Function, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:
     """An Alter of the attribute as one of the result; the identity where it is absorbed (theory 2.8)."""
-    onto_argument = carried(argument)
 
     def carry(alter: Affine) -> Affine:
         return function.carry(onto_argument(alter)) or IDENTITY

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, scalar_calls
+from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import Type
@@ -57,13 +58,15 @@ class Project(Operator):
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
     too; the items have other names than those (J2). With `convert`, too, the items are attributes of the input in other
     units, and take their place: a Drop of one takes it away, whatever is computed. With `absorb` their units never
-    change behind it: Alters of them end here (theory N6).
+    change behind it: Alters of them end here (theory N6). `differences`: the items that are differences of points of a
+    scale, as of temperatures: an Alter scales these, and does not shift them (2.8).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
     rest: bool = False
     convert: bool = False
     absorb: bool = False
+    differences: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Project"
     method: ClassVar[str] = "project"
 
@@ -167,7 +170,8 @@ class Project(Operator):
             form = expressions.affine(expression)
             if form is not None and form[0] in source.units and not self._absorbs(name):
                 folded = fold_live_units if move.has_steps else fold_units
-                history = map_history(folded(source, form[0], dropped), carried(form[1]))
+                carry = carried(form[1], is_difference=name in self.differences)
+                history = map_history(folded(source, form[0], dropped), carry)
                 units[name] = move(history, COMMON, NO_FEEDER)
         universe = {
             target: Domain(
@@ -271,7 +275,9 @@ class Project(Operator):
 
     def arguments(self) -> dict[str, str]:
         rest = {name: "True" for name in ("rest", "convert", "absorb") if getattr(self, name)}
-        return {"items": repr({name: format_expression(e) for name, e in self.items.items()}), **rest}
+        differences = {"differences": repr(self.differences)} if self.differences else {}
+        items = repr({name: format_expression(e) for name, e in self.items.items()})
+        return {"items": items, **rest, **differences}
 
 
 def _written(name: str, expression: Expression) -> str:
@@ -334,8 +340,10 @@ def presence_of(source: Facts, expression: Expression) -> Tree:
     )
 
 
-def carried(function: Affine) -> Callable[[Affine], Affine]:
-    """α on x becomes g∘α∘g⁻¹ on g(x) (G20)."""
+def carried(function: Affine, *, is_difference: bool = False) -> Callable[[Affine], Affine]:
+    """α on x becomes g∘α∘g⁻¹ on g(x) (G20); a difference of points of a scale is only scaled (2.8)."""
+    if is_difference:
+        return slope_of_alter
     inverse = function.inverse()
 
     def carry(alter: Affine) -> Affine:

@@ -8,7 +8,14 @@ from typing import Any
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.conversions import converted, in_declared_unit, known, unit_of_call
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.conversions import (
+    converted,
+    in_declared_unit,
+    is_of_differences,
+    known,
+    unit_of_call,
+)
 from cedilla.compiler.expressions.measured import Measured, Units
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
@@ -204,7 +211,16 @@ def project_of(
         items={name: each.expression for name, each in chosen.items()},
         rest=rest,
         units={name: each.unit for name, each in chosen.items() if each.unit is not None},
+        differences=[name for name, each in chosen.items() if _is_difference(each, read)],
     )
+
+
+def _is_difference(each: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:
+    """Whether values are differences of points of a scale, as those of `t - 50 degF` are."""
+    form = expressions.affine(each.expression)
+    if form is None:
+        return False
+    return is_of_differences(each.unit, read(syntax.Attribute(form[0], span=each.expression.span)).unit)
 
 
 def _named(expression: syntax.Expression) -> str:
@@ -228,6 +244,7 @@ def aggregate_of(
     check_once(node.by, "by", node.span)
     calls: dict[str, Call] = {}
     units: dict[str, str] = {}
+    differences: list[str] = []
     for call in node.calls:
         assert isinstance(call, syntax.AggregateCall)
         if call.alias in calls or call.alias in node.by:
@@ -238,6 +255,7 @@ def aggregate_of(
         calls[call.alias] = Call.of(plain)
         unit = unit_of_call(call.function, [argument.unit for argument in arguments])
         units |= {} if unit is None else {call.alias: unit}
+        differences += [call.alias] if any(_is_difference(each, read) for each in arguments) else []
     windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
     sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
     return Aggregate(
@@ -249,6 +267,7 @@ def aggregate_of(
         calls=calls,
         complete=next(iter(sizes), None),
         units=units,
+        differences=differences,
     )
 
 

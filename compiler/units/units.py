@@ -8,7 +8,7 @@ A unit is its name, a string. What computations make is named as pint reads it: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
@@ -260,3 +260,10 @@ def difference(unit: str) -> str | None:
         return total("-", unit, unit).unit if is_scale(unit) else unit
     except Mismatch:
         return None
+
+
+def of_differences(names: Iterable[str]) -> tuple[str, ...]:
+    """The units of differences of values in some units, and of their squares: those of deviations and variances."""
+    differences = [unit for name in names if (unit := difference(name)) is not None]
+    squares = [square for unit in differences if (square := power(unit, Fraction(2))) is not None]
+    return (*differences, *squares)

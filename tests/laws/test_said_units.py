@@ -29,9 +29,27 @@ from tests.stream import Item, decode, is_tuple, unit_complaints
 
 SAID = re.compile(r', unit ("[^"]*"|\w+)\)\]\]$')
 CANONICAL = {"t": "degF", "p": "hPa"}
-READERS = {
-    "r": ("n: long, s: int%s, q: int%s, t: double%s, p: double%s", (" in {1, 2, 3}", " in {1, 2}")),
-    "aggregate": ("s: int%s, t: double%s, p: double%s", (" in {1, 2, 3}",)),
+DIFFERENCES = f"""
+stream r({SCHEMA}) from json "r";
+emit project[n, s, q, t, t - 50 degF as d](r) to json "above";
+emit aggregate[stddev(t) as t, var(p) as p, avg(t - 50 degF) as d by s](r) to json "groups";
+"""
+Reader = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""A schema with places for domains and then for units, and both."""
+DOMAINS = (" in {1, 2, 3}", " in {1, 2}")
+READERS: dict[str, dict[str, Reader]] = {
+    QUERY: {
+        "r": ("n: long, s: int%s, q: int%s, t: double%s, p: double%s", DOMAINS, ("degF", "hPa")),
+        "aggregate": ("s: int%s, t: double%s, p: double%s", DOMAINS[:1], ("degF", "hPa")),
+    },
+    DIFFERENCES: {
+        "project": ("n: long, s: int%s, q: int%s, t: double%s, d: double%s", DOMAINS, ("degF", "delta_degF")),
+        "aggregate": (
+            "s: int%s, t: double%s, p: double%s, d: double%s",
+            DOMAINS[:1],
+            ("delta_degF", "hPa**2", "delta_degF"),
+        ),
+    },
 }
 
 
@@ -52,15 +70,15 @@ def unsaid(lines: list[Item]) -> list[Item]:
     ]
 
 
-def check(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
+def check(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QUERY) -> int:
     """How many outputs have Alters that say a unit."""
     rng = Random(seed)
     items = with_punctuations(World(rng).units, rng)
     size = 1 + seed % 7
-    _, outputs = ran(QUERY, items, size)
+    _, outputs = ran(query, items, size)
     with monkeypatch.context() as patch:
         patch.setattr(UnitNames, "of", lambda *_: None)
-        _, plain = ran(QUERY, items, size)
+        _, plain = ran(query, items, size)
     told = [json.dumps(item) for item in items]
     said = 0
     for emit, lines in outputs.items():
@@ -68,15 +86,26 @@ def check(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
         said += unsaid(lines) != lines
         rows = decode(lines)
         outside = [{**row, "s": 7} for row in rows] + [{**row, "q": 7} for row in rows if "q" in row]
-        assert list(unit_complaints(lines, CANONICAL, [*rows, *outside])) == [], told
-        check_readers(emit, lines, told)
+        reader = READERS[query][emit]
+        names = re.findall(r"(\w): double", reader[0])
+        canonical = dict(zip(names, reader[2], strict=True))
+        assert list(unit_complaints(lines, canonical, [*rows, *outside])) == [], told
+        above = [float(row["t"] - row["d"]) for row in rows if row.keys() >= {"n", "d", "t"}]
+        assert above == [pytest.approx(50)] * len(above), told
+        check_readers(reader, lines, told)
     return said
 
 
-def check_readers(emit: str, lines: list[Item], told: list[str]) -> None:
+def check_readers(reader_: Reader, lines: list[Item], told: list[str]) -> None:
     """An output is the input of other queries, whatever they know of its units and domains."""
-    schema, domains = READERS[emit]
-    for units in ((" unit degF", " unit hPa"), (" unit '[degF]'", ""), ("", "")):
+    schema, domains, (first, *others) = reader_
+    quoted = {"degF": "[degF]"}.get(first, first)
+    none = ("",) * len(others)
+    for units in (
+        (f" unit {first}", *(f' unit "{each}"' for each in others)),
+        (f' unit "{quoted}"', *none),
+        ("", *none),
+    ):
         for known in (domains, ("",) * len(domains)):
             query = f'stream r({schema % (*known, *units)}) from json "r"; emit r to json "again";'
             reader = Reference(compile_query(query).plan)
@@ -95,10 +124,16 @@ def test_what_outputs_say_is_true_and_changes_nothing(seed: int, monkeypatch: py
     assert check(seed, monkeypatch) > 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_outputs_say_of_differences_is_true(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(seed, monkeypatch, DIFFERENCES) > 0
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(1000))
-def test_what_outputs_say_in_many_cases(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(seed, monkeypatch)
+@pytest.mark.parametrize("query", READERS)
+def test_what_outputs_say_in_many_cases(seed: int, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    check(seed, monkeypatch, query)
 
 
 def claims(rng: Random, world: World) -> list[Item]:

@@ -109,6 +109,30 @@ def said(query: str, markers: list[str], emit: str | None = None) -> list[str]:
             [f"[[{CELSIUS})]]"],
         ),
         ("emit r", ["[[s = 1, unit(p, hPa)]]"], ["[[s = 1, alter(p, y -> y / 100, unit hPa)]]"]),
+        # Differences have the unit of differences: they are scaled and not shifted.
+        (
+            "emit aggregate[stddev(t) as dev, var(t) as square, avg(t - 50 degF) as above by s](r)",
+            ["[[unit(t, degC)]]"],
+            [
+                "[[alter(dev, y -> (y * 5) / 9, unit delta_degC)]]",
+                '[[alter(square, y -> (y * 25) / 81, unit "delta_degree_Celsius**2")]]',
+                "[[alter(above, y -> (y * 5) / 9, unit delta_degC)]]",
+            ],
+        ),
+        (
+            "emit project[s, t - 50 degF as above, (50 degF - t) * 2 as below](r)",
+            ["[[s = 1, unit(t, Cel)]]"],
+            [
+                f"[[s = 1, alter({name}, y -> (y * 5) / 9, unit delta_degree_Celsius)]]"
+                for name in ("above", "below")
+            ],
+        ),
+        ("emit aggregate[avg(t) - 50 degF as above by s](r)", ["[[alter(t, y -> y + 459.67)]]"], []),
+        (
+            "emit aggregate[var(p) as square by s](r)",
+            ["[[unit(p, hPa)]]"],
+            ['[[alter(square, y -> y / 10000, unit "hectopascal**2")]]'],
+        ),
     ],
 )
 def test_what_outputs_say(rest: str, markers: list[str], texts: list[str]) -> None:
@@ -116,6 +140,23 @@ def test_what_outputs_say(rest: str, markers: list[str], texts: list[str]) -> No
     query = ONE % more + rest + ' to json "out";'
     found = said(query, markers, compile_query(query).plan.emits[-1].name)
     assert found == texts
+
+
+def test_units_of_differences_are_read_back_and_checked() -> None:
+    """They lead from each other as those of temperatures do, and are no temperatures (RQ219, RQ142)."""
+    query = 'stream r(s: int in {1, 2}, d: double unit delta_degF) from json "r"; emit r to json "out";'
+    scaled = "alter(d, y -> (y * 5) / 9, unit delta_degC)"
+    assert said(query, ["[[s = 1, unit(d, delta_degC)]]", "[[s = 2, alter(d, y -> y * 5/9)]]"]) == [
+        f"[[s = {s}, {scaled}]]" for s in (1, 2)
+    ]
+    assert said(query, [f"[[{scaled}]]"]) == [f"[[{scaled}]]"]
+    for text, code in [
+        ("alter(d, y -> (y - 32) * 5/9, unit delta_degC)", "RQ219"),
+        ("alter(d, y -> y * 5/9, unit degC)", "RQ142"),
+        ("unit(d, degC)", "RQ142"),
+    ]:
+        with pytest.raises(DiagnosticError, match=code):
+            said(query, [f"[[{text}]]"])
 
 
 def test_added_attributes_and_units_that_tuples_name() -> None:

@@ -12,7 +12,7 @@ from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.operators import Join, Project
 from cedilla.compiler.plan import Plan, Source, follow
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.units.units import is_same, leads
+from cedilla.compiler.units.units import is_same, leads, of_differences
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.sources.source_state import SourceState
 
@@ -36,8 +36,9 @@ class UnitNames:
     """The units of a relation's attributes, and by which names values are called that went through a function.
 
     `units`: those of canonical values. A name is one that the query, or an accent of its streams, has for the unit of
-    something that the attribute is made from: what is a N*m for one attribute is a joule for another. Pint is asked
-    where there is any but that of canonical values.
+    something that the attribute is made from: what is a N*m for one attribute is a joule for another. An attribute in
+    another unit than that may be made of its differences, as a deviation is: then the names are those of differences.
+    Pint is asked where there is any but that of canonical values.
     """
 
     units: Units
@@ -52,7 +53,8 @@ class UnitNames:
         if unit is None or function.is_identity:
             return unit
         if attribute not in self._names:  # a fleet may have as many functions as devices
-            self._names[attribute] = tuple(dict.fromkeys(self._named(attribute)))
+            names = tuple(dict.fromkeys(self._named(attribute)))
+            self._names[attribute] = names if unit in names else (*names, *of_differences(names))
         names = (name for name in self._names[attribute] if name != unit)
         return next((name for name in names if leads(function, unit, name)), None)
 
