@@ -8,8 +8,10 @@ so of these only whether they are there counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
+
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
@@ -58,18 +60,35 @@ def known_valid(
 
 def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tree:
     """A region that all valid tuples of some files lie in, by the least and the greatest value of each attribute that
-    all of them have and no accent has altered. `contents`: as `known_valid` gives them."""
-    told = [content.ranges for content in contents.values() if content.rows]
-    sides: dict[str, Tree] = {}
-    for name in state.types:
-        if name in state.codes or state.placed_original.get(name, IDENTITY) != IDENTITY:
-            continue
-        ranges = [ranges.get(name) for ranges in told]
-        least = [each.least for each in ranges if each and not each.nulls and each.least is not None]
-        greatest = [each.greatest for each in ranges if each and not each.nulls and each.greatest is not None]
-        if told and len(least) == len(greatest) == len(told):
-            sides[name] = regions.interval(name, (min(least), 0), (max(greatest), 1))
-    return regions.box(sides)
+    all files know of and no accent has altered. `contents`: as `known_valid` gives them."""
+    told, altered = _together([content for content in contents.values() if content.rows]), _altered(state)
+    known = {
+        name: values
+        for name, values in told.ranges.items()
+        if name in state.types and name not in altered and values.least is not None
+    }
+    return regions.box(_sides(evolve(told, ranges=known), altered))
+
+
+def _together(contents: Sequence[Content]) -> Content:
+    """What some files say of their rows as if they were one."""
+    named = set[str]().union(*(content.ranges for content in contents))
+    known = {
+        name: [(content.ranges[name], content.rows) for content in contents]
+        for name in named
+        if all(name in content.ranges for content in contents)
+    }
+    return Content(sum(c.rows for c in contents), {name: _around(each) for name, each in known.items()})
+
+
+def _around(told: Sequence[tuple[Range, int]]) -> Range:
+    """The values of a column in some files, each with its number of rows."""
+    nulls = sum(values.nulls for values, _ in told)
+    some = [(values.least, values.greatest) for values, rows in told if values.nulls < rows]
+    least = [low for low, _ in some if low is not None]
+    greatest = [high for _, high in some if high is not None]
+    is_known = some and len(least) == len(greatest) == len(some)
+    return Range(nulls, min(least), max(greatest)) if is_known else Range(nulls)
 
 
 def _are_all_valid(
@@ -85,8 +104,7 @@ def _are_all_valid(
     trees = [*state.placed_present.values(), *state.names.placed.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
-    rejected = _rejected(source, state)
-    altered = {n for n, tree in state.placed_original.items() if tree != IDENTITY}
+    rejected, altered = _rejected(source, state), _altered(state)
     return all(
         regions.intersection(
             _box(number, content, altered, partitions.get(number)),
@@ -122,13 +140,23 @@ def _rejected(source: Source, state: SourceState) -> Tree:
 def _box(number: int, content: Content, altered: Set[str], partition: int | None) -> Tree:
     """Where the tuples of a file lie."""
     begin, end = content.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
-    sides = {
-        name: _side(name, values, content.rows, bounded=name not in altered)
-        for name, values in content.ranges.items()
-    }
+    sides = _sides(content, altered)
     if partition is not None:
         sides[PARTITION] = region_of(partition)
     return regions.box({**sides, POSITION: regions.interval(POSITION, (begin, 0), (end, 0))})
+
+
+def _sides(content: Content, altered: Set[str]) -> dict[str, Tree]:
+    """The values of each attribute that a file says something of."""
+    return {
+        name: _side(name, values, content.rows, bounded=name not in altered)
+        for name, values in content.ranges.items()
+    }
+
+
+def _altered(state: SourceState) -> Set[str]:
+    """The attributes of which a file has values that are not canonical."""
+    return {name for name, tree in state.placed_original.items() if tree != IDENTITY}
 
 
 def _side(name: str, values: Range, rows: int, *, bounded: bool) -> Tree:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cedilla.compiler import compile_query
+from cedilla.compiler import compile_query, regions
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -18,7 +18,7 @@ from cedilla.runtime.formats.lines.text_format import _NOTES
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import Content, MarkerLine, Range
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.file_statistics import known_valid
+from cedilla.runtime.ingest.file_statistics import known_valid, region_of_tuples
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
@@ -104,6 +104,24 @@ def test_files_of_markers_have_no_tuples() -> None:
     content = Content(3, {name: Range(3) for name in GOOD})
     assert not known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset())
     assert known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset({0}))
+
+
+def test_files_together_tell_a_region_of_their_tuples() -> None:
+    """Of what all of them know, missing values too; nothing of what is altered, or of files without tuples."""
+    contents = {
+        0: Content(10, {**GOOD, "note": Range(4, 2, 3)}),
+        1: Content(5, {**GOOD, "ts": Range(0, 30, 40), "s": Range(0), "note": Range(5)}),
+        2: Content(0, {}),
+    }
+    region = region_of_tuples(state_after(), contents)
+    sides = [regions.interval("ts", (10, 0), (40, 1)), regions.interval("at", (0, 0), (10**15, 1))]
+    note = regions.union(
+        regions.interval("note", (2, 0), (3, 1)), regions.complement(regions.defined("note"))
+    )
+    assert region == regions.intersection(*sides, note)
+    altered = region_of_tuples(state_after(("accent", "[[alter(ts, y -> y + 100)]]", 0)), contents)
+    assert altered == regions.intersection(sides[1], note)
+    assert region_of_tuples(state_after(), {2: contents[2]}) is True
 
 
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
