@@ -7,6 +7,7 @@ types normalise every bound to a half-open interval, so `<= 5` and `< 6` are the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
@@ -116,7 +117,15 @@ def texts(
     Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set with ⊥
     is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is left out (right for the rest).
     """
-    alternatives: list[list[str]] = []
+    for conditions, _ in conjunctions(box, types, outer=outer, universe=universe):
+        yield conditions
+
+
+def conjunctions(
+    box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
+) -> Iterator[tuple[tuple[str, ...], regions.Box]]:
+    """The same as `texts`, each with the box that it describes."""
+    alternatives: dict[str, list[tuple[str, Tree]]] = {}
     for attribute, members in box.items():
         if members is True or (outer and members.undefined):
             continue
@@ -124,38 +133,33 @@ def texts(
         written = list(_written(attribute, members, types.get(attribute, Type("double")), domain))
         if not written:
             return
-        alternatives.append(written)
-    yield from _product(alternatives)
+        alternatives[attribute] = written
+    for chosen in product(*alternatives.values()):
+        sets = (members for _, members in chosen)
+        yield tuple(text for text, _ in chosen), dict(zip(alternatives, sets, strict=True))
 
 
 def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree:
     """What `texts` says of a set without ⊥: without the ranges that no value of the domain lies in."""
     if not isinstance(members, Steps):
         return members
-    some = [value for value, hit in members.points.items() if hit]
-    ranges = (
-        regions.interval(attribute, *each) for each in _ranges(attribute, members, type_, {attribute: domain})
-    )
-    return regions.union(regions.values(attribute, some), *ranges)
+    written = _written(attribute, members, type_, {attribute: domain})
+    return regions.union(*(each for _, each in written))
 
 
-def _product(alternatives: list[list[str]]) -> Iterator[tuple[str, ...]]:
-    if not alternatives:
-        yield ()
-        return
-    for first in alternatives[0]:
-        for rest in _product(alternatives[1:]):
-            yield (first, *rest)
-
-
-def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> Iterator[str]:
+def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
+    """The conditions that together describe a set without ⊥, each with the values that meet it."""
     inside = sorted(v for v, hit in members.points.items() if hit)
-    if len(inside) == 1:
-        yield f"{attribute} = {type_.wire(inside[0])}"
-    elif inside:
-        yield f"{attribute} in {{{', '.join(map(type_.wire, inside))}}}"
+    if inside:
+        yield _list(attribute, inside, type_), regions.values(attribute, inside)
     for start, end in _ranges(attribute, members, type_, domain):
-        yield _range(attribute, start, end, type_)
+        yield _range(attribute, start, end, type_), regions.interval(attribute, start, end)
+
+
+def _list(attribute: str, values: list[Value], type_: Type) -> str:
+    if len(values) == 1:
+        return f"{attribute} = {type_.wire(values[0])}"
+    return f"{attribute} in {{{', '.join(map(type_.wire, values))}}}"
 
 
 def _ranges(

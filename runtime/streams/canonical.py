@@ -15,12 +15,12 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Add, Alter, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import Domain, Steps, Tree, Universe
+from cedilla.compiler.regions import Box, Domain, Steps, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import leads
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
 from cedilla.grammar.expression_formatter import format_accent
-from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AlterAttribute
 from cedilla.runtime.control.accents.trees import inside, shifted
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
@@ -30,6 +30,8 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
 
+Conjunction = tuple[tuple[str, ...], Box]
+"""The conditions of a marker, and what they describe."""
 Maps = Mapping[str, Tree]
 """Attribute -> tree over raw values: the function that leads to the canonical value."""
 
@@ -120,8 +122,8 @@ class Writer:
         name, region = marker.item.primitive.attribute, marker.item.description
         texts = [
             accent_text(conditions, Add(name, self._types[name], self._units.get(name)))
-            for conditions in self._exactly(region, self._first, marker.item.primitive)
-            if self._is_of_tuples(conditions, self._start, True)
+            for conditions, box in self._exactly(region, self._first, marker.item.primitive)
+            if self._is_of_tuples(box, self._start, True)
         ]
         if not texts and name not in self._there:  # later markers may know the attribute
             which = "only tuples that lack what all tuples have"
@@ -182,26 +184,23 @@ class Writer:
         alter: Described = marker.item
         there = self._there.get(alter.primitive.attribute, False)
         if marker.text is None:
-            for conditions in self._exactly(alter.description, self._raw, alter.primitive):
-                if self._is_of_tuples(conditions, before, there):
+            for conditions, box in self._exactly(alter.description, self._raw, alter.primitive):
+                if self._is_of_tuples(box, before, there):
                     yield accent_text(conditions, alter.primitive)
         elif there is True or self._may_be(alter.description, before, there):
             yield marker.text
 
     def _drop(self, drop: Described) -> Iterator[str]:
-        for conditions in self._inside(drop.description, self._raw, drop.primitive):
-            if self._is_of_tuples(conditions, self._original, True):
+        for conditions, box in self._inside(drop.description, self._raw, drop.primitive):
+            if self._is_of_tuples(box, self._original, True):
                 yield accent_text(conditions, drop.primitive)
 
-    def _is_of_tuples(self, conditions: tuple[str, ...], original: Maps, there: Tree) -> bool:
-        """Whether a conjunction describes canonical tuples of a region that can be. `original`: the functions that lead
-        from its values to canonical ones, of which domains are."""
-        if there is True and not self._altered:
+    def _is_of_tuples(self, box: Box, original: Maps, there: Tree) -> bool:
+        """Whether a box describes canonical tuples of a region that can be. `original`: the functions that lead from
+        its values to canonical ones, of which domains are."""
+        if there is True and self._altered.isdisjoint(box):
             return True
-        read = parse_punctuation(punctuation_text(conditions)).conditions
-        if there is True and self._altered.isdisjoint(each.attribute for each in read):
-            return True
-        return self._may_be(patterns.region_of(read, self._types), original, there)
+        return self._may_be(regions.box(box), original, there)
 
     def _may_be(self, raw: Tree, original: Maps, there: Tree) -> bool:
         region = regions.intersection(translate(raw, original), there)
@@ -211,23 +210,21 @@ class Writer:
         if marker.text is not None:
             yield marker.text
             return
-        for conditions in self._inside(marker.item.pattern, self._first, None):
+        for conditions, _ in self._inside(marker.item.pattern, self._first, None):
             yield punctuation_text(conditions)
 
-    def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[tuple[str, ...]]:
+    def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[Conjunction]:
         for box, lost in self._boxes(region, universe, primitive):
             if lost is not None:
                 raise DiagnosticError([_no_words("error", f"tuples without `{lost}`", primitive, lost)])
-            yield from patterns.texts(box, self._types, outer=False, universe=universe)
+            yield from patterns.conjunctions(box, self._types, outer=False, universe=universe)
 
-    def _inside(
-        self, region: Tree, universe: Universe, primitive: Primitive | None
-    ) -> Iterator[tuple[str, ...]]:
+    def _inside(self, region: Tree, universe: Universe, primitive: Primitive | None) -> Iterator[Conjunction]:
         for box, lost in self._boxes(region, universe, primitive):
             if lost is not None:
                 self._lost.append(_no_words("warning", f"tuples without `{lost}`", primitive, lost))
             if not any(members is False for members in box.values()):
-                yield from patterns.texts(box, self._types, outer=False, universe=universe)
+                yield from patterns.conjunctions(box, self._types, outer=False, universe=universe)
 
     def _boxes(
         self, region: Tree, universe: Universe, primitive: Primitive | None

@@ -69,14 +69,12 @@ def write_flat(spark: SparkSession, folder: Path, rows: Rows, count: int, parts:
     goes on at the same pace in all of them. No markers."""
     if folder.exists():
         return
-    unfinished = folder.with_name(f"_{folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
     share = _BLOCK * ceil(count / parts / _BLOCK)
     part, within = f"id DIV {share}", f"id % {share}"
     dealt = f"(({within}) DIV {_BLOCK} * {parts} + {part}) * {_BLOCK} + id % {_BLOCK}"
     frame = spark.range(0, share * parts, 1, parts).selectExpr(f"{dealt} AS id").where(f"id < {count}")
-    _written(frame.where(rows.where).selectExpr(*rows.columns), format, unfinished, parts)
-    unfinished.rename(folder)
+    with in_order(folder) as unfinished:
+        _written(frame.where(rows.where).selectExpr(*rows.columns), format, unfinished, parts)
 
 
 @contextmanager
