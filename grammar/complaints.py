@@ -86,6 +86,7 @@ _CHARACTERS = {
     "“": "strings are written in straight quotes",
     "”": "strings are written in straight quotes",
     "`": "names are written as they are, strings in double or single quotes",
+    "°": 'a unit with a sign is written in quotes, `"°C"`, or as one word, `degC`',
     "^": "a power is written `pow(x, y)`",
     "$": "an attribute is written by its name alone: `a`",
     "@": "an attribute is written by its name alone: `a`",

@@ -7,6 +7,7 @@ import re
 from lark import Token
 
 from cedilla.grammar import foreign
+from cedilla.grammar.change_slips import CHANGES, typed_unit
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import Rule, Slip, misspelt, span_of
 
@@ -210,7 +211,7 @@ def marker(slip: Slip) -> Diagnostic | None:
     if slip.found.type in _BEHIND_NAMES and [t.type for t in slip.before[-2:]] == ["NUMBER", "NAME"]:
         place = span_of(slip.last, slip.source)  # it was taken for a unit
         return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", place)
-    if "ARROW" in slip.accepts and slip.last == "unit":
+    if "ARROW" in slip.accepts and (slip.last == "unit" or "->" in slip.before):
         return slip.unexpected("a unit stands behind the function: `alter(t, y -> y / 1000, unit km)`")
     if "ARROW" in slip.accepts:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
@@ -227,6 +228,7 @@ def marker(slip: Slip) -> Diagnostic | None:
 
 HABITS: tuple[Rule, ...] = (
     marker,
+    *CHANGES,
     comment,
     statement,
     small_letters,
@@ -238,6 +240,7 @@ HABITS: tuple[Rule, ...] = (
     separator,
     spelling,
     declaration,
+    typed_unit,
     setting,
 )
 """Rules in the order they are tried."""

@@ -13,7 +13,7 @@ from attrs import evolve
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.expression_formatter import decimal_text
+from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.slips import closest
 from cedilla.grammar.syntax import (
     SECOND,
@@ -38,25 +38,31 @@ def known(unit: str, span: Span | None) -> str:
     except units.UnknownUnit:
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
         names = "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
-        hint = f"did you mean `{guess}`? {names[0].upper()}{names[1:]}" if guess else names
+        hint = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
         raise failure("RQ143", f"unknown unit `{unit}`", span, hint=hint) from None
     return unit
 
 
 _COMMON = (
-    "degC",
-    "degF",
-    "kelvin",
-    "metre",
-    "kilometre",
-    "mile",
-    "pascal",
-    "hPa",
-    "byte",
-    "gram",
-    "kilogram",
-    "percent",
+    *("degC", "degF", "celsius", "fahrenheit", "kelvin", "percent", "degree", "radian"),
+    *(
+        "metre",
+        "millimetre",
+        "kilometre",
+        "inch",
+        "foot",
+        "yard",
+        "mile",
+        "km/h",
+        "m/s",
+        "knot",
+        "litre",
+        "gallon",
+    ),
+    *("pascal", "hPa", "mbar", "bar", "psi", "gram", "kilogram", "tonne", "pound", "ounce", "newton"),
+    *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
 )
+"""What a misspelt name may mean; `known` takes all that pint and UCUM have."""
 
 
 def converted(source: str, target: str, span: Span | None) -> Affine:

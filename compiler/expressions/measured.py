@@ -113,6 +113,7 @@ class _Reader:
             case Binary("+" | "-" as operator, left, right):
                 return self._sum(node, operator, self.read(left), self.read(right))
             case Binary("*" | "/" as operator, left, right):
+                self._refuse_parted(operator, left, right)
                 return self._product(node, operator, self.read(left), self.read(right))
             case Binary("%", left, right):
                 (a, b), unit = self._alike([self.read(left), self.read(right)], node.span)
@@ -141,13 +142,7 @@ class _Reader:
         return expressions.rebuilt(node, lambda part: self.read(part).expression)
 
     def _are_times(self, *sides: Expression) -> bool:
-        for side in sides:
-            try:
-                if expressions.type_of(side, self.types) == TIMESTAMP:
-                    return True
-            except DiagnosticError:  # said where the operator is checked
-                continue
-        return False
+        return TIMESTAMP in map(self._type_of, sides)
 
     def _opposite(self, node: Unary, of: Measured) -> Measured:
         constant = None if of.constant is None else -of.constant
@@ -192,8 +187,16 @@ class _Reader:
             if not other.is_plain:
                 written = format_expression(other.expression)
                 hint = f"`{written}: double unit {unit_text(constant.unit or '')}` where it is declared"
+                if (type_ := self._type_of(other.expression)) is not None and not type_.is_numeric:
+                    hint = f"`{written}` is of type {type_}, and only numbers have units"
                 message = f"`{written}` has no unit, and {format_expression(constant.expression)} has one"
                 raise failure("RQ142", message, constant.expression.span, hint=hint)
+
+    def _type_of(self, expression: Expression) -> Type | None:
+        try:
+            return expressions.type_of(expression, self.types)
+        except DiagnosticError:  # said where the operator is checked
+            return None
 
     # --- arithmetic ---
 
@@ -316,6 +319,18 @@ class _Reader:
         if name in _POWERS and len(parts) == 2 and parts[1].constant is not None:
             return Measured(plain, self._power(parts[0].unit, parts[1].constant))
         return Measured(plain)
+
+    def _refuse_parted(self, operator: str, left: Expression, right: Expression) -> None:
+        """Raise RQ102 where a unit of several words is in no quotes, `10 km/h`."""
+        match left, right:
+            case Literal(unit=str() as unit), Attribute(name) if unit != SECOND and name not in self.types:
+                whole = f"{unit}{operator}{name}"
+                hint = (
+                    f'a unit that is no single word is written in quotes: `{left.text.split()[0]} "{whole}"`'
+                )
+                raise failure("RQ102", f"unknown attribute `{name}`", right.span, hint=hint)
+            case _:
+                pass
 
     def _power(self, unit: str | None, exponent: Fraction) -> str | None:
         return None if unit is None or unit in _IMPLIED else units.power(unit, exponent)

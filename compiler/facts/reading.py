@@ -165,12 +165,9 @@ def _read_primitive(
         return _read_add(node, units)
     if node.name not in types:
         verb = _VERBS.get(type(node), "alters")
-        raise failure(
-            "RQ207",
-            f"the accent {verb} `{node.name}`, which never existed",
-            node.span,
-            hint=meant(node.name, types, "attributes"),
-        )
+        message = f"the accent {verb} `{node.name}`, which never existed"
+        hint = _turned_round(node, types) or meant(node.name, types, "attributes")
+        raise failure("RQ207", message, node.span, hint=hint)
     if isinstance(node, DropAttribute):
         return Drop(node.name)
     if isinstance(node, RenameAttribute):
@@ -198,6 +195,17 @@ def _read_primitive(
                 hint=f"the inverse is {node.inverse.parameter} -> {derived}; it may be left out",
             )
     return Alter(node.name, function, node.unit, _canonical_unit(node, units))
+
+
+def _turned_round(
+    node: DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute, types: Types
+) -> str | None:
+    """What was meant by `unit(degC, t)` and `rename(t, temp)`."""
+    if isinstance(node, SetUnit) and node.unit in types:
+        return f"the attribute comes first: `unit({node.unit}, {unit_text(node.name)})`"
+    if isinstance(node, RenameAttribute) and node.field in types:
+        return f"the new name comes first: `rename({node.name}, {node.field})`"
+    return None
 
 
 def _read_add(node: AddAttribute, units: Units) -> Add:

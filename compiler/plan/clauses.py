@@ -39,7 +39,7 @@ from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression, unit_text
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
@@ -94,7 +94,7 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
         return _first_unit(node, node.unit)
     if not Type.of(node.type).is_numeric:
         message = f"`{node.name}` is of type {node.type.name}, and only numbers have units"
-        raise failure("RQ144", message, node.span)
+        raise failure("RQ144", message, node.span, hint=f"`{node.name}: double unit {unit_text(node.unit)}`")
     return known(node.unit, node.span)
 
 
@@ -124,7 +124,7 @@ def _check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
             )
         if attributes[name].type != STRING:
             message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"
-            raise failure("RQ103", message, unit.span)
+            raise failure("RQ103", message, unit.span, hint=f"`{name}: string`, whose values are units")
         if attributes[name].optional:
             message = f"`{name}` names the unit of `{declared.name}`, and may be missing"
             raise failure(

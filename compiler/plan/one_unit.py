@@ -68,7 +68,9 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
         known(each.unit, each.span)
         if not types[each.name].is_numeric:
             message = f"`{each.name}` is of type {types[each.name]}, and only numbers have units"
-            raise failure("RQ144", message, each.span)
+            raise failure(
+                "RQ144", message, each.span, hint=f"`with` another attribute, or without `{each.name}`"
+            )
         if (own := units.get(each.name)) is None:
             hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared"
             message = f"`{each.name}` has no unit: nothing leads to {each.unit}"

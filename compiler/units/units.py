@@ -141,7 +141,7 @@ def conversion(source: str, target: str) -> Affine:
         return IDENTITY
     a, b = _unit(source), _unit(target)
     if not a.is_compatible_with(b):
-        raise Mismatch(f"{described(source)} and {described(target)} are of different dimensions")
+        raise _apart(source, target)
     try:
         shift, one, three = (
             Fraction(_registry().Quantity(Fraction(n), a).to(b).magnitude) for n in (0, 1, 3)
@@ -173,6 +173,19 @@ def leads(function: Affine, source: str, target: str) -> bool:
         return False
 
 
+_LIKE = {"C": "degC", "F": "degF"}
+"""Names of coulomb and farad, and what they are written for."""
+
+
+def _apart(source: str, target: str) -> Mismatch:
+    """That two units are of different dimensions, and which one was likely meant."""
+    why = f"{described(source)} and {described(target)} are of different dimensions"
+    for name, other in ((source, target), (target, source)):
+        if name in _LIKE and _unit(_LIKE[name]).is_compatible_with(_unit(other)):
+            why += f"; did you mean `{_LIKE[name]}`?"
+    return Mismatch(why)
+
+
 def _no_line(source: str, target: str) -> str:
     return f"the conversion from {source} to {target} is not of the shape y * a + b with a > 0"
 
@@ -195,7 +208,7 @@ def total(operator: str, left: str, right: str) -> Sum:
 
     a, b = _unit(left), _unit(right)
     if not a.is_compatible_with(b):
-        raise Mismatch(f"{described(left)} and {described(right)} are of different dimensions")
+        raise _apart(left, right)
     act, quantity = _ARITHMETIC[operator], _registry().Quantity
 
     def at(x: int, y: int) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
+from attrs import evolve
+
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
@@ -32,11 +34,14 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
         possible = _possible(name, code, universe)
         if possible is not None and (strange := sorted(named.keys() - possible)):
             values, theirs = (", ".join(map(recode.type.wire, each)) for each in (strange, sorted(possible)))
+            hint = "each pair has the value as it was until here, and then as it is from here on"
+            if possible.issuperset(named.values()):
+                hint += f": did you mean `{evolve(recode, code=recode.code.inverse())}`?"
             raise failure(
                 "RQ464",
                 f"the accent recodes {values}, which `{name}` never is there",
                 accent.span,
-                hint="each pair has the value as it was until here, and then as it is from here on",
+                hint=hint,
                 notes=(f"it is one of {theirs}",) if len(possible) <= _SHOWN else (),
             )
 

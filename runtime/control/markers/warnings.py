@@ -22,6 +22,8 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 _NAMED = 3
 """So many earlier markers are named, and so many results are shown."""
+_CODES = 20
+"""So many codes are named."""
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
@@ -41,7 +43,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
 
 def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
     message = "the accent describes no possible tuple"
-    for name in sorted(accent.mentions):
+    for name in sorted(accent.mentions - state.codes.keys()):
         members = _values(state, name, where)
         if members is not False and regions.is_empty(members, state.universe):
             known, near = _domain(state, name), _nearest(state, name, members)
@@ -51,8 +53,17 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
             return Diagnostic("RQ216", "error", message, accent.places.get(name), (why,), help or None)
     span = next(iter(accent.places.values())) if len(accent.places) == 1 else None
     help = "a list is written `s in {1, 2}`; `s in (1, 2)` is the range between the two"
-    why = "no value meets all its conditions"
+    why = "no value meets all its conditions" + "".join(_recoded(state, accent))
     return Diagnostic("RQ216", "error", message, span, (why,), help if " in (" in accent.text else None)
+
+
+def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:
+    """The values that recodes have given the attributes which an accent describes tuples by, of few."""
+    for name in sorted(accent.mentions & state.codes.keys()):
+        codes = [leaf for leaf in regions.leaves(state.codes[name]) if isinstance(leaf, Code)]
+        values = sorted({after for code in codes for _, after in code.pairs})
+        if 0 < len(values) <= _CODES:
+            yield f"; `{name}` has been recoded, to {', '.join(map(state.types[name].wire, values))}"
 
 
 def _values(state: SourceState, name: str, where: Tree) -> Tree:

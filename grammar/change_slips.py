@@ -1,0 +1,87 @@
+"""Slips with units, renames and recodes, in queries and accents: rules as in `slips`, which are tried before those."""
+
+from __future__ import annotations
+
+from lark import Token
+
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.slips import Rule, Slip
+
+_UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`'
+_SHAPES = {
+    "unit": "a unit accent has the attribute, then its unit: `unit(t, degC)`",
+    "rename": "a rename has the new name, then the attribute, both without quotes: `rename(temp, t)`",
+    "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
+}
+"""Changes of accents, and what stands between their parentheses."""
+
+
+def unit_name(slip: Slip) -> Diagnostic | None:
+    """`unit km/h`, `unit deg F`, `unit %`, `unit(t, km/h)`, `with t in km/h`, `t > degC 30`."""
+    if slip.found.type == "NUMBER" and [t.type for t in slip.before[-2:-1]] in (["COMPARATOR"], ["EQUAL"]):
+        return slip.unexpected(f"a number stands before its unit: `{slip.found} {slip.last}`")
+    begins = slip.last.type == "UNIT" and slip.accepts <= {"NAME", "STRING", "FROM"}
+    goes_on = slip.last.type == "NAME" and _names_unit(slip.before)
+    is_part = slip.found.type in ("NAME", "NUMBER") and slip.found.line == slip.last.end_line
+    if (begins and slip.found.type != "NAME") or (goes_on and (is_part or str(slip.found) in "/*%^.")):
+        return slip.unexpected(_UNIT)
+    return None
+
+
+def _names_unit(before: tuple[Token, ...]) -> bool:
+    """Whether the last word is the name of a unit."""
+    types = [token.type for token in before[-5:]]
+    words = [str(token) for token in before]
+    return (
+        types[-2:] == ["UNIT", "NAME"]
+        or (types[-2:] == ["NUMBER", "NAME"] and words[0] in ("[", "[["))
+        or types == ["UNIT", "LPAR", "NAME", "COMMA", "NAME"]
+        or (types[-3:] == ["NAME", "IN", "NAME"] and "with" in words[-20:] and "emit" in words)
+    )
+
+
+def fixed_unit(slip: Slip) -> Diagnostic | None:
+    """`emit r to json "o" with t degC`, `... in degC`."""
+    if slip.requires("ORIGINAL"):
+        return slip.unexpected(
+            "an output has a unit by `with t in degC`, or all as they came by `in original units`"
+        )
+    if slip.requires("IN") and "with" in map(str, slip.before[-2:]):
+        return slip.unexpected("an attribute of an output has a unit by `with t in degC`")
+    return None
+
+
+def change_shape(slip: Slip) -> Diagnostic | None:
+    """`[[unit(t: degC)]]`, `[[rename("temp", "t")]]`, `[[rename temp to t]]`, `[[recode(k, 1, 2)]]`."""
+    if not slip.before or slip.before[0] != "[[" or "{" in slip.before:
+        return None
+    if slip.found in ("]", "]]") and "RPAR" in slip.accepts:
+        return None
+    inside = _called(slip.before)
+    if inside not in _SHAPES and slip.found.type == "NAME":
+        inside = str(slip.last)  # without parentheses
+    if inside not in _SHAPES and slip.last.type == "NAME":
+        inside = str(slip.found)  # behind the attribute
+    return slip.unexpected(_SHAPES[inside]) if inside in _SHAPES else None
+
+
+def _called(before: tuple[Token, ...]) -> str:
+    """The word before the parenthesis that is still open."""
+    words = [str(token) for token in before]
+    last = len(words) - 1 - words[::-1].index("(") if "(" in words else 0
+    return words[last - 1] if last and ")" not in words[last:] else ""
+
+
+def typed_unit(slip: Slip) -> Diagnostic | None:
+    """`t: double degF`, `[[+(p: double hPa)]]`."""
+    if slip.found == "unit" and {"COMMA", "RPAR"} <= slip.accepts and str(slip.last) in "])}":
+        return slip.unexpected("a unit stands before the domain: `t: double unit degC in [0, 40]`")
+    is_word = slip.found.type in ("NAME", "STRING")
+    if is_word and "UNIT" in slip.accepts and [str(token) for token in slip.before[-2:-1]] == [":"]:
+        help = f"a unit is written `{slip.last} unit hPa`"
+        return slip.unexpected(f"{help}; a comma separates attributes" if "COMMA" in slip.accepts else help)
+    return None
+
+
+CHANGES: tuple[Rule, ...] = (unit_name, fixed_unit, change_shape)
+"""Rules in the order they are tried."""
