@@ -15,6 +15,8 @@ from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 from tests.tiers import tiered
 
+pytestmark = pytest.mark.either_engine
+
 QUERY = """
 stream readings(ts: long, s: int in {1, 2}, t: double, note?: string) from json "in" punctuated on ts;
 table names(s: int, name: string) from json "in";

@@ -88,6 +88,7 @@ def ordered(folder: Path) -> list[Item]:
     return sorted(read(str(folder)).rows(), key=lambda row: json.dumps(row, sort_keys=True, default=str))
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("few", [1 << 20, 0])
 def test_run_reads_what_simulate_reads(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
@@ -115,6 +116,7 @@ def test_validate_says_the_same(tmp_path: Path) -> None:
     assert (verdict.tuples, verdict.accents) == (11, 1)
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(8), 1))
 def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Values, reasons, places and texts, of every type."""
@@ -132,6 +134,7 @@ def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed:
     assert len(tuples) > 50
 
 
+@pytest.mark.either_engine
 def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: Path) -> None:
     """A zip code is the text as it stands, once one of its column is no number."""
     query = 'stream r(ts: long) from csv "r" markers "ops"; emit r to json "out"; set drift = infer;'

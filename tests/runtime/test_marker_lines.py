@@ -113,6 +113,7 @@ def mixed(seed: int) -> list[list[Item | str]]:
     return files
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize(
     ("query", "seed"),
     tiered(product([PASSED_ON, PASSED_ON.replace("punctuated on k", "heartbeat k delay 4")], range(3)), 2),

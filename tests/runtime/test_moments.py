@@ -23,6 +23,8 @@ from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import read_output
 
+pytestmark = pytest.mark.either_engine
+
 DATE = Type("date")
 
 

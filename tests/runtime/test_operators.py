@@ -1,4 +1,4 @@
-"""Each operator through Spark, with accents in between, against what plain Python says of the canonical data."""
+"""Each operator on an engine, with accents in between, against what plain Python says of the canonical data."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
+
+pytestmark = pytest.mark.either_engine
 
 HEAD = 'stream r(ts: long, s: int in {1, 2}, t: double, n?: int) from json "in" punctuated on ts;\n'
 ROWS: list[Item] = [{"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)]

@@ -211,9 +211,10 @@ def test_a_person_at_the_terminal_is_asked(
     assert not Console().consent(changes)
 
 
-# --- on Spark ---
+# --- on an engine ---
 
 
+@pytest.mark.either_engine
 def test_an_edited_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """A wider domain, an output more, other names: state goes on; then an operator anew, refused before."""
     run = Run(spark, tmp_path, QUERY)

@@ -100,12 +100,14 @@ def said(
     return found
 
 
+@pytest.mark.either_engine
 def test_reasons_name_the_attribute_and_what_was_expected(spark: SparkSession, tmp_path: Path) -> None:
     lines = [*SAID, line()]
     found = said(spark, tmp_path, lines)
     assert [each and each[6:] for each in found] == [*SAID.values(), None]
 
 
+@pytest.mark.either_engine
 def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> None:
     schema = "k: int in {1, 2}, ts: long, n?: int, p?: double"
     query = f'stream r({schema}) from json "r"; emit r to json "out"; set drift = quarantine;'
@@ -160,6 +162,7 @@ VALUES = (
 )
 
 
+@pytest.mark.either_engine
 def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
     rng = Random(5)
     names = ["k", "n", "x", "d", "s", "b", "at", "day", "other"]
@@ -173,6 +176,7 @@ def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
     assert len({each for each in found if each}) > 60
 
 
+@pytest.mark.either_engine
 def test_fields_that_cannot_be_added(spark: SparkSession, tmp_path: Path) -> None:
     query = 'stream r(k: int) from json "r"; emit r to json "out"; set drift = infer;'
     run = Run(spark, tmp_path, query)
@@ -186,6 +190,7 @@ def test_fields_that_cannot_be_added(spark: SparkSession, tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("drift", ["quarantine", "infer"])
 def test_names_that_stand_twice_and_empty_objects(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     query = f'stream r(k: int) from json "r"; emit r to json "out"; set drift = {drift};'
@@ -204,6 +209,7 @@ def test_names_that_stand_twice_and_empty_objects(spark: SparkSession, tmp_path:
         assert [item["k"] for item in run.output("r")] == [2, 5]
 
 
+@pytest.mark.either_engine
 def test_an_abort_says_the_first_reason(spark: SparkSession, tmp_path: Path) -> None:
     query = f"{QUERY} set invalid = abort;"
     run = Run(spark, tmp_path, query)
@@ -217,6 +223,7 @@ def test_an_abort_says_the_first_reason(spark: SparkSession, tmp_path: Path) -> 
         assert error.value.diagnostics[0].message == '2 rejected, the first: `n` is no long: "a"'
 
 
+@pytest.mark.either_engine
 def test_elements_of_xml(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)

@@ -17,6 +17,7 @@ from cedilla.runtime.state.segments import Segment, StateStore
 from cedilla.runtime.storage.files import Files
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
+from tests.tiers import tiered
 
 WINDOWS = """
 stream r(ts: long, s: int, t: double) from json "in" punctuated on ts;
@@ -87,7 +88,7 @@ def is_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("is_large")
-@pytest.mark.parametrize("on", ["", "[k]"])
+@pytest.mark.parametrize("on", tiered(["", "[k]"]))
 def test_distinct_reads_what_the_epoch_before_has_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str
 ) -> None:
@@ -119,6 +120,7 @@ def test_distinct_reads_what_the_epoch_before_has_read(
     assert keys == [0, 1, 2, *range(9, 16)]
 
 
+@pytest.mark.either_engine
 @pytest.mark.usefixtures("is_large")
 def test_state_of_distinct_has_each_key_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -136,6 +138,7 @@ def test_state_of_distinct_has_each_key_once(
     assert keys == [0, 1, 2, *range(9, 19)]
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("rows", ["distinct(r)", "distinct[k](r)", "distinct(project[k + 1 as n](r))"])
 def test_segments_without_the_keys_of_an_epoch_are_not_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
@@ -166,6 +169,7 @@ def test_segments_without_the_keys_of_an_epoch_are_not_read(
     assert len([item for item in run.output("out") if is_tuple(item)]) == news
 
 
+@pytest.mark.either_engine
 def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     """Its bytes and bounds, also where the next epoch was launched before they were known, so that later epochs know
     what they have to read."""
@@ -182,6 +186,7 @@ def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path)
     assert all(segment.length > 0 for segment in segments)
 
 
+@pytest.mark.either_engine
 def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     """By the least and the greatest value of each attribute; where some rows are ⊥, or nothing is known, it stays."""
     jobs = Jobs()
@@ -231,6 +236,7 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
     return found[0] if found else None
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("parts", [1, 3, 200])
 def test_rows_and_bounds_are_those_of_what_was_written(
     spark: SparkSession, tmp_path: Path, parts: int
@@ -247,6 +253,7 @@ def test_rows_and_bounds_are_those_of_what_was_written(
     assert segment.bounds == {"id": (0, 99), "i": (-50, 49), "at": (-50, 643), "day": (-50, 49)}
 
 
+@pytest.mark.either_engine
 def test_a_segment_without_rows_is_none(spark: SparkSession, tmp_path: Path) -> None:
     assert measured(spark, tmp_path, spark.range(5).where("id < 0")) is None
 
@@ -275,6 +282,7 @@ class Elsewhere(Files):
         return f"{self.root}{path}"
 
 
+@pytest.mark.either_engine
 def test_state_that_is_written_elsewhere_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
     """Else it would be lost without a word."""
     jobs = Jobs()
@@ -304,6 +312,7 @@ emit pairs to json "out/pairs";
 EPOCHS = 4
 
 
+@pytest.mark.either_engine
 def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
     """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
     found: list[dict[str, list[str]]] = []

@@ -1,4 +1,4 @@
-"""User operators through Spark: functions on canonical data, whatever the accents and however the input is cut."""
+"""User operators on an engine: functions on canonical data, whatever the accents and however the input is cut."""
 
 from __future__ import annotations
 
@@ -136,6 +136,7 @@ def by(name: str, rows: list[Item]) -> dict[float, Item]:
     return {row[name]: row for row in floats(rows)}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("lines", [7, 100])
 def test_functions_see_canonical_tuples_however_the_input_is_cut(
     spark: SparkSession, tmp_path: Path, lines: int
@@ -188,6 +189,7 @@ def test_functions_see_canonical_tuples_however_the_input_is_cut(
         assert list(complaints(run.output(emit), names)) == []
 
 
+@pytest.mark.either_engine
 def test_two_inputs_wait_for_each_other(spark: SparkSession, tmp_path: Path) -> None:
     """Groups of both inputs close when both have closed them; a union's accents are coordinated (U4)."""
     text = """
