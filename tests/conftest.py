@@ -150,8 +150,10 @@ def _parameters(item: pytest.Item) -> dict[str, Any]:
     return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, object, object]:
     # Further cases are asked of Spark only.
     items[:] = [
         i for i in items if not (_parameters(i).get("spark") == "sail" and i.get_closest_marker("rest"))
@@ -163,3 +165,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and _parameters(item).get("spark") != "sail":
             item.add_marker(pytest.mark.spark)
+    result = yield
+    items[:] = _shared_out(items)
+    return result
+
+
+def _shared_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Tests on Spark as the first of the second half, where they are few.
+
+    Of two processes one begins there: only it starts Java and makes it warm. The other one finds nothing of them at the
+    end, from where it takes what is left.
+    """
+    on_spark = [item for item in items if item.get_closest_marker("spark")]
+    others = [item for item in items if not item.get_closest_marker("spark")]
+    half = len(items) // 2
+    return [*others[:half], *on_spark, *others[half:]] if len(on_spark) < half // 2 else items
