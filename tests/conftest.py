@@ -41,6 +41,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("spark", ["sail", rest("spark")], indirect=True, scope="session")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, obj: object
+) -> list[pytest.Item] | None:
+    """A run that leaves out the cases of `make soak` does not make them: they are more than five in six."""
+    left_out = "not soak" in collector.config.option.markexpr and any(
+        mark.name == "soak" for mark in getattr(obj, "pytestmark", ())
+    )
+    return [] if left_out else None
+
+
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> "SparkSession":
     """One session of Spark on this machine for the whole run; of Sail, if the test or `--engine` says so."""
