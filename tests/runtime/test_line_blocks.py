@@ -10,6 +10,7 @@ import pytest
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
 from cedilla.runtime.items.lines import lines_of
+from tests.tiers import tiered
 
 LINES = [
     b'{"a": 1}',
@@ -44,7 +45,7 @@ def lines_in(parts: list[Part]) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", tiered(range(20), 6))
 def test_lines_are_the_same_however_they_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
