@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines import costs, workers
+from cedilla.runtime.engines import cluster, costs, workers
 from cedilla.runtime.engines.cluster import check_machines
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
@@ -77,7 +77,10 @@ def test_workers_of_another_version_are_refused(spark: SparkSession, monkeypatch
     )
 
 
-def test_machines_say_what_they_have_and_which_folders_they_see(spark: SparkSession, tmp_path: Path) -> None:
+def test_machines_say_what_they_have_and_which_folders_they_see(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_TASKS", 3)  # a large cluster takes more, so that each machine has one
     read, written = tmp_path / "in", tmp_path / "out"
     read.mkdir()
     lines = check_machines(spark, Files(), [str(read)], [str(written)])
