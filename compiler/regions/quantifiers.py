@@ -36,6 +36,11 @@ class Domain:
     integral: bool = False
     listed: str = ""
 
+    @property
+    def is_list(self) -> bool:
+        """Whether the members are single values, without a range."""
+        return isinstance(self.members, Steps) and not any(self.members.pieces)
+
 
 ANYTHING = Domain()
 Universe = Mapping[str, Domain]

@@ -15,7 +15,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.checkpoint.change import Change, Effect
-from cedilla.runtime.control.accents.new_codes import listed
+from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import TAKEN, taken
 from cedilla.runtime.control.domains.table_domains import value_texts

@@ -160,7 +160,7 @@ class Executor:
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = GrowingBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
-            while self._in_flight or self._remaining.is_any(files):
+            while self._in_flight or self._remaining.has_files(files):
                 if self.topics and self._remaining.is_short(files):
                     growing.grow()
                 self._step(files)
@@ -215,7 +215,12 @@ class Executor:
         running = self._in_flight[0]
         # A user's function is to see one epoch after the other. The first results do not wait for a second plan, which
         # takes seconds where Java has just started.
-        if self._committed and self.on_epoch is None and not running.stops and self._remaining.is_any(files):
+        if (
+            self._committed
+            and self.on_epoch is None
+            and not running.stops
+            and self._remaining.has_files(files)
+        ):
             try:
                 self._start(files)
             except Exception:  # of building on what never is committed, perhaps; if not, it comes again alone
@@ -237,7 +242,7 @@ class Executor:
         remaining = self._remaining
         slices = remaining.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
-        whole, effects = self._looked(slices)
+        whole, effects = self._looked(slices, remaining)
         if effects.stops and self._in_flight:
             return
         ends = remaining.ends(whole, effects.stops)
@@ -266,10 +271,11 @@ class Executor:
             report = evolve(running.report, files_left=left)
             self._in_flight.append(evolve(running, record=record, report=report))
 
-    def _looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:
+    def _looked(
+        self, slices: Mapping[str, Slice], remaining: Remaining
+    ) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
         looked = self.marker_search.at(slices)
-        remaining = self._remaining
         whole = {name: remaining.undone(name, part) for name, part in looked.items()}
         return whole, self._advanced(whole)
 

@@ -33,7 +33,7 @@ class Remaining:
         """How far a source is read."""
         return self.progress.get(name, Progress())
 
-    def is_any(self, files: Listed) -> bool:
+    def has_files(self, files: Listed) -> bool:
         """Whether files are left."""
         return any(self.of(name).files < len(listed) for name, listed in files.items())
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
-from cedilla.compiler.regions import Steps, Tree, Universe
+from cedilla.compiler.regions import Steps, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
@@ -66,8 +66,13 @@ def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | No
     """The raw values that tuples may have; `None` where they may have any."""
     if code is not None:
         return {after for _, after in code.pairs}
-    members = universe[name].members
-    return {value for value, inside in members.points.items() if inside} if _is_list(members) else None
+    domain = universe[name]
+    return set(listed(domain.members)) if domain.is_list else None
+
+
+def listed(members: Tree) -> list[Value]:
+    """The single values of an attribute among some; those of ranges get no codes."""
+    return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Steps) else []
 
 
 def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:
@@ -90,17 +95,14 @@ def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
     that, once the other one has another code (theory N1). Values that never come may be in the region or not."""
     parts: list[Tree] = []
     for name in codes.keys() & regions.attributes(raw):
-        members = universe[name].members
-        if _is_list(members):
+        domain = universe[name]
+        if domain.is_list:
+            known = set(listed(domain.members))
             for code, cell in _cells(codes[name]):
                 taken = [] if code is None else [after for _, after in code.pairs if after not in code.map]
-                new = [value for value in taken if not members.at(value)]
+                new = [value for value in taken if value not in known]
                 parts.append(regions.intersection(cell, regions.values(name, new)))
     return regions.union(*parts)
-
-
-def _is_list(members: Tree) -> TypeGuard[Steps]:
-    return isinstance(members, Steps) and not any(members.pieces)
 
 
 def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:

@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cedilla.compiler import regions
-from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.code import Code
-from cedilla.runtime.control.accents.codes import Codes, writable
+from cedilla.runtime.control.accents.codes import Codes, listed, writable
 from cedilla.runtime.control.descriptions.translation import translate
-
-
-def listed(members: Tree) -> list[Value]:
-    """The single values of an attribute among some; those of ranges get no codes."""
-    return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Steps) else []
 
 
 def with_values(codes: Codes, name: str, members: Tree) -> Codes:

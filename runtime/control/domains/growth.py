@@ -11,7 +11,8 @@ from cedilla.compiler.operators.join import Matching, released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.runtime.control.accents.new_codes import listed, owners
+from cedilla.runtime.control.accents.codes import listed
+from cedilla.runtime.control.accents.new_codes import owners
 from cedilla.runtime.control.descriptions.region_texts import region_texts
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState

@@ -137,7 +137,7 @@ def _lists(facts: Facts) -> dict[str, Tree]:
     return {
         name: domain.members
         for name, domain in facts.universe.items()
-        if name in facts.types and isinstance(domain.members, Steps) and not any(domain.members.pieces)
+        if name in facts.types and domain.is_list
     }
 
 
