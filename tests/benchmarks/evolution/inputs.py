@@ -65,6 +65,8 @@ ARRIVALS = (8, 13, 18, 22)
 
 EPOCHS = 27
 ACCENT = "[[alter(t, y -> y * 2)]]"
+SCATTERED = "scattered"
+"""The kind whose keys come in no order."""
 
 
 def arrival_folder(kind: str, state: int, stream: str, accented: bool) -> Path:
@@ -73,25 +75,34 @@ def arrival_folder(kind: str, state: int, stream: str, accented: bool) -> Path:
 
 def write_arrival(spark: SparkSession, kind: str, state: int) -> None:
     """A first file that fills the state, then small ones; one stream with accents and one without."""
+    later = f"{state} + id" if kind == "join" else f"pmod(xxhash64(id, 1), {state})"
     for accented in (False, True):
-        _write_filled(spark, arrival_folder(kind, state, "facts", accented), state, accented, kind == "join")
+        _write_filled(spark, arrival_folder(kind, state, "facts", accented), state, accented, "id", later)
     if kind == "join":
         columns = (f"pmod(xxhash64(id, 3), {state}) AS k", "pmod(xxhash64(id, 4), 400) / 4D AS u")
         folder = arrival_folder(kind, state, "probes", False)
         write_stream(spark, folder, Rows(columns), SMALL_ROWS, EPOCHS, "json", _ends_after(EPOCHS))
 
 
-def _write_filled(spark: SparkSession, folder: Path, state: int, accented: bool, new_keys: bool) -> None:
+def write_scattered(spark: SparkSession, state: int) -> None:
+    """As the facts of a join, all with new keys, but in no order: bounds of files say nothing of them."""
+    folder = arrival_folder(SCATTERED, state, "facts", False)
+    _write_filled(spark, folder, state, False, "xxhash64(id)", f"xxhash64({state} + id)")
+
+
+def _write_filled(
+    spark: SparkSession, folder: Path, state: int, accented: bool, first_key: str, later_key: str
+) -> None:
+    """Keys are Spark SQL over the number of a row, from 0 in the first file, and from 0 in those behind it."""
     if folder.exists():
         return
     unfinished = folder.with_name(f"_{folder.name}")
     shutil.rmtree(unfinished, ignore_errors=True)
     begin, later = unfinished / "_begin", unfinished / "_later"
     value = "pmod(xxhash64(id, 2), 400) / 4D"
-    write_stream(spark, begin, Rows(("id AS k", f"{value} AS t")), state, 1, "json")
+    write_stream(spark, begin, Rows((f"{first_key} AS k", f"{value} AS t")), state, 1, "json")
     passed = [f"int(id DIV {SMALL_ROWS} + 1 >= {epoch})" for epoch in ARRIVALS] if accented else ["0"]
-    key = f"{state} + id" if new_keys else f"pmod(xxhash64(id, 1), {state})"
-    columns = (f"{key} AS k", f"{value} * shiftleft(1, {' + '.join(passed)}) AS t")
+    columns = (f"{later_key} AS k", f"{value} * shiftleft(1, {' + '.join(passed)}) AS t")
 
     def accent(file: int) -> str | None:
         return ACCENT if accented and file + 1 in ARRIVALS else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -17,13 +18,15 @@ from tests.benchmarks.contest import outcome
 from tests.benchmarks.core.query import WINDOW, Size, at, window_number
 from tests.benchmarks.evolution import inputs
 
-IN_FORCE = """
-stream readings(ts: long, s: int in [0, {sensors}), t: double, v: int) from json "readings" punctuated on ts;
+WINDOWS = """
+stream readings(ts: long, s: int in [0, {sensors}), t: double{unit}, v: int) from json "readings" punctuated on ts;
 some := select[v >= 10](readings);
 windows := window[300 on ts as wid](some);
 result := aggregate[avg(t) as mean, count() as n by s, wid](windows);
-emit result to json "result";
+emit result to json "result"{said};
 """
+UNIT = {"unit": " unit degF", "said": " with mean in degF"}
+NO_UNIT = {"unit": "", "said": ""}
 
 ARRIVAL = {
     "groups": """
@@ -50,8 +53,18 @@ emit result to json "result" in original units;
 def in_force(session: SparkSession, folder: str, accents: int, rows: int, epochs: int) -> dict[str, Any]:
     """Throughput behind so many accents; the epoch that brings them is none of the laps."""
     sources = {"readings": str(inputs.in_force_folder(accents, rows, epochs))}
-    query = IN_FORCE.replace("{sensors}", str(inputs.SENSORS))
+    return engines.run_cedilla(session, folder, _windows(NO_UNIT), sources, "result", 1)
+
+
+def units(session: SparkSession, folder: str, rows: int, epochs: int, declared: bool) -> dict[str, Any]:
+    """Throughput of readings without accents, with or without a unit of the stream and of the output."""
+    sources = {"readings": str(inputs.in_force_folder(0, rows, epochs))}
+    query = _windows(UNIT if declared else NO_UNIT)
     return engines.run_cedilla(session, folder, query, sources, "result", 1)
+
+
+def _windows(unit: Mapping[str, str]) -> str:
+    return WINDOWS.format(sensors=inputs.SENSORS, **unit)
 
 
 def arrival(session: SparkSession, folder: str, kind: str, state: int, accented: bool) -> dict[str, Any]:

@@ -9,22 +9,26 @@ from pyspark.sql import SparkSession
 from tests.benchmarks import engines
 from tests.benchmarks.evolution import inputs
 
+SCATTERED = "distinct, keys in no order"
 _FACTS = 'stream facts(k: long, t: double) from json "facts" punctuated on k;'
 _BOTH = f'{_FACTS}\nstream probes(k: long, u: double) from json "probes" punctuated on k;'
 _EMIT = 'emit result to json "result";'
+_DISTINCT = f"{_FACTS}\nresult := distinct(facts);\n{_EMIT}"
 QUERIES = {
-    "distinct": f"{_FACTS}\nresult := distinct(facts);\n{_EMIT}",
+    "distinct": _DISTINCT,
+    SCATTERED: _DISTINCT,
     "join": f"{_BOTH}\nresult := facts join probes on k;\n{_EMIT}",
     "semi join": f"{_BOTH}\nresult := facts semi join probes on k;\n{_EMIT}",
     "minus": f"{_BOTH}\nresult := project[k](facts) minus project[k](probes);\n{_EMIT}",
 }
-"""All keys of `facts` are new ones; `probes` has keys of the first file."""
+"""All keys of `facts` are new ones; `probes` has keys of the first file. Where nothing else is said keys ascend."""
 
-NATIVE = ("distinct", "join")
+NATIVE = ("distinct", SCATTERED, "join")
 """Of the others Structured Streaming asks for bounds of time, and keeps what it needs for these."""
 
 COLUMNS = {
     "distinct": "k BIGINT, t DOUBLE",
+    SCATTERED: "k BIGINT, t DOUBLE",
     "join": "k BIGINT, t DOUBLE, u DOUBLE",
     "semi join": "k BIGINT, t DOUBLE",
     "minus": "k BIGINT",
@@ -32,13 +36,17 @@ COLUMNS = {
 _SCHEMAS = {"facts": "k BIGINT, t DOUBLE", "probes": "k BIGINT, u DOUBLE"}
 
 
-def write(spark: SparkSession, state: int) -> None:
-    inputs.write_arrival(spark, "join", state)
+def write(spark: SparkSession, kind: str, state: int) -> None:
+    if kind == SCATTERED:
+        inputs.write_scattered(spark, state)
+    else:
+        inputs.write_arrival(spark, "join", state)
 
 
 def _streams(kind: str, state: int) -> dict[str, str]:
-    names = ("facts",) if kind == "distinct" else ("facts", "probes")
-    return {name: str(inputs.arrival_folder("join", state, name, False)) for name in names}
+    names = ("facts", "probes") if "probes" in QUERIES[kind] else ("facts",)
+    folder = inputs.SCATTERED if kind == SCATTERED else "join"
+    return {name: str(inputs.arrival_folder(folder, state, name, False)) for name in names}
 
 
 def run_cedilla(session: SparkSession, folder: str, kind: str, state: int) -> dict[str, Any]:
@@ -51,5 +59,5 @@ def run_native(session: SparkSession, folder: str, kind: str, state: int) -> dic
         for name, path in _streams(kind, state).items()
     }
     facts = frames["facts"]
-    result = facts.dropDuplicates(["k", "t"]) if kind == "distinct" else facts.join(frames["probes"], "k")
+    result = facts.dropDuplicates(["k", "t"]) if "distinct" in kind else facts.join(frames["probes"], "k")
     return engines.run_native(session, folder, result)

@@ -1,4 +1,4 @@
-"""What evolution costs: accents in force, the epoch in which one arrives, and the gap without Cedilla."""
+"""What evolution costs: accents in force, units, the epoch in which one arrives, and the gap without Cedilla."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORT_ACCENTS = (300, 10_000)
 STATES = (1_000, 1_000_000)
 HISTORIES = (20, 100)
 _PLAIN = " without"
-"""Behind the name of a competitor: the same tuples without the accents."""
+"""Behind the name of a competitor: the same tuples without the accents, or without units."""
 
 
 def contests(wanted: Wanted) -> Iterator[Contest]:
@@ -22,6 +22,7 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
     for accents in SHORT_ACCENTS if wanted.short else ACCENTS:
         yield _in_force(accents, rows, wanted)
     if not wanted.short:
+        yield _units(rows, wanted.epochs or 16)
         for state in STATES:
             for kind in runs.ARRIVAL:
                 yield _arrival(kind, state)
@@ -45,6 +46,25 @@ def _in_force(accents: int, rows: int, wanted: Wanted) -> Contest:
         prepare=lambda spark: [inputs.write_in_force(spark, n, rows, epochs) for n in (0, accents)],
         compared=Compared("s INT, wid BIGINT, mean DOUBLE, n BIGINT"),
         rounds=2 if wanted.short else 3,
+        facts={"epoch_rows": rows, "epochs": epochs},
+    )
+
+
+def _units(rows: int, epochs: int) -> Contest:
+    """No unit ever changes: what it costs that one is said."""
+
+    def declared(units: bool) -> tuple[Competitor, ...]:
+        arguments = {"rows": rows, "epochs": epochs, "declared": units}
+        return cedilla_competitors(f"{_RUNS}:units", arguments, arguments, "" if units else _PLAIN)
+
+    return Contest(
+        suite="evolution",
+        name=f"units/{rows}",
+        competitors=declared(True) + declared(False),
+        baseline="cedilla",
+        main="rows_per_s",
+        prepare=lambda spark: inputs.write_in_force(spark, 0, rows, epochs),
+        compared=Compared("s INT, wid BIGINT, mean DOUBLE, n BIGINT"),
         facts={"epoch_rows": rows, "epochs": epochs},
     )
 

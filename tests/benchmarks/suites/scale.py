@@ -63,7 +63,7 @@ def _large(kind: str, state: int) -> Contest:
         competitors=tuple(competitors),
         baseline="cedilla",
         main="epoch_ms",
-        prepare=lambda spark: large_state.write(spark, state),
+        prepare=lambda spark: large_state.write(spark, kind, state),
         compared=Compared(large_state.COLUMNS[kind]),
         rounds=2,
         facts={"state": state, "epoch_rows": evolution.SMALL_ROWS, "epochs": evolution.EPOCHS},
