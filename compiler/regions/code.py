@@ -49,7 +49,9 @@ def recoded(node: Steps, code: Code) -> Tree:
     that it comes from, by a list or by a range.
 
     No tuple has any other value, as long as the domain does not grow by it. Then it is written as it is (theory N1): so
-    what is said of a value that the code does not know is said of that value.
+    what is said of a value that the code does not know is said of that value. Where none comes, this is needless; but
+    what several conditions say of all codes together is then said of all values, and who knows of no codes, or of no
+    such attribute, can tell.
     """
     own = {value: child for value, child in node.points.items() if value not in code.map}
     children = {after: node.at(before) for before, after in code.pairs}

@@ -225,6 +225,32 @@ def test_a_range_is_of_the_codes_that_lie_in_it() -> None:
     assert closed == ['[k = 2, site = "B"]', '[k in [3, 10), site = "B"]']  # of the others none has a code
 
 
+@pytest.mark.parametrize("parts", [("k <= 5", "k > 5"), ("k = 3", "k != 3")])
+@pytest.mark.parametrize(
+    ("marker", "told"),
+    [
+        ('{{"$punctuation": "[{}]"}}', '[site = "B"]'),
+        ('{{"$accent": "[[{}, alter(t, y -> y * 2)]]"}}', '[[site = "B", alter(t, y -> y * 2)]]'),
+    ],
+)
+def test_what_is_said_of_all_codes_is_said_of_all_values(
+    parts: tuple[str, str], marker: str, told: str
+) -> None:
+    """Values without a code as well, though none comes: an output without the attribute can tell, and so can whoever
+    reads one that has it and knows of no codes."""
+    query = """stream r(n: long, site: string, k: long in [1, 100], t: double) from json "r";
+        emit project[n, site, t](select[k > 0](r)) to json "out";"""
+    items: list[Item] = [{"$accent": '[[site = "B", recode(k, {1: 10, 2: 3})]]'}]
+    items += [json.loads(marker.format(f"site = 'B', {part}")) for part in parts]
+    reference = Reference(compile_query(query).plan)
+    said = [
+        (*out["project"].markers.punctuations, *out["project"].markers.alters)
+        for item in items
+        for out in reference.step([("r", item)])
+    ]
+    assert said == [()] * len(parts) + [(told,)]
+
+
 def test_an_add_begins_with_its_own_codes() -> None:
     reference = Reference(compile_query(QUERY).plan)
     items: list[Item] = [
