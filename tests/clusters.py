@@ -59,6 +59,13 @@ class Process:
             time.sleep(0.05)
         raise AssertionError(f"no {pattern!r} in {self.log}:\n{self.log.read_text(errors='replace')}")
 
+    def complaints(self) -> str:
+        """The last twenty lines of the log that tell of an error."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(
+            [line for line in lines if re.search(r"ERROR|(Error|Exception)\b.*:|Caused by", line)][-20:]
+        )
+
     def below(self) -> list[psutil.Process]:
         """The processes that it has started, and theirs."""
         return psutil.Process(self.process.pid).children(recursive=True)

@@ -19,7 +19,7 @@ from cedilla.runtime.engines.outages import lost_server
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files
-from tests.clusters import connect_server
+from tests.clusters import Process, connect_server
 from tests.laws.test_sail import check_random_plan
 from tests.runtime.test_edge_values import STREAM, compare, edges, on_sail, relations
 from tests.runtime.test_lookups import KEYS, check_tables
@@ -30,20 +30,23 @@ pytestmark = [pytest.mark.rest, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SparkSession, Process]]:
     with (
-        connect_server(tmp_path_factory.mktemp("connect")) as (url, _),
+        connect_server(tmp_path_factory.mktemp("connect")) as (url, server),
         connect_session(url, {"spark.sql.shuffle.partitions": "2"}) as session,
     ):
         del os.environ[MODE]
-        yield session
+        yield session, server
 
 
 @pytest.fixture
-def connect(_served: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """A session of the server. PySpark makes expressions for one kind of session at a time."""
+def connect(_served: tuple[SparkSession, Process], monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    """A session of the server. PySpark makes expressions for one kind of session at a time. A test that fails shows
+    what the server has complained of: its answers may say nothing."""
     monkeypatch.setenv(MODE, "1")
-    return _served
+    session, server = _served
+    yield session
+    print(server.complaints())
 
 
 def test_every_scalar_function(connect: SparkSession) -> None:
