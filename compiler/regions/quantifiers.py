@@ -41,6 +41,11 @@ class Domain:
         """Whether the members are single values, without a range."""
         return isinstance(self.members, Steps) and not any(self.members.pieces)
 
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether some tuples may lack the attribute, now or after a Drop."""
+        return bool(self.members.undefined if isinstance(self.members, Steps) else self.members)
+
 
 ANYTHING = Domain()
 Universe = Mapping[str, Domain]

@@ -90,18 +90,29 @@ def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, 
 
 
 def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
-    """The canonical tuples of which a region over raw values says nothing, for a value that it has a condition on: this
-    is another one's code there, so no raw value means it. Where it is none of the domain's list, it may yet come to
-    that, once the other one has another code (theory N1). Values that never come may be in the region or not."""
+    """The canonical tuples of which a region over raw values says nothing, for a value that it has a condition on: no
+    raw value means it. It may come nevertheless:
+
+    - It is another one's code there, and none of the domain's list: once the other one has another code (theory N1).
+    - It has no code, and the attribute may be dropped: after an Add values are written as they are (theory G32).
+
+    Values that never come may be in the region or not."""
     parts: list[Tree] = []
     for name in codes.keys() & regions.attributes(raw):
         domain = universe[name]
-        if domain.is_list:
-            known = set(listed(domain.members))
-            for code, cell in _cells(codes[name]):
-                taken = [] if code is None else [after for _, after in code.pairs if after not in code.map]
+        for code, cell in _cells(codes[name]):
+            if code is None:
+                continue
+            values: Tree = False
+            if domain.is_list:
+                known = set(listed(domain.members))
+                taken = [after for _, after in code.pairs if after not in code.map]
                 new = [value for value in taken if value not in known]
-                parts.append(regions.intersection(cell, regions.values(name, new)))
+                values = regions.values(name, new)
+            if domain.may_be_missing:
+                without = regions.difference(regions.defined(name), regions.values(name, code.map))
+                values = regions.union(values, regions.intersection(domain.members, without))
+            parts.append(regions.intersection(cell, values))
     return regions.union(*parts)
 
 

@@ -15,6 +15,7 @@ from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
 from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.markers.added_again import check_added_again
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -32,8 +33,8 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     """The state after an accent; `place` is where it stands, for messages about later ones.
 
     Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
-    (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name);
-    `CutBefore` where the accent adds what this epoch dropped.
+    (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name), RQ467
+    (adds again what tells others apart); `CutBefore` where the accent adds what this epoch dropped.
     """
     where, places = state.canonical(accent.description), after(position)
     live = regions.difference(where, state.closed)
@@ -109,8 +110,8 @@ def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None
 
 
 def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live: Tree) -> None:
-    """Raises `DiagnosticError` RQ205, RQ208 where an Add is not possible; `CutBefore` where the epoch has dropped what
-    it adds. `where`: the canonical tuples that it describes; `live`: those of them that may still come."""
+    """Raises `DiagnosticError` RQ205, RQ208, RQ467 where an Add is not possible; `CutBefore` where this epoch dropped
+    what it adds. `where`: the canonical tuples that it describes; `live`: those of them that may still come."""
     attribute, type_ = added.attribute, added.type
     before = state.types.get(attribute)
     if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
@@ -129,6 +130,7 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
             accent.span,
             hint="a drop must come before, or the description must leave out the tuples that have it",
         )
+    check_added_again(state, accent, live)
     if regions.intersection(where, state.dropped.get(attribute, False)) is not False:
         raise CutBefore
 
