@@ -20,12 +20,8 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress
 from cedilla.runtime.control.domains.table_domains import news
-from cedilla.runtime.control.markers.advance import (
-    INFERRED,
-    MarkerEffects,
-    add_inferred,
-    is_name,
-)
+from cedilla.runtime.control.markers.advance import MarkerEffects
+from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
 from cedilla.runtime.control.sources.always_there import always_there

@@ -23,7 +23,8 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
-from cedilla.runtime.control.markers.advance import add_inferred, advance, inferred, is_name
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources.always_there import always_there

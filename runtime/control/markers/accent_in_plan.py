@@ -1,0 +1,103 @@
+"""An accent among the operators of a plan: what refuses it there (paper, section 6.2; theory G33, G37, J2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename
+from cedilla.compiler.operators import Aggregate, Operator
+from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.plan import Plan, derive, follow
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.markers.one_accent import CutBefore
+from cedilla.runtime.control.sources.measures import check_meetings
+from cedilla.runtime.control.sources.source_state import SourceState
+
+
+def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
+    """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
+    primitive = accent.primitive
+    if isinstance(primitive, Rename | Recode):
+        return  # undone at the source (N2, N3)
+    kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
+    name = primitive.attribute
+    declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
+    mentions = accent.mentions
+    if isinstance(primitive, Alter) and declared is not None and declared.unit_from is not None:
+        # As long as tuples are in the units that they name, it is an Alter for each unit (N5).
+        mentions |= {declared.unit_from[0]} & regions.attributes(states[source].units[name])
+    for operator, reaction in follow(plan, source, kind, name, plan.start, mentions):
+        if reaction.kind == "aborts" and kind == "drop":
+            raise failure(
+                "RQ209",
+                f"`{name}` cannot be dropped: {operator.title} `{operator.name}` requires it ({reaction.rule})",
+                hint=f"line {operator.line} of the query uses the attribute",
+            )
+        if reaction.kind == "accumulates" and plan.settings["accents"] == "strict":
+            raise failure(
+                "RQ211",
+                f"{operator.title} `{operator.name}` would have to wait for other accents ({reaction.rule})",
+                hint="`set accents = accumulate;` lets it wait (paper, section 6.2)",
+            )
+    if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
+        raise failure(
+            "RQ209",
+            f"`{name}` cannot be dropped: its declared domain says that it is always there",
+            hint=f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
+        )
+    if kind == "drop" and name in plan.source_of[source].tied:
+        raise failure(
+            "RQ209",
+            f"`{name}` cannot be dropped: each tuple names a unit (N5)",
+            hint="a declaration with one `unit` lets accents tell which one is in force",
+        )
+    if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
+        _check_functions(plan, source, primitive)
+    if kind == "add" and _may_meet(plan, states, source, name):
+        _check_joins(plan, states, name)
+        check_meetings(plan, states, accent)
+
+
+def _check_functions(plan: Plan, source: str, added: Add) -> None:
+    for operator, reaction in follow(plan, source, "add", added.attribute, plan.start):
+        if isinstance(operator, Aggregate) and reaction.passes and not operator.takes(added.type):
+            raise failure(
+                "RQ211",
+                f"{operator.function} of Aggregate `{operator.name}` cannot take `{added.attribute}`: "
+                f"it is {added.type} (G37)",
+                hint=f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
+            )
+
+
+def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:
+    """Whether an added attribute could meet one of its name in some operator of two inputs, or a computed one."""
+    elsewhere = any(name in state.types for other, state in states.items() if other != source)
+    computed = any(name in plan.start[operator.name].types for operator in plan.operators)
+    twice = any(
+        len(operator.inputs) == 2
+        and all(source in {node.name for node in plan.ancestors(i)} for i in operator.inputs)
+        for operator in plan.operators
+    )
+    return elsewhere or computed or twice
+
+
+def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> None:
+    if (operator := _conflict(plan, {n: s.facts() for n, s in states.items()}, name)) is not None:
+        raise failure(
+            "RQ210",
+            f"`{name}` would clash with another `{name}` in {operator.title} `{operator.name}` (J2)",
+            hint=f"a projection of its input can rename or leave out `{name}`",
+        )
+    most = {n: s.facts_during(s.closed) for n, s in states.items()}
+    if _conflict(plan, most, name) is not None:
+        raise CutBefore  # the other input has dropped it in this very epoch
+
+
+def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator | None:
+    facts = derive(plan, sources)
+    for operator in plan.operators:
+        if operator.conflict(tuple(facts[i] for i in operator.inputs)) == name:
+            return operator
+    return None
