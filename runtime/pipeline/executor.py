@@ -80,7 +80,8 @@ class Executor:
     _starter: EpochStarter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
-    _committed: float = field(init=False, default=0.0)
+    _committed_at: float | None = field(init=False, default=None)
+    """When an epoch was last committed here, by the monotonic clock; `None` before the first."""
     _releases: tuple[Release, ...] = field(init=False)
     notes: tuple[str, ...] = field(init=False, default=())
     """What is to be told with the next epoch."""
@@ -216,7 +217,7 @@ class Executor:
         # A user's function is to see one epoch after the other. The first results do not wait for a second plan, which
         # takes seconds where Java has just started.
         if (
-            self._committed
+            self._committed_at is not None
             and self.on_epoch is None
             and not running.stops
             and self._remaining.has_files(files)
@@ -321,13 +322,14 @@ class Executor:
         # The epoch after it may read what it has in memory.
         self._last_cached.close()
         self._last_cached = running.cached
-        now, before = time.monotonic(), self._committed
-        self._committed = now
+        now = time.monotonic()
+        since = max(running.started, self._committed_at or running.started)
+        self._committed_at = now
         report = evolve(
             running.report,
             tuples=sum(read.values()),
             seconds=now - running.started,
-            apart=now - max(running.started, before),
+            apart=now - since,
             quarantined=dict(quarantined),
             engine=self._engine,
             written=written,
