@@ -11,6 +11,7 @@ from attrs import frozen
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part
+from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.csv_records import BLANK, MARK, Header
 
@@ -22,24 +23,12 @@ _BEHIND = np.frombuffer(b',\r\n"', np.uint8)
 
 
 @frozen(eq=False)
-class CsvBlock(Block):
-    """Whole records, those that are not blank from `starts` to `ends`; the file's `header` and its text; `header_at`:
-    where it begins, in the block that has it."""
+class CsvBlock(RowBlock):
+    """Whole records; the file's `header` and its text; `header_at`: where it begins, in the block that has it."""
 
-    starts: Places
-    ends: Places
     header: Header
     header_text: str
     header_at: int | None
-
-    def lines(self) -> tuple[Places, Places]:
-        return self.starts, self.ends
-
-    def count(self) -> int:
-        return len(self.starts)
-
-    def end_of(self, begin: int) -> int:
-        return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
 
     def line_ends(self, begin: int, end: int | None = None) -> int:
         return csv_records.line_ends(self.text[begin:end])

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-import numpy as np
-
 from cedilla.runtime.formats.csv import fields
 from cedilla.runtime.formats.csv.batches import CsvBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
 from cedilla.runtime.formats.jsonl.fields import merged
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
+from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
 from cedilla.runtime.items import csv_records
 
 _KEYS = (b"$accent", b"$punctuation")
@@ -29,23 +27,10 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
             yield FoundMarker("header", block.header_text, at, at)
         elif any(name.startswith(csv_records.MARKER_NAMES) for name in block.header.names):
             yield FoundMarker("spoilt", block.header_text, at, at)
-    numbers = {
-        int(np.searchsorted(block.starts, at, "right")) - 1
-        for key in _KEYS
-        for at in _places(block.text, key)
-    }
-    for number in sorted(numbers - {-1}):
-        begin, end = int(block.starts[number]), int(block.ends[number])
+    for begin, end in block.rows_with(_KEYS):
         text = block.text[begin:end].decode("utf-8", "replace")
         if csv_records.is_marker(text):
             yield FoundMarker("spoilt", text, begin, end)
-
-
-def _places(text: bytes, key: bytes) -> Iterator[int]:
-    at = text.find(key)
-    while at >= 0:
-        yield at
-        at = text.find(key, at + 1)
 
 
 class Csv(TextFormat):
@@ -55,9 +40,6 @@ class Csv(TextFormat):
     markers_in = markers_in
     fields_in = fields.of_block
     merged = merged
-
-    def parts(self, files: Numbered) -> list[Part]:
-        return [self.whole(file, number) for number, file in files.items()]
 
     def batches(self, types: Types) -> CsvBatches:
         return CsvBatches(dict(types))

@@ -9,9 +9,8 @@ from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan import Source
-from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl.source import JsonLines
-from cedilla.runtime.formats.lines.blocks import Block, Part, parts_of
+from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.otlp.batches import PointBatches
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.json_objects import json_text, parse_line
@@ -46,9 +45,6 @@ class Otlp(JsonLines):
 
     def batches(self, types: Types) -> PointBatches:
         return PointBatches(dict(types), reader=evolve(self.reader, types=dict(types)))
-
-    def parts(self, files: Numbered) -> list[Part]:
-        return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return RequestPart(file.path, number, reader=self.reader)

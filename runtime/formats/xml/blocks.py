@@ -9,7 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part
+from cedilla.runtime.formats.lines.blocks import Block, Part, opened_part
+from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.formats.xml.tags import Elements, elements_of
 from cedilla.runtime.items import xml_records
 from cedilla.runtime.items.xml_records import LONGEST
@@ -19,22 +20,10 @@ _TOGETHER = 1 << 19
 
 
 @frozen(eq=False)
-class XmlBlock(Block):
-    """Whole pieces of a file, of which those that are not skipped stand from `starts` to `ends`; `elements`: the same
-    where all are in order."""
+class XmlBlock(RowBlock):
+    """Whole pieces of a file, those that are not skipped as rows; `elements`: the same where all are in order."""
 
-    starts: Places
-    ends: Places
     elements: Elements | None
-
-    def lines(self) -> tuple[Places, Places]:
-        return self.starts, self.ends
-
-    def count(self) -> int:
-        return len(self.starts)
-
-    def end_of(self, begin: int) -> int:
-        return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
 
 
 @frozen

@@ -14,24 +14,11 @@ from cedilla.runtime.items import xml_records
 
 def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
     """The markers of a block in their order; elements that are meant as such are spoilt."""
-    numbers = {
-        int(np.searchsorted(block.starts, at, "right")) - 1
-        for key in xml_records.MARKERS
-        for at in _places(block.text, key)
-    }
-    for number in sorted(numbers - {-1}):
-        begin, end = int(block.starts[number]), int(block.ends[number])
+    for begin, end in block.rows_with(xml_records.MARKERS):
         piece = block.text[begin:end]
         kind = xml_records.kind_of(piece)
         if kind in ("accent", "punctuation", "spoilt"):
             yield FoundMarker(kind, piece.decode("utf-8", "replace"), begin, end)
-
-
-def _places(text: bytes, key: bytes) -> Iterator[int]:
-    at = text.find(key)
-    while at >= 0:
-        yield at
-        at = text.find(key, at + 1)
 
 
 def tuple_lines(block: XmlBlock) -> tuple[Places, Places]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cedilla.runtime.formats.jsonl.fields import merged
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.text_format import TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
+from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
 from cedilla.runtime.formats.xml import fields
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
@@ -26,9 +26,6 @@ class Xml(TextFormat):
     markers_in = markers_in
     fields_in = fields.of_block
     merged = merged
-
-    def parts(self, files: Numbered) -> list[Part]:
-        return [self.whole(file, number) for number, file in files.items()]
 
     def batches(self, types: Types) -> XmlBatches:
         return XmlBatches(dict(types))
