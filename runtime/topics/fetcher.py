@@ -1,4 +1,4 @@
-"""The process that fetches: `python -m cedilla.runtime.topics.fetcher`, started by `process.FetchProcess`.
+"""A process that fetches: `python -m cedilla.runtime.topics.fetcher`, started by `process.FetchProcess`.
 
 It reads topics ahead of the run, so that neither the client of Kafka nor its Python takes time from the one that
 computes. It takes requests from the socket that is its standard input, and ends with that, whatever it is about: a run
@@ -99,6 +99,7 @@ class _Fetcher:
 
     def _begin(self, request: Begin) -> None:
         for name, reader in self._readers.items():
+            reader.share = request.share
             reader.goals = dict(request.goals.get(name, {}))
             reader.begin(request.offsets.get(name, {}), request.identities.get(name))
         self._looked = time.monotonic()
@@ -121,7 +122,9 @@ class _Fetcher:
         records = sum(each.end - each.begin for each in held)
         size = sum(file.length for file in files)
         return (
-            records >= _AHEAD * self._readers[name].most or size >= _AHEAD_BYTES or len(files) >= _AHEAD_FILES
+            records >= _AHEAD * self._readers[name].at_once
+            or size >= _AHEAD_BYTES
+            or len(files) >= _AHEAD_FILES
         )
 
     def _handed_over(self) -> Answer:

@@ -24,6 +24,18 @@ class Wanted:
 
 
 @frozen
+class Share:
+    """The partitions that one of `of` processes reads."""
+
+    number: int = 0
+    of: int = 1
+
+    def has(self, partition: int) -> bool:
+        """Whether a partition is one of them."""
+        return partition % self.of == self.number
+
+
+@frozen
 class Connect:
     """The first request: what is read."""
 
@@ -33,11 +45,12 @@ class Connect:
 @frozen
 class Begin:
     """Where reading begins, by source: offsets by partition, the topic's identity if one is known, and where a process
-    before this one was to end."""
+    before this one was to end. `share`: the partitions that are read."""
 
     offsets: Mapping[str, Mapping[int, int]]
     identities: Mapping[str, str | None]
     goals: Mapping[str, Mapping[int, int]]
+    share: Share = Share()
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The run's side of the process that fetches (`fetcher`): it is started, asked, and started again if it dies."""
+"""The run's side of a process that fetches (`fetcher`): it is started, asked, and started again if it dies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attrs import define, evolve, field
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Take, Wanted
+from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Share, Take, Wanted
 
 _DEATHS = 3
 """So often the process may die without having handed over anything."""
@@ -31,6 +31,8 @@ class FetchProcess:
 
     wanted: tuple[Wanted, ...]
     files: Files
+    share: Share = field(init=False, factory=Share)
+    """The partitions that it reads."""
     positions: dict[str, Position] = field(init=False, factory=dict[str, Position])
     """Where each topic stands, behind all that was handed over."""
     _process: subprocess.Popen[bytes] | None = field(init=False, default=None)
@@ -46,7 +48,7 @@ class FetchProcess:
 
     def begin(self, offsets: Mapping[str, Mapping[int, int]], identities: Mapping[str, str | None]) -> Answer:
         """Let it read. Raises as `TopicReader.begin` does."""
-        answer = self._took(self._asked(Begin(offsets, identities, {})))
+        answer = self._took(self._asked(Begin(offsets, identities, {}, self.share)))
         self._begun = True
         return answer
 
@@ -125,7 +127,7 @@ class FetchProcess:
             offsets = {name: at.offsets for name, at in self.positions.items()}
             identities = {name: at.identity for name, at in self.positions.items()}
             goals = {name: at.goals for name, at in self.positions.items()}
-            self._repeat(Begin(offsets, identities, goals))
+            self._repeat(Begin(offsets, identities, goals, self.share))
 
     def _repeat(self, request: Any) -> None:
         """Ask what another process has been asked. One that dies over it is found out by the next request."""
@@ -142,7 +144,9 @@ class FetchProcess:
             at = self.positions[each.source].offsets
             for file in self.files.tree(each.folder):
                 records = record_file(file.path)
-                if records is not None and records.begin >= at.get(records.partition, 0):
+                if records is None or not self.share.has(records.partition):
+                    continue
+                if records.begin >= at.get(records.partition, 0):
                     self.files.delete(file.path)
                     self.files.delete(records.offsets_path(each.folder))
 

@@ -26,6 +26,7 @@ from cedilla.runtime.topics.client import (
     partitions_of,
     refused,
 )
+from cedilla.runtime.topics.messages import Share
 
 _TOGETHER = 10_000
 _IDLE, _BUSY, _LONGEST = 0.05, 1.0, 10.0
@@ -84,7 +85,7 @@ class _Records:
 @define(eq=False)
 class TopicReader:
     """Fetches the records of a topic. `source`: that of the query; `folder`: where its files are put; `offsets`: the
-    next one of each partition that was read; `skips`: whether a gap is passed over."""
+    next one of each partition that is read; `skips`: whether a gap is passed over."""
 
     source: str
     topic: Topic
@@ -95,6 +96,8 @@ class TopicReader:
     seconds: float = SECONDS
     """So long brokers may take to answer."""
     offsets: dict[int, int] = field(factory=dict[int, int])
+    share: Share = field(init=False, factory=Share)
+    """The partitions that are read, of those that there are."""
     notes: list[str] = field(factory=list[str])
     """What people are to be told."""
     first: dict[int, int] = field(factory=dict[int, int])
@@ -140,13 +143,14 @@ class TopicReader:
         they are of. Raises `DiagnosticError`: RQ446 where records between are gone, RQ447 where it is another topic."""
         if identity is not None and identity != self.identity:
             raise self._another(_ANEW)
-        self.offsets = dict(offsets)
+        self.offsets = {p: offset for p, offset in offsets.items() if self.share.has(p)}
         self.assign(is_known=identity is not None)
 
     def assign(self, *, is_known: bool = True) -> None:
         """Read all partitions that there are; if the topic was read before, new ones from their beginning. Raises as
         `begin` does."""
-        ends = {p: self._ends(p) for p in range(self.partitions) if p not in self._assigned}
+        mine = filter(self.share.has, range(self.partitions))
+        ends = {p: self._ends(p) for p in mine if p not in self._assigned}
         for partition, (low, high) in ends.items():
             at = self.offsets.get(partition, 0 if is_known else low)
             if at > high:
@@ -158,8 +162,8 @@ class TopicReader:
                 at = low
             self.offsets[partition] = self.first[partition] = at
             self.goals.setdefault(partition, high)
-        if self.partitions < len(self.offsets):
-            raise self._another(f"has {self.partitions} partitions, of {len(self.offsets)}")
+        if (before := max(self.offsets, default=-1) + 1) > self.partitions:
+            raise self._another(f"has {self.partitions} partitions, of {before}")
         kind = library().TopicPartition
         if ends:
             parts = [kind(self.topic.name, p, self.offsets[p]) for p in ends]
@@ -190,6 +194,11 @@ class TopicReader:
     # --- records ---
 
     @property
+    def at_once(self) -> int:
+        """So many records an epoch has of these partitions at most."""
+        return max(1, self.most // self.share.of)
+
+    @property
     def is_at_end(self) -> bool:
         """Whether all has been fetched that was there when the first record was asked for."""
         return all(p in self._ended or self.offsets[p] >= self.goals[p] for p in self._assigned)
@@ -201,8 +210,9 @@ class TopicReader:
             raise self._failure
         count = size = 0
         begun, before = time.monotonic(), dict(self.offsets)
-        while count < self.most and size < MOST_BYTES and not (count >= _STEP and is_urgent()):
-            wanted = min(_TOGETHER, self.most - count)
+        most, most_bytes = self.at_once, MOST_BYTES // self.share.of
+        while count < most and size < most_bytes and not (count >= _STEP and is_urgent()):
+            wanted = min(_TOGETHER, most - count)
             some = self._consumed(wanted)
             try:
                 got, length = self._take(some)

@@ -1,4 +1,4 @@
-"""The topics that a query reads: records that a process of their own fetches while epochs run."""
+"""The topics that a query reads: records that processes of their own fetch while epochs run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics import client
 from cedilla.runtime.topics.client import library
 from cedilla.runtime.topics.messages import Answer, Position, Wanted
-from cedilla.runtime.topics.process import FetchProcess
+from cedilla.runtime.topics.processes import FetchProcesses, most_processes
 from cedilla.runtime.topics.reader import MOST_BYTES
 
 Fetched = Mapping[str, list[FoundFile]]
@@ -49,7 +49,7 @@ class Topics:
 
     files: Files = field(factory=Files)
     folder: str = ""
-    process: FetchProcess | None = None
+    processes: FetchProcesses | None = None
     most: int = _MOST
     """So many records of a topic an epoch has at most."""
     _notes: list[str] = field(init=False, factory=list[str])
@@ -74,31 +74,31 @@ class Topics:
         if not wanted:
             return cls(files, folder)
         library()
-        process = FetchProcess(wanted, files)
+        processes = FetchProcesses(wanted, files, most_processes())
         try:
-            process.connect()
+            processes.connect()
         except BaseException:
-            process.close()
+            processes.close()
             raise
-        return cls(files, folder, process, most or _MOST)
+        return cls(files, folder, processes, most or _MOST)
 
     def __bool__(self) -> bool:
-        return self.process is not None
+        return self.processes is not None
 
     def close(self) -> None:
         """Let the brokers go."""
-        if self.process is not None:
-            self.process.close()
+        if self.processes is not None:
+            self.processes.close()
 
     @property
     def positions(self) -> Mapping[str, Position]:
         """Where the topics stand, by source."""
-        return {} if self.process is None else self.process.positions
+        return {} if self.processes is None else self.processes.positions
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """The topics and how they are read."""
-        return () if self.process is None else self.process.wanted
+        return () if self.processes is None else self.processes.wanted
 
     # --- the control plane ---
 
@@ -157,13 +157,15 @@ class Topics:
 
     def begin(self, read: Read) -> None:
         """Go on behind a commit, of which no file is needed any more. Raises as `TopicReader.begin` does."""
-        assert self.process is not None
+        assert self.processes is not None
         self.files.delete(self.folder)
         offsets = {
             name: {int(partition): offset for partition, offset in known["offsets"].items()}
             for name, known in read.items()
         }
-        self._notes += self.process.begin(offsets, {name: known["id"] for name, known in read.items()}).notes
+        self._notes += self.processes.begin(
+            offsets, {name: known["id"] for name, known in read.items()}
+        ).notes
         self._heard = time.monotonic()
 
     def fetch(self, check: Callable[[], None]) -> Fetched:
@@ -172,10 +174,10 @@ class Topics:
 
         `check` is called now and then, to raise `KeyboardInterrupt`. Raises `DiagnosticError`: RQ444 to RQ447, RQ450.
         """
-        assert self.process is not None
+        assert self.processes is not None
         if self._had_some:  # an epoch has run since, in which nobody waited
             self._heard = time.monotonic()
-        answer = self._answer or self.process.take(urgent=True)
+        answer = self._answer or self.processes.take(urgent=True)
         while not answer.done():
             check()
             wait([answer], _POLL)
@@ -184,9 +186,9 @@ class Topics:
 
     def fetched(self) -> Fetched:
         """What of these files is there by now, without waiting; what went wrong is left for `fetch` to raise."""
-        if self.process is None:
+        if self.processes is None:
             return {}
-        self._answer = self._answer or self.process.take(urgent=False)
+        self._answer = self._answer or self.processes.take(urgent=False)
         if not self._answer.done() or self._answer.exception() is not None:
             return {}
         answer, self._answer = self._answer, None

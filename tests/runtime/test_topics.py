@@ -30,6 +30,7 @@ from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.client import library, settings
 from cedilla.runtime.topics.messages import Answer, Position, Wanted
 from cedilla.runtime.topics.process import FetchProcess
+from cedilla.runtime.topics.processes import FetchProcesses
 from cedilla.runtime.topics.reader import TopicReader, one_line
 from cedilla.runtime.topics.topics import Topics
 from tests import kafka
@@ -290,6 +291,40 @@ def test_a_process_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch)
         process.connect()
     process.close()
     assert raised.value.diagnostics[0].code == "RQ450"
+
+
+class Brings:
+    """A process that has some files, or has failed."""
+
+    def __init__(self, *answers: Answer | DiagnosticError) -> None:
+        self.answers = [*answers]
+
+    def take(self, *, urgent: bool) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        match self.answers.pop(0):
+            case DiagnosticError() as problem:
+                future.set_exception(problem)
+            case answer:
+                future.set_result(answer)
+        return future
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_others_have_brought_comes_before_the_failure_of_one() -> None:
+    """The files of all are in the order in which they were written, those of a partition one behind the other."""
+    processes = FetchProcesses(WANTED, Files(), 2)
+    problem = DiagnosticError([failure("RQ446", "gone", hint="none").diagnostics[0]])
+    files = [FoundFile(f"r/topic=t/partition={p:06d}/{n}", n, 1) for p, n in ((0, 3), (0, 5), (1, 4), (1, 4))]
+    one = Brings(Answer(files={"r": files[:2]}), Answer(files={"r": files[:1]}), Answer())
+    other = Brings(Answer(files={"r": files[2:]}), problem, problem)
+    processes._members = [one, other]  # type: ignore[list-item]
+    assert processes.take(urgent=True).result().files == {"r": [files[0], *files[2:], files[1]]}
+    assert processes.take(urgent=True).result().files == {"r": files[:1]}
+    with pytest.raises(DiagnosticError, match="gone"):
+        processes.take(urgent=True).result()
+    processes.close()
 
 
 STARTER = """
