@@ -322,14 +322,17 @@ class _Source:
             self.alters += 1
             where = rng.choice(
                 [f"k = {k}", f"k != {k}", "k in {1, 2}", f"ts >= {cut}", f"k = {k}, ts < {cut}", ""]
+                + [f"v >= {cut / 8}", f"q <= {cut / 8}"]
                 + [condition(rng, n, EDGES[n]) for n in self.extra]
             )
             unannounced = [FRESH] if FRESH in self.begun and is_amount(self.fresh) else []
             attribute = rng.choice(
                 ["v", "v", "v", "ts", "q", *self.altered, *self.altered, *unannounced, *unannounced]
             )
-            if attribute in where or (attribute == "q" and not any(self.has_q.values())):
+            if attribute == "q" and not any(self.has_q.values()):
                 attribute = "v"
+            if f"{attribute} " in where:  # no accent is described by what it changes (RQ201)
+                attribute = "ts" if attribute == "v" else "v"
             self.begun.add(attribute)
             function = "y -> y * 2" if attribute == "ts" else rng.choice(FUNCTIONS)
             return {"$accent": f"[[{where}{', ' if where else ''}alter({attribute}, {function})]]"}
