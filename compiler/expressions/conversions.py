@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from attrs import evolve
 
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
 from cedilla.grammar.diagnostics import Span, failure
@@ -63,6 +64,13 @@ _COMMON = (
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
 )
 """What a misspelt name may mean; `known` takes all that pint and UCUM have."""
+
+
+def check_is_number(name: str, type_: Type, span: Span, hint: str) -> None:
+    """Raise RQ144 where something that has, or meets, a unit is no number; `name`: as it is written."""
+    if not type_.is_numeric:
+        message = f"`{name}` is of type {type_}, and only numbers have units"
+        raise failure("RQ144", message, span, hint=hint)
 
 
 def converted(source: str, target: str, span: Span | None) -> Affine:

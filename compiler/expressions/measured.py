@@ -13,7 +13,14 @@ from functools import reduce
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.conversions import applied, is_decimal, known, literal_of, number_of
+from cedilla.compiler.expressions.conversions import (
+    applied,
+    check_is_number,
+    is_decimal,
+    known,
+    literal_of,
+    number_of,
+)
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
@@ -86,7 +93,8 @@ def has_units(expression: Expression) -> bool:
 def measured(expression: Expression, types: Mapping[str, Type], of: Units) -> Measured:
     """An expression over attributes with units.
 
-    Raises `DiagnosticError`: RQ142 where units do not go together, RQ143 where one is unknown.
+    Raises `DiagnosticError`: RQ142 where units do not go together, RQ143 where one is unknown, RQ144 where a constant
+    with a unit meets what is no number.
     """
     return _Reader(types, of).read(expression)
 
@@ -186,9 +194,9 @@ class _Reader:
         for other in others:
             if not other.is_plain:
                 written = format_expression(other.expression)
+                if (type_ := self._type_of(other.expression)) is not None:
+                    check_is_number(written, type_, constant.expression.span, "a constant without a unit")
                 hint = f"`{written}: double unit {unit_text(constant.unit or '')}` where it is declared"
-                if (type_ := self._type_of(other.expression)) is not None and not type_.is_numeric:
-                    hint = f"`{written}` is of type {type_}, and only numbers have units"
                 message = f"`{written}` has no unit, and {format_expression(constant.expression)} has one"
                 raise failure("RQ142", message, constant.expression.span, hint=hint)
 

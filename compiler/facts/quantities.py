@@ -13,7 +13,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.conversions import converted
+from cedilla.compiler.expressions.conversions import check_is_number, converted
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Tree
@@ -31,7 +31,8 @@ def apart(
 ) -> tuple[tuple[Condition, ...], Quantities]:
     """The conditions without units, and what the others say. `units`: those of canonical values.
 
-    Raises RQ006 where a range is empty, RQ142 where the attribute has no unit, or one of another dimension, RQ143.
+    Raises RQ006 where a range is empty, RQ142 where the attribute has no unit, or one of another dimension, RQ143,
+    RQ144 where it is no number.
     """
     if not any(map(has_units, conditions)):
         return conditions, {}
@@ -74,12 +75,11 @@ def _canonical(condition: Condition, type_: Type, unit: str | None) -> patterns.
             hint = "a number without a unit is in what tuples have there: it is a condition of its own"
             raise failure("RQ142", message, literal.span, hint=hint)
         if unit is None:
+            check_is_number(name, type_, literal.span, "a constant without a unit")
             hint = (
                 f"`{name}: {type_} unit {unit_text(literal.unit)}`, with the unit in which the stream began; "
             )
             hint += "or a number alone, in what tuples have there"
-            if not type_.is_numeric:
-                hint = f"`{name}` is of type {type_}, and only numbers have units"
             raise failure(
                 "RQ142", f"{literal.text} has a unit, and `{name}` has none", literal.span, hint=hint
             )

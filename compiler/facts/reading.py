@@ -8,7 +8,7 @@ from functools import lru_cache
 from attrs import evolve
 
 from cedilla.compiler.expressions import expressions, patterns
-from cedilla.compiler.expressions.conversions import converted, known
+from cedilla.compiler.expressions.conversions import check_is_number, converted, known
 from cedilla.compiler.expressions.measured import Units, has_units
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import (
@@ -138,7 +138,7 @@ def read_punctuation(
     units: Units = _NO_UNITS,
 ) -> Punctuation:
     """A punctuation from its text; `names`: those of renames; `units`: those of canonical values. Raises
-    `DiagnosticError`: RQ0xx (syntax), RQ142, RQ143, RQ207, RQ208."""
+    `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208."""
     conditions, named = _by_attribute(parse_punctuation(text, source).conditions, names)
     try:
         plain, quantities = apart(conditions, types, units)
@@ -214,9 +214,7 @@ def _read_add(node: AddAttribute, units: Units) -> Add:
     type_, unit = Type.of(node.type), node.unit
     if unit is None:
         return Add(node.name, type_)
-    if not type_.is_numeric:
-        message = f"`{node.name}` is of type {type_}, and only numbers have units"
-        raise failure("RQ144", message, node.span, hint="`+(p: double unit hPa)`")
+    check_is_number(node.name, type_, node.span, "`+(p: double unit hPa)`")
     of = units.get(node.name)
     if of is None:
         return Add(node.name, type_, known(unit, node.span))

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.conversions import (
+    check_is_number,
     converted,
     in_declared_unit,
     is_of_differences,
@@ -92,9 +93,8 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
         return None
     if isinstance(node.unit, syntax.UnitFrom):
         return _first_unit(node, node.unit)
-    if not Type.of(node.type).is_numeric:
-        message = f"`{node.name}` is of type {node.type.name}, and only numbers have units"
-        raise failure("RQ144", message, node.span, hint=f"`{node.name}: double unit {unit_text(node.unit)}`")
+    hint = f"`{node.name}: double unit {unit_text(node.unit)}`"
+    check_is_number(node.name, Type.of(node.type), node.span, hint)
     return known(node.unit, node.span)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.conversions import applied, converted, known
+from cedilla.compiler.expressions.conversions import applied, check_is_number, converted, known
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.operators import Project
@@ -66,11 +66,8 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
         if each.name in changed:
             raise failure("RQ104", f"`{each.name}` is named twice in `with`", each.span)
         known(each.unit, each.span)
-        if not types[each.name].is_numeric:
-            message = f"`{each.name}` is of type {types[each.name]}, and only numbers have units"
-            raise failure(
-                "RQ144", message, each.span, hint=f"`with` another attribute, or without `{each.name}`"
-            )
+        hint = f"`with` another attribute, or without `{each.name}`"
+        check_is_number(each.name, types[each.name], each.span, hint)
         if (own := units.get(each.name)) is None:
             hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared"
             message = f"`{each.name}` has no unit: nothing leads to {each.unit}"

@@ -72,7 +72,7 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
     ("text", "code", "place"),
     [
         ("[[p > 30 degC, -(t)]]", "RQ142", "30 degC"),
-        ("[[at < 5 minutes, -(t)]]", "RQ142", "5 minutes"),
+        ("[[at < 5 minutes, -(t)]]", "RQ144", "5 minutes"),
         ("[t > 3 hPa]", "RQ142", "3 hPa"),
         ("[t in [30 degC, 40)]", "RQ142", "40"),
         ("[t in {40, 30 degC}]", "RQ142", "40"),
