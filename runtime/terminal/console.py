@@ -67,7 +67,7 @@ class Console:
 
     def epoch(self, report: EpochReport) -> None:
         """One line about an epoch, and what is doubtful about its accents and values, on standard error; ten at most
-        of RQ218 and of RQ223."""
+        of RQ218, of RQ223 and of RQ229."""
         self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
@@ -85,7 +85,7 @@ class Console:
         )
 
 
-_MANY = ("RQ218", "RQ223")
+_MANY = ("RQ218", "RQ223", "RQ229")
 """Warnings that may come for each member of a fleet."""
 
 

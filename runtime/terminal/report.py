@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_WARNINGS = 10
-"""So many warnings RQ218, and RQ223, of an epoch are shown, and of so many warnings the line is looked for."""
+"""So many warnings RQ218, RQ223, and RQ229, of an epoch are shown, and of so many warnings the line is looked for."""
 
 
 @frozen

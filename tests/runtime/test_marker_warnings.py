@@ -116,6 +116,41 @@ def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, c
     assert "did you mean `3`?" in output
 
 
+# --- attributes by which others are told apart ---
+
+FIRMWARE = 'pump: int in {1, 2, 3}, fw: int, litres: double, state: string in {"M", "F"}'
+BY_FIRMWARE = "[[fw = 2, alter(litres, y -> y * 1000)]]"
+RECODED = '[[fw = 2, recode(state, {"M": "F", "F": "M"})]]'
+OTHERS = "[[fw != 2, alter(litres, y -> y * 1000)]]"
+"""With `BY_FIRMWARE`, of all that have a firmware, and so not of those without."""
+
+
+@pytest.mark.parametrize(
+    ("markers", "told"),
+    [
+        ([BY_FIRMWARE, "[[-(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, "[[pump = 1, -(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, OTHERS, "[[-(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, RECODED, "[[-(fw)]]"], "`litres` and `state`"),
+        ([BY_FIRMWARE, "[[fw = 2, alter(litres, y -> y / 1000)]]", "[[-(fw)]]"], None),
+        ([RECODED, RECODED, "[[-(fw)]]"], None),
+        ([BY_FIRMWARE, "[[pump = 1, -(fw)]]", "[[pump = 1, -(litres)]]"], "`litres`"),
+        (["[[pump = 1, fw = 2, alter(litres, y -> y * 1000)]]", "[[pump = 2, -(fw)]]"], None),
+        ([BY_FIRMWARE, "[[pump = 1, -(litres)]]", "[[pump = 1, -(fw)]]"], None),
+        (["[[alter(litres, y -> y * 1000)]]", "[[-(fw)]]"], None),
+    ],
+)
+def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str], told: str | None) -> None:
+    """Tuples without it are read as if they had never had it, whatever firmware sends them."""
+    found: list[Diagnostic] = []
+    lines = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(markers, 1)]
+    assert validate(lines, declared_schema(FIRMWARE), found.append).valid
+    warnings = [each for each in found if each.code == "RQ229"]
+    assert [each.message for each in warnings] == (
+        [f"the accent drops `fw`, by which accents have told apart how {told} is written"] if told else []
+    )
+
+
 # --- functions that are applied twice ---
 
 

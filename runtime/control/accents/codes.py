@@ -10,8 +10,8 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
-from cedilla.compiler.regions import Steps, Tree, Universe, Value
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions import Domain, Steps, Tree, Universe, Value
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
 
@@ -114,6 +114,15 @@ def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
                 values = regions.union(values, regions.intersection(domain.members, without))
             parts.append(regions.intersection(cell, values))
     return regions.union(*parts)
+
+
+def is_own(code: Code | Affine, domain: Domain) -> bool:
+    """Whether a code takes every value of a domain to itself."""
+    return (
+        isinstance(code, Code)
+        and domain.is_list
+        and all(code.map.get(value) == value for value in listed(domain.members))
+    )
 
 
 def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -22,12 +20,13 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     """Raises `DiagnosticError` RQ467 where an Add would make values anew by which other attributes are told apart.
     `live`: the canonical tuples described that may still come."""
     name = accent.primitive.attribute
-    written_otherwise = regions.exists(_written_otherwise(state, name, live), {name}, state.universe)
+    otherwise = regions.within(live, state.written(name), lambda function: not function.is_identity)
+    otherwise = regions.exists(otherwise, {name}, state.universe)
     told = sorted(
         {
             other
             for other, cell in _cells_of_others(state, name)
-            if name in regions.attributes(regions.intersection(cell, written_otherwise))
+            if name in regions.attributes(regions.intersection(cell, otherwise))
         }
     )
     if told:
@@ -41,27 +40,10 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         )
 
 
-def _written_otherwise(state: SourceState, name: str, where: Tree) -> Tree:
-    """The canonical tuples, of a region, whose values of an attribute were written in other units or codes."""
-    units, codes = state.units.get(name, False), state.codes.get(name, False)
-    return regions.union(
-        regions.within(where, units, lambda history: history and not history[-1].is_identity),
-        regions.within(where, codes, lambda leaf: isinstance(leaf, Code) and not _is_own(state, name, leaf)),
-    )
-
-
-def _is_own(state: SourceState, name: str, code: Code) -> bool:
-    """Whether a code takes every value to itself."""
-    domain = state.universe[name]
-    return domain.is_list and all(code.map.get(value) == value for value in listed(domain.members))
-
-
 def _cells_of_others(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
     """The cells of what is in force of other attributes: functions, codes, names, and whether they are there."""
-    latest = {
-        other: regions.map_leaves(tree, lambda history: history[-1]) for other, tree in state.units.items()
-    }
-    for trees in (latest, state.codes, state.names.here, state.present):
+    written = {other: state.written(other) for other in (*state.units, *state.codes)}
+    for trees in (written, state.names.here, state.present):
         for other, tree in trees.items():
             if other != name and name in regions.attributes(tree):
                 yield from ((other, cell) for cell in regions.cells(tree).values())

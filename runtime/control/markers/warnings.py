@@ -1,4 +1,5 @@
-"""Accents that are mistakes, or likely ones: they describe what cannot be, or convert values twice (theory N8)."""
+"""Accents that are mistakes, or likely ones: they describe what cannot be, convert values twice (theory N8), or take
+away what others are told apart by."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from itertools import pairwise
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, Recode, accent_text
+from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, accent_text
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
@@ -27,7 +28,7 @@ _CODES = 20
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
-    """Warnings about an accent at the place where `state` stands: RQ217, RQ218.
+    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229.
 
     Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
     """
@@ -35,7 +36,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recoded_back(state, accent, where))
-    return (*_outside(state, accent, where), *repeated)
+    return (*_outside(state, accent, where), *repeated, *_no_longer_told_apart(state, accent, where))
 
 
 # --- descriptions ----------------------------------------------------------------------------------------
@@ -177,6 +178,52 @@ def _recoded_back(state: SourceState, accent: Accent, where: Tree) -> Iterator[D
             (),
             "a pair has the value as it was until here, and then as it is from here on; by mistake: send it once more",
         )
+
+
+# --- attributes by which others are told apart ------------------------------------------------------------
+
+
+def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """The attributes whose values are read otherwise once tuples lack another one: no description by it matches them
+    any more (theory 1.1), whatever they were written in."""
+    if not isinstance(accent.primitive, Drop):
+        return
+    name = accent.primitive.attribute
+    live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
+    told = [
+        f"`{other}`"
+        for other in sorted({*state.units, *state.codes})
+        if _is_told_by(state, other, name, live)
+    ]
+    if told:
+        others = " and ".join(told)
+        yield Diagnostic(
+            "RQ229",
+            "warning",
+            f"the accent drops `{name}`, by which accents have told apart how {others} is written",
+            accent.span,
+            (f"no description by `{name}` matches tuples without it: what it said of {others} ends here",),
+            f"before the drop, an accent that does not name `{name}` says how {others} is written in all these tuples",
+        )
+
+
+def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
+    """Whether what is in force of an attribute, for tuples of a region, is another than for those without `name`."""
+    tree = state.written(other)
+    if other == name or name not in regions.attributes(tree):
+        return False
+    alive = regions.difference(live, state.facts().dead(other))
+    return any(
+        not regions.is_empty(
+            regions.difference(regions.intersection(cell, alive), _of_all(cell, name, state)), state.universe
+        )
+        for cell in regions.cells(tree).values()
+    )
+
+
+def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
+    """Where tuples without an attribute lie in a cell, whatever value they had."""
+    return regions.exists(regions.difference(cell, regions.defined(name)), {name}, state.universe)
 
 
 def _histories(units: Tree, region: Tree) -> list[History]:

@@ -19,7 +19,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.accents import new_codes, unit_accents
-from cedilla.runtime.control.accents.codes import unspoken
+from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.trees import (
     Altered,
@@ -200,6 +200,16 @@ class SourceState:
         """The state that knows the unit which an accent names."""
         named = unit_accents.with_name(self.named_units, change)
         return self if named is self.named_units else evolve(self, named_units=named)
+
+    def written(self, attribute: str) -> Tree:
+        """The functions that lead from canonical values of an attribute to those that are written here."""
+        if attribute in self.codes:
+            domain = self.universe[attribute]
+            return regions.map_leaves(
+                self.codes[attribute], lambda code: IDENTITY if is_own(code, domain) else code
+            )
+        histories = self.units.get(attribute, ORIGINAL)
+        return regions.map_leaves(histories, lambda history: history[-1] if history else IDENTITY)
 
     def there(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region that may have an attribute."""
