@@ -211,7 +211,7 @@ MUTATIONS = (
     Mutation(
         "G23 what no description can say is not announced",
         "runtime/control/descriptions/boxes.py",
-        "            said = regions.difference(said, _unsayable(told, scale, facts.universe))",
+        "            said = mapped_into(said, regions.union(*(regions.box(box) for _, box in written)), scale)",
         "            pass",
     ),
     Mutation(

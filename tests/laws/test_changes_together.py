@@ -133,9 +133,10 @@ def converted(name: str, unit: str) -> Any:
 
 @define
 class Sender:
-    """The accents so far, and what they make of tuples."""
+    """The accents so far, and what they make of tuples; and what is closed, behind how many of them."""
 
     texts: list[str] = field(factory=list[str])
+    closed: list[tuple[int, list[Callable[[Item, Item], bool]]]] = field(factory=list[Any])
     accents: list[tuple[list[Callable[[Item, Item], bool]], Change]] = field(factory=list[Any])
 
     def accent(self, rng: Random) -> str | None:
@@ -149,27 +150,59 @@ class Sender:
         self.accents.append(([test for _, test in conditions], change))
         return text
 
+    def punctuation(self, rng: Random) -> str:
+        """A random punctuation, of few tuples."""
+        conditions = rng.sample(CONDITIONS, 2)
+        self.closed.append((len(self.accents), [test for _, test in conditions]))
+        return f"[{', '.join(text for text, _ in conditions)}]"
+
+    def is_closed(self, canonical: Item) -> bool | None:
+        """Whether a tuple, as it was written then, is one of those that never come; `None` if it had no code then."""
+        found = False
+        for accents, tests in self.closed:
+            if (raw := self.raw(canonical, accents)) is None:
+                return None
+            found |= all(test(raw[0], canonical) for test in tests)
+        return found
+
     def written(self, canonical: Item) -> tuple[Item, Item] | None:
-        """A tuple as it is sent, and as it is canonical: of attributes that are there. `None` if it has no code."""
+        """A tuple as it is sent, and as it is canonical: of attributes that are there. `None` if it has no code, or if
+        it cannot be told what is there."""
+        for _ in range(6):
+            if (found := self.raw(canonical, len(self.accents))) is None:
+                return None
+            raw, names, gone = found
+            if (first := next(filter(canonical.__contains__, gone), None)) is None:
+                plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
+                return {names.get(n, n): v for n, v in plain.items()}, canonical
+            # Accents are about the tuple as it comes, so about one without this attribute from the start.
+            canonical = {n: v for n, v in canonical.items() if n != first}
+        return None
+
+    def raw(self, canonical: Item, accents: int) -> tuple[Item, dict[str, str], list[str]] | None:
+        """A tuple as it is written behind so many accents, by the names of attributes; the names that it has; and which
+        attributes are not there, in the order in which they went."""
         raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
         names: dict[str, str] = {}
-        for tests, change in self.accents:
+        gone: list[str] = []
+        for tests, change in self.accents[:accents]:
             name = change.attribute
             if not all(test(raw, canonical) for test in tests):
                 continue
             match change.kind:
-                case "add":
-                    names.pop(name, None)
-                    if name in canonical:
-                        raw[name] = canonical[name]
-                        if change.by is not None:
-                            raw[name] = converted(name, change.by)(Fraction(canonical[name]))
+                case "drop":
+                    gone.append(name)
                 case "rename":
                     names[name] = change.by
+                case "add":
+                    gone = [each for each in gone if each != name]
+                    names.pop(name, None)
+                    if name in raw:
+                        unit = change.by
+                        value = canonical[name]
+                        raw[name] = value if unit is None else converted(name, unit)(Fraction(value))
                 case _ if name not in raw:
                     pass
-                case "drop":
-                    del raw[name]
                 case "alter":
                     raw[name] = change.by(Fraction(raw[name]))
                 case "unit":
@@ -178,8 +211,7 @@ class Sender:
                     if raw[name] not in change.by:
                         return None
                     raw[name] = change.by[raw[name]]
-        plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
-        return {names.get(n, n): v for n, v in plain.items()}, {n: canonical[n] for n in raw}
+        return raw, names, gone
 
 
 def is_valid(accents: list[str]) -> bool:
@@ -190,11 +222,14 @@ def is_valid(accents: list[str]) -> bool:
     return not any(each.severity == "error" or each.code == "RQ229" for each in found)
 
 
-def tuples(rng: Random, sender: Sender) -> Iterator[tuple[Item, Item]]:
+def tuples(rng: Random, sender: Sender) -> Iterator[tuple[Item, Item, bool]]:
+    """Tuples as they are sent, as they are canonical, and whether they are closed."""
     for _ in range(4):
-        names = [n for n in VALUES if n not in OPTIONAL or rng.random() < 0.8]
-        if (sent := sender.written({n: rng.choice(VALUES[n]) for n in names})) is not None:
-            yield sent
+        canonical = {n: rng.choice(of) for n, of in VALUES.items() if n not in OPTIONAL or rng.random() < 0.8}
+        if (found := sender.written(canonical)) is not None:
+            sent, canonical = found
+            if (is_closed := sender.is_closed(canonical)) is not None:
+                yield sent, canonical, is_closed
 
 
 def rounded(rows: list[Item]) -> Counter[Any]:
@@ -225,6 +260,8 @@ def check(seed: int) -> Counter[str]:
                 ]
 
     for _ in range(12):
+        if rng.random() < 0.15:
+            step({"$punctuation": sender.punctuation(rng)})
         if (text := sender.accent(rng)) is None:
             continue
         try:
@@ -233,10 +270,12 @@ def check(seed: int) -> Counter[str]:
             if error.diagnostics[0].code != "RQ209":
                 raise
             break
-        for sent, canonical in tuples(rng, sender):
+        for sent, canonical, is_closed in tuples(rng, sender):
             rejected = len(reference.rejected)
             step(sent)
-            if len(reference.rejected) == rejected:
+            codes = [code for _, code, _ in reference.rejected[rejected:]]
+            assert is_closed == ("RQ305" in codes), (sender, sent)
+            if not codes:
                 meant.append(canonical)
     told = "\n".join(sender.texts)
     assert rounded(passed["r"]) == rounded(meant), told
@@ -249,6 +288,7 @@ def test_a_query_reads_what_a_sender_has_meant() -> None:
     """Hardly a tuple is set aside: by an old name, or a value that a recode has taken the code of."""
     counts = sum((check(seed) for seed in range(25)), Counter[str]())
     assert counts.pop("tuples") > 300
+    assert counts.pop("RQ305") > 20
     assert counts.total() < 20
 
 

@@ -19,7 +19,7 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.validate import validate
-from tests.stream import Item
+from tests.stream import Decoder, Item
 
 TWICE, SIX = Affine(2, 0), Affine(6, 0)
 
@@ -116,3 +116,24 @@ def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
     assert growth is not None
     wider = state.grown_by(growth).facts()
     assert announce(sink, wider, wider)[1].alters == ("[[s < 1, alter(t, y -> y * 2)]]",)
+
+
+def test_an_alter_is_not_of_tuples_that_no_text_of_it_describes() -> None:
+    """Which h are above 30 degC is told by k and p; no text is of the tuples without k. Their t was written as if one
+    were, so that its readers had it wrong (G22, G23)."""
+    schema = "k?: long, p: double, h: double unit degF, t: double"
+    plan = compile_query(f"stream r({schema}) from json 'r'; emit r to json 'out';").plan
+    reference, decoder = Reference(plan), Decoder()
+    items: list[Item] = [
+        {"$accent": "[[p > 500, k in [3, 20), alter(h, y -> y * 2 + 1)]]"},
+        {"$accent": "[[h > 30 degC, alter(t, y -> y + 1)]]"},
+        {"p": 1.0, "h": 90.0, "t": 14.0},
+        {"p": 1000.0, "h": 90.0, "t": 14.0},
+        {"k": 4, "p": 1000.0, "h": 190.0, "t": 14.0},
+        {"k": 4, "p": 1.0, "h": 90.0, "t": 14.0},
+        {"k": 4, "p": 1.0, "h": 80.0, "t": 14.0},
+    ]
+    outputs = [out["r"] for item in items for out in reference.step([("r", item)])]
+    assert [float(row["t"]) for out in outputs for row in out.canonical] == [13, 13, 13, 13, 14]
+    read = [decoder.feed(item) for out in outputs for item in out.items()]
+    assert [float(row["t"]) for row in read if row is not None] == [13, 13, 13, 13, 14]

@@ -10,7 +10,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import Add, Primitive, accent_text
 from cedilla.compiler.regions import ANYTHING, Tree, Universe
-from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
 _MANY = 64
 """Above this number of boxes, descriptions are written as they come and not made simpler."""
@@ -53,9 +53,6 @@ def accents_of(
         if any(members is False for members in told.values()):
             continue  # only ⊥ is left: the wire has no words for it
         said = regions.box(told)
-        if not outer:
-            said = regions.difference(said, _unsayable(told, scale, facts.universe))
-        change = primitive if said_of is None else said_of(said)
         raw = translate(said, scale)
         for name in sorted(always & regions.attributes(raw)):
             raw = regions.intersection(raw, regions.defined(name))
@@ -66,26 +63,20 @@ def accents_of(
             if not isinstance(primitive, Add):
                 continue
             raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
-        for conditions, inside in regions.boxes(raw):
-            if inside is True:
-                for written in patterns.texts(conditions, facts.types, outer=outer, universe=plain):
-                    yield accent_text(written, change), said
+        written = [
+            each
+            for conditions, inside in regions.boxes(raw)
+            if inside is True
+            for each in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
+        ]
+        if not outer and regions.attributes(raw) - told.keys():
+            # What tells in which units others are may be undefined, for which the wire has no words: what no text
+            # says is not announced.
+            said = mapped_into(said, regions.union(*(regions.box(box) for _, box in written)), scale)
+        change = primitive if said_of is None else said_of(said)
+        for conditions, _ in written:
+            yield accent_text(conditions, change), said
     yield from others
-
-
-def _unsayable(box: Mapping[str, Any], scale: Mapping[str, Tree], universe: Universe) -> Tree:
-    """The tuples of which only an undefined attribute tells in which units those that a box restricts are: the wire has
-    no words for them, so they are not announced."""
-    found: list[Tree] = []
-    for tree in (scale[name] for name in box if name in scale):
-        for other in regions.attributes(tree):
-            bottom = regions.complement(regions.defined(other))
-            if not regions.intersection(universe.get(other, ANYTHING).members, bottom):
-                continue
-            for cell in regions.cells(tree).values():
-                whole = regions.forall(cell, {other}, universe)
-                found.append(regions.difference(regions.intersection(cell, bottom), whole))
-    return regions.union(*found)
 
 
 def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:

@@ -15,6 +15,20 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 
     `maps`: attribute -> tree of `Affine` or `Code` over the same values as the region.
     """
+    return regions.union(*(_image(part, functions) for part, functions in _parts(region, maps)))
+
+
+def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
+    """The part of a region of which `translate` makes values that lie in another one."""
+    found: list[Tree] = []
+    for part, functions in _parts(region, maps):
+        back = {name: function.inverse() for name, function in functions.items()}
+        found.append(regions.intersection(part, _image(image, back)))
+    return regions.union(*found)
+
+
+def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | Code]]]:
+    """The parts of a region in which each attribute has one function."""
     mentioned = set(regions.attributes(region))
     needed: dict[str, Tree] = {}
     while more := [n for n in maps if n in mentioned and n not in needed]:
@@ -28,12 +42,13 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
             for part, functions in parts
             for function, cell in _cells(part, tree)
         ]
-    images: list[Tree] = []
-    for part, functions in parts:
-        for name, function in functions.items():
-            part = part if function.is_identity else regions.transform(part, name, function)  # noqa: PLW2901
-        images.append(part)
-    return regions.union(*images)
+    return parts
+
+
+def _image(region: Tree, functions: Mapping[str, Affine | Code]) -> Tree:
+    for name, function in functions.items():
+        region = region if function.is_identity else regions.transform(region, name, function)
+    return region
 
 
 def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | Code, Tree]]:

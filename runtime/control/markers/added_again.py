@@ -21,14 +21,18 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     `live`: the canonical tuples described that may still come."""
     name = accent.primitive.attribute
     otherwise = regions.within(live, state.written(name), lambda function: not function.is_identity)
-    otherwise = regions.exists(otherwise, {name}, state.universe)
-    told = sorted(
-        {
-            other
-            for other, cell in _cells_of_others(state, name)
-            if name in regions.attributes(regions.intersection(cell, otherwise))
-        }
-    )
+    if otherwise is False:
+        return
+    over, universe = {name}, state.universe
+    anew = regions.intersection(regions.exists(otherwise, over, universe), regions.defined(name))
+    anew = regions.difference(anew, state.closed)
+
+    def is_told_apart(cell: Tree) -> bool:
+        inside, outside = regions.intersection(cell, anew), regions.difference(anew, cell)
+        both = regions.intersection(*(regions.exists(each, over, universe) for each in (inside, outside)))
+        return not regions.is_empty(both, universe)
+
+    told = sorted({other for other, cell in _cells_of_others(state, name) if is_told_apart(cell)})
     if told:
         others = ", ".join(f"`{other}`" for other in told)
         raise failure(
