@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lark import Token
 
+from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import Rule, Slip
 
@@ -14,6 +15,47 @@ _SHAPES = {
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
 }
 """Changes of accents, and what stands between their parentheses."""
+
+
+_NUMBERS = ("int", "long", "double")
+_UNITED = ("UNIT", "FROM", "NAME", "IN")
+
+
+def conversion(slip: Slip) -> Diagnostic | None:
+    """`t to degC`, `project[t in degC]`, `t as c unit degC`, `emit r with t in degC to json "o"`, `emit r in degC`."""
+    found, last = slip.found, slip.last
+    behind_name = found == "unit" and [str(token) for token in slip.before[-2:-1]] == ["as"]
+    behind_relation = found in ("with", "in") and "TO" in slip.accepts
+    if (found == "to" and "PLUS" in slip.accepts) or behind_name or behind_relation:
+        return slip.unexpected(foreign.CONVERTED)
+    is_name = found.type in ("NAME", "STRING") and slip.before[:1] not in (("[",), ("[[",))
+    if last == "in" and is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
+        return slip.unexpected(f"{foreign.CONVERTED}; values are written `in {{1, 2, 3}}`")
+    return None
+
+
+def tuple_unit(slip: Slip) -> Diagnostic | None:
+    """`t: double unit in u`, `unit from u`, `unit from {degC, degF}`, `unit from u in [degC, degF]`."""
+    types = tuple(token.type for token in slip.before[-4:])
+    begun = any(types[-n:] == _UNITED[:n] for n in (2, 3, 4))
+    is_asked = [t.type for t in slip.before[-2:-1]] == ["UNIT"] and slip.last in ("in", "as", "of")
+    if begun or is_asked or (slip.last.type == "UNIT" and slip.found == "in"):
+        return slip.unexpected("an attribute names the unit of each tuple by `unit from u in {degC, degF}`")
+    return None
+
+
+def declared_attribute(slip: Slip) -> Diagnostic | None:
+    """`m: string = "a.b"`, `m: string from metric`, `t: double in degC`."""
+    found, last = slip.found, slip.last
+    if found in ("=", ":=") and {"UNIT", "COMMA"} <= slip.accepts:
+        path = '`a: int from "key.inner"`, in `otlp` by `from attribute "key.inner"`'
+        return slip.unexpected(f"what an attribute is read from is written {path}")
+    if slip.requires("STRING") and last.type == "NAME" and found in (",", ")", "unit", "in"):
+        return slip.unexpected(f'what an attribute is read from is written in quotes: `from "{last}"`')
+    if slip.requires("DOT") and [token.type for token in slip.before[-2:-1]] == ["IN"]:
+        domain = "values are written `in {1, 2, 3}`, `in [1, 10)`, or `in devices.s`, of a table"
+        return slip.unexpected(f"a unit is written `unit {last}`; {domain}")
+    return None
 
 
 def unit_name(slip: Slip) -> Diagnostic | None:
@@ -36,8 +78,16 @@ def _names_unit(before: tuple[Token, ...]) -> bool:
         types[-2:] == ["UNIT", "NAME"]
         or (types[-2:] == ["NUMBER", "NAME"] and words[0] in ("[", "[["))
         or types == ["UNIT", "LPAR", "NAME", "COMMA", "NAME"]
+        or _lists_units(before)
         or (types[-3:] == ["NAME", "IN", "NAME"] and "with" in words[-20:] and "emit" in words)
     )
+
+
+def _lists_units(before: tuple[Token, ...]) -> bool:
+    """Whether the last brace is that of `unit from u in {`."""
+    types = [token.type for token in before]
+    brace = len(types) - types[::-1].index("LBRACE") - 1 if "LBRACE" in types else 0
+    return "RBRACE" not in types[brace:] and tuple(types[max(brace - 4, 0) : brace]) == _UNITED
 
 
 def fixed_unit(slip: Slip) -> Diagnostic | None:
@@ -73,15 +123,24 @@ def _called(before: tuple[Token, ...]) -> str:
 
 
 def typed_unit(slip: Slip) -> Diagnostic | None:
-    """`t: double degF`, `[[+(p: double hPa)]]`."""
+    """`t: double degF`, `t: double [degF]`, `t: double(degF)`, `[[+(p: double hPa)]]`."""
     if slip.found == "unit" and {"COMMA", "RPAR"} <= slip.accepts and str(slip.last) in "])}":
         return slip.unexpected("a unit stands before the domain: `t: double unit degC in [0, 40]`")
-    is_word = slip.found.type in ("NAME", "STRING")
+    if slip.requires("NUMBER") and slip.found.type != "RPAR" and str(slip.before[-2]) in _NUMBERS:
+        return slip.unexpected(f"a unit is written `{slip.before[-2]} unit hPa`")
+    is_word = slip.found.type in ("NAME", "STRING") or (slip.found == "[" and slip.last in _NUMBERS)
     if is_word and "UNIT" in slip.accepts and [str(token) for token in slip.before[-2:-1]] == [":"]:
         help = f"a unit is written `{slip.last} unit hPa`"
         return slip.unexpected(f"{help}; a comma separates attributes" if "COMMA" in slip.accepts else help)
     return None
 
 
-CHANGES: tuple[Rule, ...] = (unit_name, fixed_unit, change_shape)
+CHANGES: tuple[Rule, ...] = (
+    tuple_unit,
+    declared_attribute,
+    conversion,
+    unit_name,
+    fixed_unit,
+    change_shape,
+)
 """Rules in the order they are tried."""

@@ -136,10 +136,12 @@ def _illegal(text: str, source: str, position: int) -> Diagnostic:
         return Diagnostic("RQ006", "error", "a string without its closing quote", place)
     if number := re.compile(r"\d[\w.]*").match(text, position):
         place = _at(text, source, position, len(number[0]))
-        unit = re.fullmatch(r"(\d+)([a-z]+)", number[0])
+        unit = re.fullmatch(r"(\d+(?:\.\d+)?)((?![eE]\d)[A-Za-z]\w*)", number[0])
         help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"
         if unit and (full := foreign.UNITS.get(unit[2])):
             help = f"a length of time is written `{unit[1]} {full}s`"
+        elif unit:
+            help = f"a space separates a number from its unit, or from what follows: `{unit[1]} {unit[2]}`"
         return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", place, help=help)
     place = _at(text, source, position, 1)
     help = _CHARACTERS.get(character)

@@ -16,8 +16,17 @@ TYPES = {
 FORMATS = {
     **dict.fromkeys(("jsonl", "ndjson", "jsonlines", "json_lines", "lines"), "json"),
     **dict.fromkeys(("pq", "parq"), "parquet"),
+    **dict.fromkeys(("topic", "kafka_json", "redpanda", "confluent"), "kafka"),
+    **dict.fromkeys(("deltalake", "delta_lake", "deltatable"), "delta"),
+    **dict.fromkeys(("otel", "opentelemetry", "otlp_json"), "otlp"),
 }
 """Formats by other names."""
+
+CONVERTED = (
+    'an output brings an attribute to a unit: `emit R to json "path" with t in degC`; '
+    "constants are converted by themselves, `t > 30 degC`"
+)
+"""How values come to another unit, which others write as a function, a cast or a clause."""
 
 UNITS = {
     **dict.fromkeys(("ms", "millis", "milli"), "millisecond"),
@@ -142,6 +151,12 @@ OPERATORS = {
         "attributes are chosen by `project[a, b as c](R)`",
     ),
     **dict.fromkeys(
+        ("recode", "alter", "grow", "evolve", "accent"),
+        'accents are lines of a stream, {"$accent": "[[alter(t, y -> y * 2)]]"}; '
+        "a query computes by `extend[t * 2 as u](R)`",
+    ),
+    **dict.fromkeys(("unit", "units", "convert", "to_unit", "with_units"), CONVERTED),
+    **dict.fromkeys(
         ("except_", "difference", "subtract", "exceptall"),
         "the difference of relations is written `A minus B`",
     ),
@@ -169,7 +184,12 @@ PROMISES = {
         "what the source promises to close is written `punctuated on ts`",
     ),
     **dict.fromkeys(
-        ("format", "using", "options", "path", "location"), 'a place is written `from json "path"`'
+        ("format", "using", "options", "path", "location", "encoding"),
+        'a place is written `from json "path"`; records of `kafka` are JSON, those of `kafka_otlp` requests of OTLP',
+    ),
+    **dict.fromkeys(
+        ("version", "versionasof", "starting", "startingversion", "offset", "earliest", "latest", "since"),
+        "a new query reads all that is there; `select` leaves out what is older",
     ),
 }
 """What is written behind a source elsewhere."""

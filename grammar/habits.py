@@ -159,7 +159,8 @@ def spelling(slip: Slip) -> Diagnostic | None:
     if pair == "**":
         return slip.unexpected("a power is written `pow(x, y)`")
     if slip.found == ":" and "PLUS" in slip.accepts:
-        return slip.unexpected("a value is converted by `double(x)`, `int(x)`, `string(x)` ...")
+        help = "a value is converted by `double(x)`, `int(x)`, `string(x)` ..."
+        return slip.unexpected(f"{help}; {foreign.CONVERTED}")
     if slip.found == "." and "NAME" in slip.accepts and "SLASH" not in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
     open_call = slip.found == "as" and "RPAR" in slip.accepts and "AS" not in slip.accepts
@@ -178,7 +179,8 @@ def declaration(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("every tuple has an attribute, unless it is declared as `a?: int`")
     if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
         column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
-        return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}")
+        single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
+        return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
     if "PUNCTUATED" in accepts and slip.found.type == "NAME" and (help := foreign.PROMISES.get(found)):
         return slip.unexpected(help)
     if last == "punctuated":

@@ -108,12 +108,13 @@ class InRange(Node):
 @frozen
 class Scalar(Node):
     """`floor(x)`: a scalar function of Spark SQL by its name; inside an aggregate also one of many tuples, which
-    alone may have `distinct` or a condition."""
+    alone may have `distinct` or a condition. `written`: the name as the text has it, where it has capitals."""
 
     name: str
     arguments: tuple[Expression, ...] = ()
     distinct: bool = False
     where: Expression | None = None
+    written: str | None = field(default=None, eq=False, repr=False)
 
 
 @frozen

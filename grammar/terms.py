@@ -200,8 +200,9 @@ class TermBuilder(Transformer[Token, Any]):
         arguments: tuple[Expression, ...] | None,
         where: Expression | None,
     ) -> syntax.Scalar:
-        span = self._span(meta)
-        return syntax.Scalar(str(name).lower(), arguments or (), distinct is not None, where, span=span)
+        span, lower = self._span(meta), str(name).lower()
+        written = None if name == lower else str(name)
+        return syntax.Scalar(lower, arguments or (), distinct is not None, where, written, span=span)
 
     def where(self, _meta: Meta, condition: Expression) -> Expression:
         return condition

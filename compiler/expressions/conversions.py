@@ -5,6 +5,7 @@ Nothing here looks into expressions: that is `measured`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -32,15 +33,15 @@ _SAME = {"avg", "min", "max", "first", "last", "median", "quantile", "collect", 
 """Aggregate functions whose result has the unit of what they aggregate."""
 
 
-def known(unit: str, span: Span | None) -> str:
-    """A unit's name. Raises RQ143 where there is no such unit."""
+def known(unit: str, span: Span | None, hint: str | None = None) -> str:
+    """A unit's name. Raises RQ143 where there is no such unit; `hint`: what was likely meant, where that is known."""
     try:
         units.check(unit)
     except units.UnknownUnit:
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
         names = "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
-        hint = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
-        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=hint) from None
+        help = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
+        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=hint or help) from None
     return unit
 
 
@@ -64,6 +65,15 @@ _COMMON = (
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
 )
 """What a misspelt name may mean; `known` takes all that pint and UCUM have."""
+
+
+_UNITS = {"unit", "units", "convert", *(each.lower() for each in _COMMON)}
+_SCALES = re.compile(r"[cfk](?:_?to_?|2)[cfk]")
+
+
+def names_conversion(function: str) -> bool:
+    """Whether a function is called as what brings values to a unit elsewhere: `degc`, `to_unit`, `f_to_c`."""
+    return bool(_SCALES.fullmatch(function) or _UNITS.intersection(re.split("_|to|2", function)))
 
 
 def check_is_number(name: str, type_: Type, span: Span, hint: str) -> None:

@@ -151,6 +151,9 @@ def type_of(expression: Expression, types: Types) -> Type:
                 return DOUBLE
             return LONG if operator != "%" or LONG in numbers else Type("int")
         case Scalar(_, arguments):
+            scalar_calls.known(
+                expression
+            )  # before its arguments, which may mean something to another language only
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:

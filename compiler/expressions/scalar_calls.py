@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from cedilla.compiler.expressions import aggregate_functions, patterns, regexes
+from cedilla.compiler.expressions.conversions import names_conversion
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
     FORMAT,
@@ -45,7 +46,7 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
 
     Raises `DiagnosticError`: RQ117 (no such function), RQ103 (other arguments than it takes).
     """
-    function = _known(node)
+    function = known(node)
     kinds = _kinds(function, node)
     for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
         if not _fits(kind, argument, type_, node):
@@ -98,7 +99,8 @@ def is_changing(name: str) -> bool:
     return name.lower() in _CHANGING - _PLAIN
 
 
-def _known(node: Scalar) -> Function:
+def known(node: Scalar) -> Function:
+    """The function of a call. Raises RQ117 where there is none, RQ109 where it has `distinct` or a condition."""
     if node.name in FUNCTIONS and (node.distinct or node.where is not None):
         message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
         raise failure("RQ109", message, node.span, hint="`if(condition, a, b)` chooses between two values")
@@ -114,14 +116,18 @@ def _known(node: Scalar) -> Function:
         raise failure(
             "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=help
         )
-    if (other := foreign.SCALARS.get(node.name)) is not None:
-        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=f"did you mean `{other}`?")
+    unknown = f"unknown function `{node.written or node.name}`"
+    other = foreign.SCALARS.get(node.name)
+    hints = [] if other is None else [f"did you mean `{other}`?"]
+    hints += [foreign.CONVERTED] if names_conversion(node.name) else []
+    if hints:
+        raise failure("RQ117", unknown, node.span, hint=" ".join(hints))
     if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
         help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
-        raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
+        raise failure("RQ117", unknown, node.span, hint=help)
     close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
     help = f"did you mean `{'` or `'.join(close)}`?" if close else None
-    raise failure("RQ117", f"unknown function `{node.name}`", node.span, hint=help)
+    raise failure("RQ117", unknown, node.span, hint=help)
 
 
 def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:

@@ -149,7 +149,9 @@ class Type:
                 raise ValueError("a length of time requires a unit, for example `5 minutes`")
             return exact(measure.value * MICROSECONDS[measure.unit])
         if measure.unit is not None:
-            raise ValueError(f"a length in {measure.unit}s requires an attribute of type timestamp")
+            raise ValueError(
+                f"a length in {measure.unit}s requires a timestamp, or a number with a unit of time"
+            )
         return exact(measure.value)
 
     def axis(self, value: str) -> str:

@@ -10,16 +10,14 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.conversions import (
-    check_is_number,
     converted,
     in_declared_unit,
     is_of_differences,
-    known,
     unit_of_call,
 )
 from cedilla.compiler.expressions.measured import Measured, Units
 from cedilla.compiler.expressions.patterns import value_of
-from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import (
     Aggregate,
@@ -33,6 +31,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.declared_units import check_units, declared_unit
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.origins import check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
@@ -40,7 +39,7 @@ from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression, unit_text
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
@@ -87,61 +86,6 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     return Attribute(node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=keys)
 
 
-def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
-    """The unit of a declared attribute. Raises RQ143 where there is no such unit, RQ144 where it is of no number."""
-    if node.unit is None:
-        return None
-    if isinstance(node.unit, syntax.UnitFrom):
-        return _first_unit(node, node.unit)
-    hint = f"`{node.name}: double unit {unit_text(node.unit)}`"
-    check_is_number(node.name, Type.of(node.type), node.span, hint)
-    return known(node.unit, node.span)
-
-
-def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str:
-    """The first of the units that tuples may name, in which canonical values are. Raises RQ142, RQ143, RQ144."""
-    if Type.of(node.type) != DOUBLE or node.optional:
-        what = "may be missing" if node.optional else f"is {node.type.name}"
-        message = f"`{node.name}` {what}, and its unit comes from `{unit.attribute}`"
-        raise failure(
-            "RQ144", message, node.span, hint="values in units of their own are doubles, and always there"
-        )
-    for each in unit.units:
-        converted(unit.units[0], each, unit.span)
-    return unit.units[0]
-
-
-def _check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise where what names the unit of an attribute is none of the stream's (RQ102), no string (RQ103), or may be
-    missing (RQ115)."""
-    for declared in node.attributes:
-        if not isinstance(unit := declared.unit, syntax.UnitFrom):
-            continue
-        name = unit.attribute
-        if name not in attributes:
-            raise failure(
-                "RQ102", f"unknown attribute `{name}`", unit.span, hint=meant(name, attributes, "attributes")
-            )
-        if attributes[name].type != STRING:
-            message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"
-            raise failure("RQ103", message, unit.span, hint=f"`{name}: string`, whose values are units")
-        if attributes[name].optional:
-            message = f"`{name}` names the unit of `{declared.name}`, and may be missing"
-            raise failure(
-                "RQ115", message, unit.span, hint=f"`{name}: string` without `?` declares that it is there"
-            )
-
-
-def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """The units of attributes that an operator returns. Raises RQ143, RQ144, RQ146."""
-    nodes = list(nodes)
-    for node in nodes:
-        if node.origin is not None:
-            raise failure("RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span)
-    units = {node.name: declared_unit(node) for node in nodes}
-    return {name: unit for name, unit in units.items() if unit is not None}
-
-
 def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: Type) -> str | None:
     match domain:
         case None:
@@ -177,7 +121,8 @@ def length_of(type_: Type, measure: Measure, unit: str | None) -> int | Fraction
     try:
         return type_.measure(measure)
     except ValueError as problem:
-        help = "on a number a length is a number: `300`; on a timestamp it has a unit: `5 minutes`"
+        help = "on a number a length is a number, `300`, or has a unit where the attribute has one, `ts: long unit s`; "
+        help += "on a timestamp it has one: `5 minutes`"
         raise failure("RQ103", str(problem), measure.span, hint=help) from None
 
 
@@ -295,10 +240,10 @@ def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iter
 
 def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers;
-    and as `_check_units`."""
+    and as `check_units`."""
     check_origins(node, attributes)
     check_points(node, attributes)
-    _check_units(node, attributes)
+    check_units(node, attributes)
     for scheme in node.punctuated:
         for name in scheme:
             if name not in attributes:

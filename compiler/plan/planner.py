@@ -24,7 +24,6 @@ from cedilla.compiler.plan.clauses import (
     check_column,
     check_declared_once,
     check_once,
-    declared_units,
     heartbeat_of,
     items_of,
     new_names,
@@ -35,9 +34,10 @@ from cedilla.compiler.plan.clauses import (
     window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
+from cedilla.compiler.plan.declared_units import declared_units, taken_for_units
 from cedilla.compiler.plan.formats import check_sink_format, check_source_format
 from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
-from cedilla.grammar import syntax
+from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
 
@@ -123,6 +123,7 @@ class _Planner:
         self.broken.add(node.name)
         check_source_format(node.format, node.format_span or node.span)
         check_declared_once(node.attributes)
+        self.warnings += taken_for_units(node.attributes)
         attributes = tuple(attribute_of(a) for a in node.attributes)
         types = {a.name: a.type for a in attributes}
         for declared in node.attributes:
@@ -133,6 +134,7 @@ class _Planner:
             elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
         check_clauses(node, {a.name: a for a in attributes})
+        units = {a.name: a.unit for a in attributes if a.unit is not None}
         source = Source(
             name=node.name,
             attributes=attributes,
@@ -140,9 +142,7 @@ class _Planner:
             path=node.path,
             table=node.kind == "table",
             punctuated=node.punctuated,
-            heartbeat=heartbeat_of(
-                node.heartbeat, types, {a.name: a.unit for a in attributes if a.unit is not None}
-            ),
+            heartbeat=heartbeat_of(node.heartbeat, types, units),
             markers=node.markers,
             metrics=node.metrics,
             partitioned=node.partitioned,
@@ -266,14 +266,14 @@ class _Planner:
     ) -> str:
         declared = self.declared.get(operator)
         if declared is None:
-            hint = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
+            declared = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
+            hint = foreign.OPERATORS.get(operator.lower(), declared)
             raise failure("RQ118", f"unknown operator `{operator}`", node.span, hint=hint)
         if len(sources) != len(declared.inputs):
             inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
             message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
-            raise failure(
-                "RQ118", message, node.span, hint=f"line {declared.span.line} declares the operator"
-            )
+            hint = f"line {declared.span.line} declares the operator"
+            raise failure("RQ118", message, node.span, hint=hint)
         inputs = tuple(self._relation(source, None) for source in sources)
         returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
         in_inputs = {attribute for source in inputs for attribute in self.facts[source].types}

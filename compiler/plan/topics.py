@@ -42,6 +42,8 @@ def topic_of(path: str, span: Span | None = None) -> Topic:
     address, _, key = path.partition(_KEY)
     if (found := _ADDRESS.fullmatch(address)) is None:
         hint = 'brokers and a topic: `"host:9092/topic"`, `"one:9092,two:9092/topic"`'
+        if (whole := re.fullmatch(r"(.+/.+)/\d+", address)) and _ADDRESS.fullmatch(whole[1]):
+            hint = f'all partitions of a topic are read and written: `"{whole[1]}"`'
         raise failure("RQ440", f"`{path}` is no address of a topic", span, hint=hint)
     return Topic(found["servers"], found["name"], key or None)
 

@@ -109,7 +109,7 @@ def test_lengths_are_in_units_of_the_axis() -> None:
     assert measure("long", 300, None) == 300
     with pytest.raises(ValueError, match="requires a unit"):
         measure("timestamp", 5, None)
-    with pytest.raises(ValueError, match="requires an attribute of type timestamp"):
+    with pytest.raises(ValueError, match="requires a timestamp, or a number with a unit of time"):
         measure("long", 5, "minute")
 
 

@@ -1,0 +1,86 @@
+"""Units of declared attributes: one that the query names, or those that tuples name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cedilla.compiler.expressions.conversions import check_is_number, converted, known
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.plan.plan import Attribute
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.slips import meant
+
+
+def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
+    """The unit of a declared attribute. Raises RQ143 where there is no such unit, RQ144 where it is of no number."""
+    if node.unit is None:
+        return None
+    if isinstance(node.unit, syntax.UnitFrom):
+        return _first_unit(node, node.unit)
+    hint = f"`{node.name}: double unit {unit_text(node.unit)}`"
+    check_is_number(node.name, Type.of(node.type), node.span, hint)
+    return known(node.unit, node.span)
+
+
+def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str:
+    """The first of the units that tuples may name, in which canonical values are. Raises RQ142, RQ143, RQ144."""
+    if Type.of(node.type) != DOUBLE or node.optional:
+        what = "may be missing" if node.optional else f"is {node.type.name}"
+        message = f"`{node.name}` {what}, and its unit comes from `{unit.attribute}`"
+        raise failure(
+            "RQ144", message, node.span, hint="values in units of their own are doubles, and always there"
+        )
+    for each in unit.units:
+        converted(unit.units[0], each, unit.span)
+    return unit.units[0]
+
+
+def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raise where what names the unit of an attribute is none of the stream's (RQ102), no string (RQ103), or may be
+    missing (RQ115)."""
+    for declared in node.attributes:
+        if not isinstance(unit := declared.unit, syntax.UnitFrom):
+            continue
+        name = unit.attribute
+        if name not in attributes:
+            hint = f"`{name}: string` beside it names the unit; {meant(name, attributes, 'attributes')}"
+            raise failure("RQ102", f"unknown attribute `{name}`", unit.span, hint=hint)
+        if attributes[name].type != STRING:
+            message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"
+            raise failure("RQ103", message, unit.span, hint=f"`{name}: string`, whose values are units")
+        if attributes[name].optional:
+            message = f"`{name}` names the unit of `{declared.name}`, and may be missing"
+            raise failure(
+                "RQ115", message, unit.span, hint=f"`{name}: string` without `?` declares that it is there"
+            )
+
+
+def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
+    """The units of attributes that an operator returns. Raises RQ143, RQ144, RQ146."""
+    nodes = list(nodes)
+    for node in nodes:
+        if node.origin is not None:
+            raise failure("RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span)
+    units = {node.name: declared_unit(node) for node in nodes}
+    return {name: unit for name, unit in units.items() if unit is not None}
+
+
+_ATOMIC_MASS = "u"
+
+
+def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Diagnostic]:
+    """RQ150 for each attribute in `unit u` beside an attribute `u` of strings. Raises RQ143 where another unit that is
+    none is the name of such an attribute: both were likely meant to name the unit of each tuple."""
+    nodes = tuple(nodes)
+    texts = {node.name for node in nodes if node.type.name == "string"}
+    for node in nodes:
+        if node.unit not in texts:
+            continue
+        help = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
+        if node.unit == _ATOMIC_MASS:
+            message = f"`{node.name}` is in atomic mass units, whatever the attribute `u` says"
+            yield Diagnostic("RQ150", "warning", message, node.span, help=help)
+        elif isinstance(node.unit, str):
+            known(node.unit, node.span, help)
