@@ -28,9 +28,10 @@ def conversion(slip: Slip) -> Diagnostic | None:
     behind_relation = found in ("with", "in") and "TO" in slip.accepts
     if (found == "to" and "PLUS" in slip.accepts) or behind_name or behind_relation:
         return slip.unexpected(foreign.CONVERTED)
-    is_name = found.type in ("NAME", "STRING") and slip.before[:1] not in (("[",), ("[[",))
-    if last == "in" and is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
-        return slip.unexpected(f"{foreign.CONVERTED}; values are written `in {{1, 2, 3}}`")
+    is_name = last == "in" and found.type in ("NAME", "STRING")
+    if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
+        how = _SHAPES["unit"] if slip.before[0] == "[[" else foreign.CONVERTED
+        return slip.unexpected(f"{how}; values are written `in {{1, 2, 3}}`")
     return None
 
 
@@ -45,8 +46,14 @@ def tuple_unit(slip: Slip) -> Diagnostic | None:
 
 
 def declared_attribute(slip: Slip) -> Diagnostic | None:
-    """`m: string = "a.b"`, `m: string from metric`, `t: double in degC`."""
+    """`service.name: string`, `m: string = "a.b"`, `m: string from metric`, `t: double in degC`."""
     found, last = slip.found, slip.last
+    is_dotted = found == "." and slip.accepts == frozenset(("COLON", "OPTIONAL"))
+    is_quoted = found.type == "STRING" and slip.requires("NAME") and last in ("(", ",")
+    if is_dotted or (is_quoted and str(slip.before[0]) in ("stream", "table")):
+        return slip.unexpected(
+            'a name is one word, and may come from elsewhere: `name: string from "service.name"`'
+        )
     if found in ("=", ":=") and {"UNIT", "COMMA"} <= slip.accepts:
         path = '`a: int from "key.inner"`, in `otlp` by `from attribute "key.inner"`'
         return slip.unexpected(f"what an attribute is read from is written {path}")
@@ -97,7 +104,13 @@ def fixed_unit(slip: Slip) -> Diagnostic | None:
             "an output has a unit by `with t in degC`, or all as they came by `in original units`"
         )
     if slip.requires("IN") and "with" in map(str, slip.before[-2:]):
-        return slip.unexpected("an attribute of an output has a unit by `with t in degC`")
+        original = ", or all come as they are by `in original units`" if slip.last == "original" else ""
+        return slip.unexpected(f"an attribute of an output has a unit by `with t in degC`{original}")
+    is_behind = "SEMICOLON" in slip.accepts and [str(token) for token in slip.before[-3:-2]] != ["from"]
+    if is_behind and slip.found in ("key", "keyed", "partitioned", "partition"):
+        return slip.unexpected(
+            'what the key of records is, stands in the address: `to kafka "host:9092/topic?key=k"`'
+        )
     return None
 
 
@@ -107,6 +120,10 @@ def change_shape(slip: Slip) -> Diagnostic | None:
         return None
     if slip.found in ("]", "]]") and "RPAR" in slip.accepts:
         return None
+    if slip.found in (",", "and") and slip.requires("CLOSE_ACCENT"):
+        return slip.unexpected(
+            "an accent has one change, at its end, `[[s = 2, unit(t, degC)]]`; another is a line of its own"
+        )
     inside = _called(slip.before)
     if inside not in _SHAPES and slip.found.type == "NAME":
         inside = str(slip.last)  # without parentheses
@@ -122,6 +139,16 @@ def _called(before: tuple[Token, ...]) -> str:
     return words[last - 1] if last and ")" not in words[last:] else ""
 
 
+def misplaced_unit(slip: Slip) -> Diagnostic | None:
+    """`t degC > 30`."""
+    is_name = slip.found.type == "NAME" and slip.last.type in ("NAME", "RPAR")
+    if is_name and {"PLUS", "AND", "EQUAL"} <= slip.accepts and slip.found.line == slip.last.end_line:
+        return slip.unexpected(
+            "an operator or a comma is missing; a unit stands behind a constant: `t > 30 degC`"
+        )
+    return None
+
+
 def typed_unit(slip: Slip) -> Diagnostic | None:
     """`t: double degF`, `t: double [degF]`, `t: double(degF)`, `[[+(p: double hPa)]]`."""
     if slip.found == "unit" and {"COMMA", "RPAR"} <= slip.accepts and str(slip.last) in "])}":
@@ -129,6 +156,7 @@ def typed_unit(slip: Slip) -> Diagnostic | None:
     if slip.requires("NUMBER") and slip.found.type != "RPAR" and str(slip.before[-2]) in _NUMBERS:
         return slip.unexpected(f"a unit is written `{slip.before[-2]} unit hPa`")
     is_word = slip.found.type in ("NAME", "STRING") or (slip.found == "[" and slip.last in _NUMBERS)
+    is_word = is_word or slip.found == "in"
     if is_word and "UNIT" in slip.accepts and [str(token) for token in slip.before[-2:-1]] == [":"]:
         help = f"a unit is written `{slip.last} unit hPa`"
         return slip.unexpected(f"{help}; a comma separates attributes" if "COMMA" in slip.accepts else help)
@@ -139,8 +167,8 @@ CHANGES: tuple[Rule, ...] = (
     tuple_unit,
     declared_attribute,
     conversion,
-    unit_name,
     fixed_unit,
+    unit_name,
     change_shape,
 )
 """Rules in the order they are tried."""

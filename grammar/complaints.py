@@ -7,6 +7,7 @@ import re
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
 from cedilla.grammar import foreign, lalr
+from cedilla.grammar.change_slips import misplaced_unit
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.habits import HABITS
 from cedilla.grammar.slips import SLIPS, Slip, span_of
@@ -110,7 +111,7 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(accepts)
         return Diagnostic("RQ002", "error", message, place, help=help)
     slip = Slip(found, before, accepts, source)
-    for rule in (*HABITS, *SLIPS):
+    for rule in (*HABITS, *SLIPS, misplaced_unit):
         if (diagnostic := rule(slip)) is not None:
             return diagnostic
     place = span_of(found, source)

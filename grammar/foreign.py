@@ -188,9 +188,24 @@ PROMISES = {
         'a place is written `from json "path"`; records of `kafka` are JSON, those of `kafka_otlp` requests of OTLP',
     ),
     **dict.fromkeys(
-        ("version", "versionasof", "starting", "startingversion", "offset", "earliest", "latest", "since"),
+        (
+            "version",
+            "versionasof",
+            "starting",
+            "startingversion",
+            "offset",
+            "earliest",
+            "latest",
+            "since",
+            "from",
+        ),
         "a new query reads all that is there; `select` leaves out what is older",
     ),
+    **dict.fromkeys(
+        ("group", "groupid", "consumer"),
+        "no consumer group is asked for: offsets are in the checkpoint of the query",
+    ),
+    ",": 'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`',
 }
 """What is written behind a source elsewhere."""
 

@@ -169,6 +169,31 @@ def spelling(slip: Slip) -> Diagnostic | None:
     return None
 
 
+_CLAUSES = {
+    "punctuated": "punctuated on ts",
+    "heartbeat": "heartbeat ts delay 10",
+    "markers": 'markers "path"',
+    "metrics": 'metrics "http.server.duration"',
+    "partitioned": "partitioned by k",
+}
+
+
+def _clause(slip: Slip) -> str | None:
+    """What a wrong word behind a source was likely meant for."""
+    found = str(slip.found)
+    near = misspelt(found, _CLAUSES)
+    return foreign.PROMISES.get(found) or (near and f"the closest clause is `{_CLAUSES[near]}`")
+
+
+_QUOTED = {
+    **dict.fromkeys(("kafka", "kafka_otlp"), 'a topic is written in quotes: `"host:9092/topic"`'),
+    **dict.fromkeys(
+        ("resource", "attribute", "scope"), 'a key is written in quotes: `from resource "service.name"`'
+    ),
+    "metrics": 'metrics are named in quotes: `metrics "http.server.duration"`',
+}
+
+
 def declaration(slip: Slip) -> Diagnostic | None:
     """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
     found, last, accepts = str(slip.found), str(slip.last), slip.accepts
@@ -181,7 +206,7 @@ def declaration(slip: Slip) -> Diagnostic | None:
         column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
         single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
         return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
-    if "PUNCTUATED" in accepts and slip.found.type == "NAME" and (help := foreign.PROMISES.get(found)):
+    if "PUNCTUATED" in accepts and (help := _clause(slip)):
         return slip.unexpected(help)
     if last == "punctuated":
         return slip.unexpected("attributes come behind `on`: `punctuated on ts`")
@@ -192,7 +217,7 @@ def declaration(slip: Slip) -> Diagnostic | None:
             return slip.unexpected(
                 f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
             )
-        return slip.unexpected('a path is written in quotes: `"data/in"`')
+        return slip.unexpected(_QUOTED.get(last, 'a path is written in quotes: `"data/in"`'))
     return None
 
 
@@ -203,6 +228,7 @@ def setting(slip: Slip) -> Diagnostic | None:
     return None
 
 
+_CHANGES = ("ALTER", "UNIT", "RENAME", "RECODE", "GROW", "NAME")
 _BEHIND_NAMES = {"EQUAL", "COMPARATOR", "IN", "LPAR"}
 
 
@@ -215,7 +241,8 @@ def marker(slip: Slip) -> Diagnostic | None:
         return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", place)
     if "ARROW" in slip.accepts and (slip.last == "unit" or "->" in slip.before):
         return slip.unexpected("a unit stands behind the function: `alter(t, y -> y / 1000, unit km)`")
-    if "ARROW" in slip.accepts:
+    is_function = [t.type for t in slip.before[-4:]] == ["ALTER", "LPAR", "NAME", "COMMA"]
+    if "ARROW" in slip.accepts or is_function:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
     if slip.last in ("+", "-", "−") and slip.requires("LPAR"):
         return slip.unexpected("as in `+(p: double)` and `-(p)`")
@@ -223,7 +250,7 @@ def marker(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("each code comes with its new one: `recode(k, {1: 2})`")
     if slip.requires("COLON"):
         return slip.unexpected("an attribute comes with its type: `+(p: double)`")
-    if slip.before[0] == "[" and slip.found == "(" and slip.last.type in ("ALTER", "NAME"):
+    if slip.before[0] == "[" and slip.found == "(" and slip.last.type in _CHANGES:
         return slip.unexpected("an accent is written in double brackets: `[[s = 2, alter(t, y -> y * 2)]]`")
     return None
 

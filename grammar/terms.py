@@ -36,14 +36,14 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 def _constant(expression: Expression) -> syntax.Literal | None:
     """A constant with its sign, of those that a range can have."""
     match expression:
-        case syntax.Literal(int() | Fraction(), text) if " " in text:  # `5 minutes`
+        case syntax.Unary("-", syntax.Literal(int() | Fraction() as value, text, unit)) if not isinstance(
+            value, bool
+        ):
+            return _constant(syntax.Literal(-value, f"-{text}", unit, span=expression.span))
+        case syntax.Literal(_, text, syntax.SECOND) if " " in text:  # `5 minutes`
             return None
         case syntax.Literal():
             return expression
-        case syntax.Unary("-", syntax.Literal(int() | Fraction() as value, text)) if not isinstance(
-            value, bool
-        ):
-            return syntax.Literal(-value, f"-{text}", span=expression.span)
         case _:
             return None
 

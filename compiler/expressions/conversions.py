@@ -39,9 +39,9 @@ def known(unit: str, span: Span | None, hint: str | None = None) -> str:
         units.check(unit)
     except units.UnknownUnit:
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
-        names = "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
+        names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
         help = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
-        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=hint or help) from None
+        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
     return unit
 
 

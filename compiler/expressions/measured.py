@@ -197,6 +197,8 @@ class _Reader:
                 if (type_ := self._type_of(other.expression)) is not None:
                     check_is_number(written, type_, constant.expression.span, "a constant without a unit")
                 hint = f"`{written}: double unit {unit_text(constant.unit or '')}` where it is declared"
+                if not isinstance(other.expression, Attribute):
+                    hint = "a constant without a unit; what is computed has one where its parts give it one"
                 message = f"`{written}` has no unit, and {format_expression(constant.expression)} has one"
                 raise failure("RQ142", message, constant.expression.span, hint=hint)
 

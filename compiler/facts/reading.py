@@ -304,12 +304,10 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
     if form is None or form[0] != parameter or has_units(body):
-        raise failure(
-            "RQ202",
-            f"the function is not affine in `{parameter}`",
-            body.span,
-            hint=f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)",
-        )
+        hint = f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)"
+        if has_units(body):
+            hint = f"numbers only; the unit behind it is said by `alter(t, {parameter} -> ..., unit degC)`"
+        raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
     if form[1].slope <= 0:
         raise failure(
             "RQ203",

@@ -32,7 +32,10 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
         raise failure(
             "RQ144", message, node.span, hint="values in units of their own are doubles, and always there"
         )
+    accent = f'[[{unit.attribute} = "F", unit({node.name}, degF)]]'
+    names = f"values of `{unit.attribute}` are names of units, to the letter; for others an accent says it, {accent}"
     for each in unit.units:
+        known(each, unit.span, names)
         converted(unit.units[0], each, unit.span)
     return unit.units[0]
 
@@ -67,20 +70,23 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
     return {name: unit for name, unit in units.items() if unit is not None}
 
 
-_ATOMIC_MASS = "u"
+_TAKEN = ("u", "unit", "units")
+"""What attributes that name units are called, and what pint has units for: atomic masses, millionths of a nit."""
 
 
 def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Diagnostic]:
-    """RQ150 for each attribute in `unit u` beside an attribute `u` of strings. Raises RQ143 where another unit that is
-    none is the name of such an attribute: both were likely meant to name the unit of each tuple."""
+    """RQ150 for each attribute in `unit u` beside an attribute `u` of strings, which likely names the unit of each
+    tuple. Raises RQ143 where there is no such unit."""
     nodes = tuple(nodes)
     texts = {node.name for node in nodes if node.type.name == "string"}
     for node in nodes:
         if node.unit not in texts:
             continue
         help = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
-        if node.unit == _ATOMIC_MASS:
-            message = f"`{node.name}` is in atomic mass units, whatever the attribute `u` says"
-            yield Diagnostic("RQ150", "warning", message, node.span, help=help)
-        elif isinstance(node.unit, str):
+        if isinstance(node.unit, str):
             known(node.unit, node.span, help)
+        if node.unit in _TAKEN:
+            message = (
+                f"`{node.name}` is in what pint calls `{node.unit}`, whatever the attribute of this name says"
+            )
+            yield Diagnostic("RQ150", "warning", message, node.span, help=help)

@@ -69,7 +69,8 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
         hint = f"`with` another attribute, or without `{each.name}`"
         check_is_number(each.name, types[each.name], each.span, hint)
         if (own := units.get(each.name)) is None:
-            hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared"
+            hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared; "
+            hint += "what is computed has a unit where its parts give it one"
             message = f"`{each.name}` has no unit: nothing leads to {each.unit}"
             raise failure("RQ142", message, each.span, hint=hint)
         changed[each.name] = each.unit, converted(own, each.unit, each.span)

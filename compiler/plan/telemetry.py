@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cedilla.compiler.plan.origins import Keys, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.slips import meant
+from cedilla.grammar.slips import closest, meant
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.plan import Attribute
@@ -67,7 +67,13 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
                 raise failure("RQ149", message, declared.span, hint=f"a {' or a '.join(FIELDS[keys[0]])}")
         elif len(keys) != 2 or keys[0] not in ROOTS:
             message = f"a data point has no `{path_text(keys)}`"
-            raise failure("RQ148", message, span, hint=_instead(*keys))
+            named = declared.origin is not None and declared.origin.root is not None
+            raise failure("RQ148", message, span, hint=_root(*keys) if named else _instead(*keys))
+
+
+def _root(root: str, key: str) -> str:
+    near = closest(root, ROOTS)
+    return " or ".join(f'`from {each} "{key}"`' for each in ([near] if near else ROOTS))
 
 
 def _instead(root: str, *rest: str) -> str:

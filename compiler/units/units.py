@@ -180,9 +180,9 @@ _LIKE = {"C": "degC", "F": "degF"}
 def _apart(source: str, target: str) -> Mismatch:
     """That two units are of different dimensions, and which one was likely meant."""
     why = f"{described(source)} and {described(target)} are of different dimensions"
-    for name, other in ((source, target), (target, source)):
-        if name in _LIKE and _unit(_LIKE[name]).is_compatible_with(_unit(other)):
-            why += f"; did you mean `{_LIKE[name]}`?"
+    meant = [_LIKE.get(name, name) for name in (source, target)]
+    if meant != [source, target] and _unit(meant[0]).is_compatible_with(_unit(meant[1])):
+        why += f"; did you mean `{'` and `'.join(sorted({*meant} - {source, target}))}`?"
     return Mismatch(why)
 
 

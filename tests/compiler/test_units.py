@@ -72,6 +72,8 @@ def test_odd_names_are_no_units(name: str) -> None:
         ("select[t > 20](r)", "select[t > 20](r)"),
         ("select[t in [0 degC, 37 degC)](r)", "select[t in [32, 98.6)](r)"),
         ("select[t not in {0 degC, 50}](r)", "select[t not in {32, 50}](r)"),
+        ("select[t between -5 degC and 40](r)", "select[t between 23 and 40](r)"),
+        ("select[t not between -5 degC and -1 degC](r)", "select[t not in [23, 30.2]](r)"),
         ("select[v > 10 \"m/s\"](r)", "select[v > 36](r)"),
         ("select[v in (, 1 \"m/min\"]](r)", "select[v in (, 0.06]](r)"),
         ("select[t in [1 kelvin, 50 degC)](c)", "select[t in [-272.15, 50)](c)"),
