@@ -8,7 +8,7 @@ from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import Rule, Slip
 
-_UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`'
+_UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
     "unit": "a unit accent has the attribute, then its unit: `unit(t, degC)`",
     "rename": "a rename has the new name, then the attribute, both without quotes: `rename(temp, t)`",

@@ -202,6 +202,10 @@ PROMISES = {
         "a new query reads all that is there; `select` leaves out what is older",
     ),
     **dict.fromkeys(
+        ("where", "filter", "select"),
+        'tuples are selected by `select[t > 90](R)`, data points of `otlp` by `metrics "http.server.duration"`',
+    ),
+    **dict.fromkeys(
         ("group", "groupid", "consumer"),
         "no consumer group is asked for: offsets are in the checkpoint of the query",
     ),

@@ -19,7 +19,7 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
         return None
     if isinstance(node.unit, syntax.UnitFrom):
         return _first_unit(node, node.unit)
-    hint = f"`{node.name}: double unit {unit_text(node.unit)}`"
+    hint = f"`{node.name}: double unit {unit_text(node.unit)}`, or without a unit"
     check_is_number(node.name, Type.of(node.type), node.span, hint)
     return known(node.unit, node.span)
 

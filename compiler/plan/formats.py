@@ -30,7 +30,9 @@ def check_sink_format(name: str, span: Span) -> None:
         hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
     if name in REQUESTS:
-        raise failure("RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet` or `xml`")
+        raise failure(
+            "RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet`, `xml` or `kafka`"
+        )
     if name not in SINKS:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SINKS))
 
