@@ -7,12 +7,13 @@ reader could take these as they were written then, or as they are written now: t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import Tree, Universe
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -23,18 +24,16 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     otherwise = regions.within(live, state.written(name), lambda function: not function.is_identity)
     if otherwise is False:
         return
-    over, universe = {name}, state.universe
-    anew = regions.intersection(regions.exists(otherwise, over, universe), regions.defined(name))
+    anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))
     anew = regions.difference(anew, state.closed)
-
-    def is_told_apart(cell: Tree) -> bool:
-        inside, outside = regions.intersection(cell, anew), regions.difference(anew, cell)
-        both = regions.intersection(*(regions.exists(each, over, universe) for each in (inside, outside)))
-        return not regions.is_empty(both, universe)
-
-    told = sorted({other for other, cell in _cells_of_others(state, name) if is_told_apart(cell)})
+    written = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
+    told = {
+        *_told_apart(name, anew, (written, state.names.here, state.present), state.universe),
+        # A text may name values that were the codes of none; now they are some.
+        *_told_apart(name, translate(anew, written), (state.original,), {name: state.universe[name]}),
+    }
     if told:
-        others = ", ".join(f"`{other}`" for other in told)
+        others = ", ".join(f"`{other}`" for other in sorted(told))
         raise failure(
             "RQ467",
             f"the accent adds `{name}` again, and what accents have said of {others} was about its old values",
@@ -44,10 +43,18 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         )
 
 
-def _cells_of_others(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
-    """The cells of what is in force of other attributes: functions, codes, names, and whether they are there."""
-    written = {other: state.written(other) for other in (*state.units, *state.codes)}
-    for trees in (written, state.names.here, state.present):
+def _told_apart(
+    name: str, region: Tree, kinds: Iterable[Mapping[str, Tree]], universe: Universe
+) -> Iterator[str]:
+    """The other attributes of which trees have not one leaf, in a region, for all values of an attribute."""
+
+    def is_told(cell: Tree) -> bool:
+        inside, outside = regions.intersection(cell, region), regions.difference(region, cell)
+        both = (regions.exists(each, {name}, universe) for each in (inside, outside))
+        return not regions.is_empty(regions.intersection(*both), universe)
+
+    for trees in kinds:
         for other, tree in trees.items():
-            if other != name and name in regions.attributes(tree):
-                yield from ((other, cell) for cell in regions.cells(tree).values())
+            told = other != name and name in regions.attributes(tree)
+            if told and any(map(is_told, regions.cells(tree).values())):
+                yield other
