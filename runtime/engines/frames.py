@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
+from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.workers import unfit_workers
 from cedilla.runtime.items.lines import damaged, is_compressed
@@ -106,6 +108,11 @@ def _completed(frame: DataFrame, other: DataFrame) -> DataFrame:
     there = set(frame.columns)
     missing = {f.name: F.lit(None).cast(f.dataType) for f in other.schema.fields if f.name not in there}
     return frame.withColumns(missing) if missing else frame
+
+
+def where_inside(rows: DataFrame, region: Tree) -> DataFrame:
+    """The rows that lie in a region."""
+    return rows.where(sql.predicate(region, types_of(rows)))
 
 
 def where_among(

@@ -31,6 +31,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import Waiting, rows_that_wait
 from cedilla.runtime.streams.canonical import possible
+from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 8
 """So many parts of a region are shown; of the rest, their number."""
@@ -161,7 +162,7 @@ def status_text(status: Status) -> str:
 
 
 def _left(status: Status) -> list[str]:
-    return [f"{name}: {_counts(files, 'file')}" for name, files in status.backlog.items()]
+    return [f"{name}: {counted(files, 'file')}" for name, files in status.backlog.items()]
 
 
 def _error(status: Status) -> list[str]:
@@ -173,16 +174,12 @@ def _error(status: Status) -> list[str]:
 
 
 def _counted(counts: Mapping[str, int], stream: Stream, verb: str) -> list[str]:
-    return [f"{_counts(counts[stream.name], 'tuple')} {verb}"] if stream.name in counts else []
+    return [f"{counted(counts[stream.name], 'tuple')} {verb}"] if stream.name in counts else []
 
 
 def _size(state: Stored) -> str:
-    rows = "" if state.rows is None else f"{_counts(state.rows, 'row')}, "
-    return f"{state.name}: {rows}{state.bytes:,} bytes in {_counts(state.segments, 'segment')}"
-
-
-def _counts(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    rows = "" if state.rows is None else f"{counted(state.rows, 'row')}, "
+    return f"{state.name}: {rows}{state.bytes:,} bytes in {counted(state.segments, 'segment')}"
 
 
 def _told(stream: Stream) -> list[str]:
@@ -224,7 +221,7 @@ def _domains(source: Source, state: SourceState) -> Iterator[str]:
     for attribute in source.attributes:
         values = state.grown.get(attribute.name, False)
         if attribute.column is not None and isinstance(values, Steps):
-            yield f"{attribute.name} in {attribute.domain}: {_counts(len(values.points), 'value')}"
+            yield f"{attribute.name} in {attribute.domain}: {counted(len(values.points), 'value')}"
 
 
 def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) -> Stream:

@@ -12,13 +12,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import stacked, types_of, where_among, without_rows
+from cedilla.runtime.engines.frames import stacked, where_among, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -232,8 +231,8 @@ def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame 
     """The left tuples that never met a right one, and from this epoch on never will."""
     purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
     return together(
-        None if tuples.waiting is None or newly is False else _inside(tuples.waiting, newly),
-        None if tuples.unmatched is None or purged is False else _inside(tuples.unmatched, purged),
+        None if tuples.waiting is None or newly is False else where_inside(tuples.waiting, newly),
+        None if tuples.unmatched is None or purged is False else where_inside(tuples.unmatched, purged),
     )
 
 
@@ -242,10 +241,6 @@ def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
     inputs, before = epoch.inputs(operator.name), tuple(epoch.before[name] for name in operator.inputs)
     region = regions.difference(operator.purge(inputs)[0], operator.purge(before)[0])
     return False if regions.is_empty(region, inputs[0].universe) else region
-
-
-def _inside(rows: DataFrame, region: Tree) -> DataFrame:
-    return rows.where(sql.predicate(region, types_of(rows)))
 
 
 # --- semi and anti join ----------------------------------------------------------------------------------

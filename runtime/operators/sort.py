@@ -17,7 +17,16 @@ from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, is_connect, order, row_number, sortable, stacked, types_of
+from cedilla.runtime.engines.frames import (
+    ORDER,
+    is_connect,
+    order,
+    row_number,
+    sortable,
+    stacked,
+    types_of,
+    where_inside,
+)
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -35,9 +44,9 @@ class SortDataflow(Dataflow):
         new = epoch.reused(frame) if epoch.is_busy(operator.inputs[0]) else None
         old = epoch.state.read(name)
         passable = operator.passable(*epoch.inputs(name))
-        parts = [] if new is None else [_inside(new, passable)]
+        parts = [] if new is None else [where_inside(new, passable)]
         if old is not None:
-            parts.append(_inside(old, _newly_passable(epoch, operator)))
+            parts.append(where_inside(old, _newly_passable(epoch, operator)))
         waiting = epoch.live(passable)
         self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
         epoch.update_state(name, new, passable)
@@ -96,10 +105,6 @@ def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
     before: Facts = epoch.before[name]
     region = regions.difference(operator.passable(epoch.after[name]), operator.passable(before))
     return False if regions.is_empty(region, epoch.after[name].universe) else region
-
-
-def _inside(rows: DataFrame, region: Tree) -> DataFrame:
-    return rows.where(sql.predicate(region, types_of(rows)))
 
 
 def _without_rows(boxes: Sequence[Tree], frames: Sequence[DataFrame]) -> list[Tree]:

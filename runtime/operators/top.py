@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import partition_keys, row_number, types_of, without_rows
+from cedilla.runtime.engines.frames import partition_keys, row_number, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import together
 from cedilla.runtime.operators.sort import ordering
@@ -46,8 +45,7 @@ class TopDataflow(Dataflow):
         rows = together(old, new)
         if rows is None:
             return without_rows(frame)
-        passed = rows.where(sql.predicate(epoch.newly_closed(name), types_of(rows)))
-        return _best(operator, epoch, passed)
+        return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name)))
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.newly_closed(operator.name) is not False

@@ -16,13 +16,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, where_inside
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -52,8 +51,7 @@ class UserDataflow(Dataflow):
             old = epoch.state.read(key)
             epoch.update_state(key, new if busy else None, purged)
             every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]
-            tuples = reduce(stacked, every)
-            inputs.append(tuples.where(sql.predicate(passing, types_of(tuples))))
+            inputs.append(where_inside(reduce(stacked, every), passing))
         return inputs
 
     def busy(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]

@@ -7,7 +7,7 @@ looks at it. A node gets new rows and the closed regions of its inputs, and give
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -20,11 +20,10 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.scalars.order import comparable, rank
+from cedilla.runtime.reference.scalars.times import START, micros
 
 Row = dict[str, Any]
 Rows = list[Row]
-START = datetime(1970, 1, 1, tzinfo=UTC)
-"""Timestamps and dates are counted from here."""
 
 
 def control(value: Any) -> Any:
@@ -33,7 +32,7 @@ def control(value: Any) -> Any:
         case None:
             return regions.UNDEFINED
         case datetime():
-            return (value - START) // timedelta(microseconds=1)
+            return micros(value)
         case date():
             return (value - START.date()).days
         case Decimal():

@@ -13,7 +13,6 @@ from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.reference.node import (
-    START,
     Node,
     Row,
     Rows,
@@ -26,6 +25,7 @@ from cedilla.runtime.reference.node import (
 )
 from cedilla.runtime.reference.scalars.arithmetic import affine, in_range
 from cedilla.runtime.reference.scalars.order import rank
+from cedilla.runtime.reference.scalars.times import START
 
 
 class Window(Node):

@@ -72,7 +72,7 @@ class Console:
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
         for code, count in left.items():
-            self.note(f"and {_count(count, 'warning')} {code} more")
+            self.note(f"and {counted(count, 'warning')} {code} more")
 
     def _styled(self, text: str, style: str) -> None:
         if not _colors(sys.stderr):
@@ -106,12 +106,12 @@ def epoch_line(report: EpochReport) -> str:
     on = "" if report.engine == "spark" else f" on {report.engine}"
     parts = [f"epoch {report.number}{on}", _flow(report), _pace(report)]
     if report.files_left:
-        parts.append(f"{_count(report.files_left, 'file')} left")
+        parts.append(f"{counted(report.files_left, 'file')} left")
     if report.accents:
-        parts.append(f"{_count(report.accents, 'accent')} read")
-    parts.append(f"{_count(report.in_force, 'accent')} in force")
+        parts.append(f"{counted(report.accents, 'accent')} read")
+    parts.append(f"{counted(report.in_force, 'accent')} in force")
     if report.punctuations:
-        parts.append(_count(report.punctuations, "punctuation"))
+        parts.append(counted(report.punctuations, "punctuation"))
     if report.quarantined:
         codes = ", ".join(f"{code}: {count:,}" for code, count in sorted(report.quarantined.items()))
         parts.append(f"{sum(report.quarantined.values()):,} quarantined ({codes})")
@@ -119,14 +119,14 @@ def epoch_line(report: EpochReport) -> str:
         parts.append(f"held: {'; '.join(report.held)}")
     parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
     if warnings := sum(each.severity == "warning" for each in report.warnings):
-        parts.append(_count(warnings, "warning"))
+        parts.append(counted(warnings, "warning"))
     parts += report.notes
     return " · ".join(parts)
 
 
 def _flow(report: EpochReport) -> str:
     out = f", {sum(report.written.values()):,} out" if report.written else ""
-    return f"{_count(report.tuples, 'tuple')} in{out}"
+    return f"{counted(report.tuples, 'tuple')} in{out}"
 
 
 _FEW = 100
@@ -144,7 +144,8 @@ def _pace(report: EpochReport) -> str:
     return took if apart > 1 else f"{took}, {1 / apart:.1f} epochs/s"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -14,6 +14,7 @@ from cedilla.grammar.syntax import Literal
 from cedilla.runtime.reference.scalars.numbers import rounded
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
+"""Timestamps and dates are counted from here."""
 _NOWHERE = Span("", 0, 0, 1, 1, 1, 1)
 
 
