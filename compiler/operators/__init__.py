@@ -3,12 +3,13 @@
 In: parameters and the facts of inputs. Out: the facts of the output. Imports `facts`, `expressions`, `regions`.
 
 Each operator has the file of its name in programs (`Operator.method`) here, in `runtime/operators/` where it has state,
-and among the pages of `docs/operators/`. Beside them: `base` (what every operator says), `aggregate_call` (one function
-of an aggregate), `conditions` (warnings about predicates), `equality` (what compares whole tuples or values).
+and among the pages of `docs/operators/`. Beside them: `base` (what every operator says), `conditions` (warnings
+about predicates), `equality` (what compares whole tuples or values). One function of an aggregate is in
+`compiler/expressions/aggregate_calls.py`.
 """
 
+from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.operators.aggregate import Aggregate
-from cedilla.compiler.operators.aggregate_call import Call
 from cedilla.compiler.operators.anti_join import AntiJoin
 from cedilla.compiler.operators.base import Invariants, Operator, Reaction, Signature
 from cedilla.compiler.operators.count_window import CountWindow

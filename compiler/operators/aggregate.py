@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
+from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
 from cedilla.compiler.expressions.conversions import unit_of_call
 from cedilla.compiler.expressions.measured import Units
@@ -29,7 +30,6 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.aggregate_call import Call
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
