@@ -26,6 +26,7 @@ LAWS = (
     "tests/laws/test_units.py",
     "tests/laws/test_said_units.py",
     "tests/runtime/test_marker_runs.py",
+    "tests/runtime/test_new_codes.py::test_what_was_a_code_once_can_be_a_value",
 )
 
 
@@ -327,6 +328,12 @@ MUTATIONS = (
         "runtime/control/accents/trees.py",
         "        return function is not False and function != composed(wanted, undone)",
         "        return function is not False and function != wanted",
+    ),
+    Mutation(
+        "N1 descriptions of codes say nothing of a new value that was another one's code",
+        "runtime/control/accents/codes.py",
+        "value for value in taken if value not in known",
+        "value for value in taken if value in known",
     ),
 )
 
