@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.benchmarks.contest import INPUTS
 from tests.benchmarks.core.query import Size, last_second, seconds
-from tests.benchmarks.inputs import Rows, set_times, write_stream
+from tests.benchmarks.inputs import Rows, in_order, write_stream
 
 FOLDER = INPUTS / "evolution"
 SENSORS = 100_000
@@ -96,11 +96,7 @@ def _write_filled(
     """Keys are Spark SQL over the number of a row, from 0 in the first file, and from 0 in those behind it."""
     if folder.exists():
         return
-    unfinished = folder.with_name(f"_{folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    begin, later = unfinished / "_begin", unfinished / "_later"
     value = "pmod(xxhash64(id, 2), 400) / 4D"
-    write_stream(spark, begin, Rows((f"{first_key} AS k", f"{value} AS t")), state, 1, "json")
     passed = [f"int(id DIV {SMALL_ROWS} + 1 >= {epoch})" for epoch in ARRIVALS] if accented else ["0"]
     columns = (f"{later_key} AS k", f"{value} * shiftleft(1, {' + '.join(passed)}) AS t")
 
@@ -108,14 +104,15 @@ def _write_filled(
         return ACCENT if accented and file + 1 in ARRIVALS else None
 
     end = _ends_after(EPOCHS - 1)
-    write_stream(spark, later, Rows(columns), SMALL_ROWS, EPOCHS - 1, "json", end, accent)
-    (begin / "000000.json").rename(unfinished / "000000.json")
-    for number in range(EPOCHS - 1):
-        (later / f"{number:06d}.json").rename(unfinished / f"{number + 1:06d}.json")
-    begin.rmdir()
-    later.rmdir()
-    set_times(unfinished)
-    unfinished.rename(folder)
+    with in_order(folder) as unfinished:
+        begin, later = unfinished / "_begin", unfinished / "_later"
+        write_stream(spark, begin, Rows((f"{first_key} AS k", f"{value} AS t")), state, 1, "json")
+        write_stream(spark, later, Rows(columns), SMALL_ROWS, EPOCHS - 1, "json", end, accent)
+        (begin / "000000.json").rename(unfinished / "000000.json")
+        for number in range(EPOCHS - 1):
+            (later / f"{number:06d}.json").rename(unfinished / f"{number + 1:06d}.json")
+        begin.rmdir()
+        later.rmdir()
 
 
 def _ends_after(files: int) -> Callable[[int], str | None]:

@@ -17,7 +17,7 @@ from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.terminal.report import EpochReport
 from tests.benchmarks import engines
 from tests.benchmarks.contest import INPUTS, outcome
-from tests.benchmarks.inputs import Rows, set_times, write_stream
+from tests.benchmarks.inputs import Rows, in_order, write_stream
 
 FOLDER = INPUTS / "scale"
 TINY_ROWS = 10
@@ -44,18 +44,15 @@ def write_tiny(epochs: int) -> None:
     folder = tiny_folder(epochs)
     if folder.exists():
         return
-    unfinished = folder.with_name(f"_{folder.name}")
-    unfinished.mkdir(parents=True, exist_ok=True)
-    for epoch in range(epochs):
-        begin = epoch * TINY_ROWS
-        lines: list[dict[str, Any]] = [
-            {"ts": ts, "s": ts % 3, "t": (ts * 37 % 400) / 4} for ts in range(begin, begin + TINY_ROWS)
-        ]
-        lines.append({"$punctuation": f"[ts < {begin + TINY_ROWS}]"})
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (unfinished / f"{epoch:06d}.json").write_text(text)
-    set_times(unfinished)
-    unfinished.rename(folder)
+    with in_order(folder) as unfinished:
+        for epoch in range(epochs):
+            begin = epoch * TINY_ROWS
+            lines: list[dict[str, Any]] = [
+                {"ts": ts, "s": ts % 3, "t": (ts * 37 % 400) / 4} for ts in range(begin, begin + TINY_ROWS)
+            ]
+            lines.append({"$punctuation": f"[ts < {begin + TINY_ROWS}]"})
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (unfinished / f"{epoch:06d}.json").write_text(text)
 
 
 def epochs(session: SparkSession, folder: str, epochs: int) -> dict[str, Any]:
