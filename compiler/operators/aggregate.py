@@ -12,7 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
-from cedilla.compiler.expressions.conversions import unit_of_call
+from cedilla.compiler.expressions.conversions import names_conversion, unit_of_call
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -131,6 +131,7 @@ class Aggregate(Operator):
         if name not in FUNCTIONS:
             other = foreign.AGGREGATES.get(name.lower()) or foreign.percentile(name.lower())
             help = f"did you mean `{other}`?" if other else meant(name, FUNCTIONS, "functions")
+            help = foreign.CONVERTED if names_conversion(name.lower()) else help
             raise failure("RQ109", f"unknown aggregate function `{name}`", span, hint=help)
 
     def _check_call(self, call: Call, source: Facts) -> None:
