@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,8 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
 def partitions_of(client: Any, topic: Topic, use: str, seconds: float = SECONDS) -> int:
     """How many partitions a topic has. Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic, `use`
     being what it is for."""
-    try:
-        of_topic = client.list_topics(topic.name, timeout=seconds).topics[topic.name]
-    except library().KafkaException as problem:
-        raise refused(topic.servers, problem) from None
+    listed = asked(topic.servers, lambda: client.list_topics(topic.name, timeout=seconds))
+    of_topic = listed.topics[topic.name]
     if of_topic.error is not None:
         raise missing(topic, use, of_topic.error)
     return len(of_topic.partitions)
@@ -131,6 +129,14 @@ def identity_of(topic: Topic, seconds: float = SECONDS) -> str:
         return str(described.result(seconds).topic_id)
     except library().KafkaException as problem:
         raise refused(topic.servers, problem) from None
+
+
+def asked(servers: str, ask: Callable[[], Any]) -> Any:
+    """What a client of brokers gives. Raises `DiagnosticError` RQ444 where it is refused."""
+    try:
+        return ask()
+    except library().KafkaException as problem:
+        raise refused(servers, problem) from None
 
 
 def refused(servers: str, problem: Exception) -> DiagnosticError:

@@ -19,6 +19,7 @@ from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.client import (
     READER,
     SECONDS,
+    asked,
     identity_of,
     library,
     made,
@@ -130,12 +131,6 @@ class TopicReader:
     def _use(self) -> str:
         return f"stream `{self.source}` reads"
 
-    def _asked(self, ask: Any) -> Any:
-        try:
-            return ask()
-        except library().KafkaException as problem:
-            raise refused(self.topic.servers, problem) from None
-
     # --- where it goes on ---
 
     def begin(self, offsets: Mapping[int, int], identity: str | None) -> None:
@@ -167,12 +162,14 @@ class TopicReader:
         kind = library().TopicPartition
         if ends:
             parts = [kind(self.topic.name, p, self.offsets[p]) for p in ends]
-            self._asked(lambda: self._consumer.incremental_assign(parts))
+            asked(self.topic.servers, lambda: self._consumer.incremental_assign(parts))
             self._assigned |= ends.keys()
 
     def _ends(self, partition: int) -> tuple[int, int]:
         part = library().TopicPartition(self.topic.name, partition)
-        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=self.seconds))
+        return asked(
+            self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=self.seconds)
+        )
 
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
@@ -229,7 +226,7 @@ class TopicReader:
         return [f for partition in sorted(self._pending) for f in self._written(partition, before[partition])]
 
     def _consumed(self, most: int) -> list[Any]:
-        return self._asked(lambda: self._consumer.consume(most, _IDLE))
+        return asked(self.topic.servers, lambda: self._consumer.consume(most, _IDLE))
 
     def _take(self, messages: list[Any]) -> tuple[int, int]:
         """Keep what has come: how many records, and bytes. It costs three calls a record."""
@@ -268,7 +265,7 @@ class TopicReader:
             self._gap(partition, at, low)
             self.offsets[partition] = low
             part = library().TopicPartition(self.topic.name, partition, low)
-            self._asked(lambda: self._consumer.seek(part))
+            asked(self.topic.servers, lambda: self._consumer.seek(part))
         elif error.code() in (errors.UNKNOWN_TOPIC_OR_PART, errors._UNKNOWN_PARTITION, errors._UNKNOWN_TOPIC):
             raise missing(self.topic, self._use, errors(errors.UNKNOWN_TOPIC_OR_PART))
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.topics.client import READER, SECONDS, library, made, partitions_of, refused
+from cedilla.runtime.topics.client import READER, SECONDS, asked, library, made, partitions_of, refused
 
 _TOGETHER = 10_000
 _WAIT = 1.0
@@ -67,7 +67,9 @@ class RecordedTopic:
     def ends(self, partition: int) -> tuple[int, int]:
         """The offset of the first record that is there, and that of the next one that comes."""
         part = library().TopicPartition(self.place.topic.name, partition)
-        return self._asked(lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS))
+        return asked(
+            self.place.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS)
+        )
 
     def lines(self, partition: int, begin: int, end: int) -> Iterator[Line]:
         """The records of a partition between two offsets, the second excluded; a record's place is
@@ -78,7 +80,7 @@ class RecordedTopic:
         consumer = made("Consumer", self.place.topic.servers, READER)
         try:
             part = library().TopicPartition(self.place.topic.name, partition, begin)
-            self._asked(lambda: consumer.assign([part]))
+            asked(self.place.topic.servers, lambda: consumer.assign([part]))
             yield from self._read(consumer, partition, begin, end)
         finally:
             consumer.close()
@@ -86,7 +88,7 @@ class RecordedTopic:
     def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[Line]:
         at, heard = begin, time.monotonic()
         while at < end:
-            for message in self._asked(lambda: consumer.consume(_TOGETHER, _WAIT)):
+            for message in asked(self.place.topic.servers, lambda: consumer.consume(_TOGETHER, _WAIT)):
                 if message.error() is not None:
                     at = end if self._is_end(message.error()) else at
                     continue
@@ -114,9 +116,3 @@ class RecordedTopic:
         if error.fatal() or error.code() >= 0 or error.code() == errors._AUTO_OFFSET_RESET:
             raise refused(self.place.topic.servers, library().KafkaException(error))
         return False
-
-    def _asked(self, ask: Any) -> Any:
-        try:
-            return ask()
-        except library().KafkaException as problem:
-            raise refused(self.place.topic.servers, problem) from None

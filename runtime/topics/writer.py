@@ -12,7 +12,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.topics.client import SECONDS, identity_of, library, made, partitions_of, refused
+from cedilla.runtime.topics.client import SECONDS, asked, identity_of, library, made, partitions_of
 
 Record = tuple[int, bytes | None, bytes]
 """The partition, the key and the value of a record."""
@@ -76,7 +76,7 @@ class TopicWriter:
             "Consumer", self.topic.servers, {"group.id": self.name, "enable.auto.commit": False}
         )
         producer = made("Producer", self.topic.servers, own)
-        self._asked(lambda: producer.init_transactions(SECONDS))
+        asked(self.topic.servers, lambda: producer.init_transactions(SECONDS))
         self._producer = producer
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class TopicWriter:
         """Whether no partition has a record."""
         parts = map(self._part, range(self.partitions()))
         ends = [
-            self._asked(lambda p=part: self._group.get_watermark_offsets(p, timeout=SECONDS))
+            asked(self.topic.servers, lambda p=part: self._group.get_watermark_offsets(p, timeout=SECONDS))
             for part in parts
         ]
         return all(low == high for low, high in ends)
@@ -107,7 +107,7 @@ class TopicWriter:
     def next_epoch(self) -> int:
         """The number of the epoch behind the last one that was written."""
         self.connect()
-        (known,) = self._asked(lambda: self._group.committed([self._part(0)], timeout=SECONDS))
+        (known,) = asked(self.topic.servers, lambda: self._group.committed([self._part(0)], timeout=SECONDS))
         return max(int(known.offset), 0)
 
     def write(self, epoch: int, records: Iterable[Record]) -> None:
@@ -119,7 +119,7 @@ class TopicWriter:
 
     def send(self, records: Iterable[Record]) -> None:
         """Write records, all of them or none, that belong to no epoch. Raises `DiagnosticError` RQ444."""
-        self._asked(lambda: self._transaction(records, None))
+        asked(self.topic.servers, lambda: self._transaction(records, None))
 
     def _transaction(self, records: Iterable[Record], next_epoch: int | None) -> None:
         self.connect()
@@ -148,12 +148,6 @@ class TopicWriter:
 
     def _part(self, partition: int) -> Any:
         return library().TopicPartition(self.topic.name, partition)
-
-    def _asked(self, ask: Any) -> Any:
-        try:
-            return ask()
-        except library().KafkaException as problem:
-            raise refused(self.topic.servers, problem) from None
 
     def _failed(self, epoch: int, problem: Exception) -> DiagnosticError:
         error: Any = problem.args[0]
