@@ -97,8 +97,8 @@ class Matching(Operator):
     def _strange(name: str, theirs: str, mine: Facts, other: Facts) -> Tree:
         """The values of a join attribute that no tuple of the other input can have; ⊥ is one."""
         values_there = regions.renamed(_defined(theirs, other), name)
-        values = regions.difference(mine.universe.get(name, ANYTHING).members, values_there)
-        return False if regions.is_empty(values, mine.universe) else values
+        values = mine.universe.get(name, ANYTHING).members
+        return regions.possible_difference(values, values_there, mine.universe)
 
     def _pairs(self, side: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The join attributes of one input, and those of the other, pair by pair."""
@@ -176,8 +176,8 @@ def released_too_much(
     """The tuples of one input that a join has let go of, and that could meet tuples of what follows: an edited query,
     or a wider domain (theory N1). `False` where there is none."""
     gone = was.released(tuple(before[name] for name in was.inputs))[side]
-    lost = regions.difference(gone, now.released(tuple(after[name] for name in now.inputs))[side])
-    return False if regions.is_empty(lost, before[was.inputs[side]].universe) else lost
+    gone_now = now.released(tuple(after[name] for name in now.inputs))[side]
+    return regions.possible_difference(gone, gone_now, before[was.inputs[side]].universe)
 
 
 @frozen(kw_only=True)

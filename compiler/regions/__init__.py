@@ -21,6 +21,7 @@ from cedilla.compiler.regions.quantifiers import (
     exists,
     forall,
     is_empty,
+    possible_difference,
     quantify,
 )
 from cedilla.compiler.regions.reshaping import coalesced, reshape, transform
@@ -95,6 +96,7 @@ __all__ = [
     "map_children",
     "map_leaves",
     "order",
+    "possible_difference",
     "quantify",
     "remembered",
     "renamed",

@@ -18,6 +18,7 @@ from cedilla.compiler.regions.trees import (
     Value,
     align,
     combine,
+    difference,
     map_children,
 )
 from cedilla.compiler.regions.value_sets import ceiling
@@ -88,6 +89,12 @@ def covers(region: Tree, universe: Universe) -> bool:
 def is_empty(region: Tree, universe: Universe) -> bool:
     """Whether no possible tuple lies in the region."""
     return quantify(region, None, UNION, universe) is False
+
+
+def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:
+    """The tuples of one region that do not lie in another; `False` where none of them is possible."""
+    region = difference(a, b)
+    return False if is_empty(region, universe) else region
 
 
 def _children(node: Steps, domain: Domain) -> Iterator[Tree]:

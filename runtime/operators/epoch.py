@@ -187,8 +187,8 @@ class Epoch:
 
     def newly_closed(self, name: str) -> Tree:
         """What this epoch closes of a relation."""
-        region = regions.difference(self.after[name].closed, self.before[name].closed)
-        return False if regions.is_empty(region, self.after[name].universe) else region
+        after = self.after[name]
+        return regions.possible_difference(after.closed, self.before[name].closed, after.universe)
 
     def inputs(self, name: str) -> tuple[Facts, ...]:
         """The facts of an operator's inputs at the end of the epoch."""

@@ -239,8 +239,9 @@ def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame 
 def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
     """The left tuples that could meet a right one before this epoch, and after it cannot."""
     inputs, before = epoch.inputs(operator.name), tuple(epoch.before[name] for name in operator.inputs)
-    region = regions.difference(operator.purge(inputs)[0], operator.purge(before)[0])
-    return False if regions.is_empty(region, inputs[0].universe) else region
+    return regions.possible_difference(
+        operator.purge(inputs)[0], operator.purge(before)[0], inputs[0].universe
+    )
 
 
 # --- semi and anti join ----------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type, column
-from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
@@ -102,9 +101,8 @@ def _in_order(rows: DataFrame, by: Sequence[Column]) -> DataFrame:
 
 def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
     (name,) = operator.inputs
-    before: Facts = epoch.before[name]
-    region = regions.difference(operator.passable(epoch.after[name]), operator.passable(before))
-    return False if regions.is_empty(region, epoch.after[name].universe) else region
+    before, after = epoch.before[name], epoch.after[name]
+    return regions.possible_difference(operator.passable(after), operator.passable(before), after.universe)
 
 
 def _without_rows(boxes: Sequence[Tree], frames: Sequence[DataFrame]) -> list[Tree]:
