@@ -149,6 +149,11 @@ def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree
 
 def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
     """The conditions that together describe a set without ⊥, each with the values that meet it."""
+    if type_.name == "boolean" and any(members.pieces) and not all(map(members.at, (False, True))):
+        # Nothing lies before, between or behind the two values.
+        if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Steps):
+            yield from _written(attribute, only, type_, domain)
+        return
     inside = sorted(v for v, hit in members.points.items() if hit)
     if inside:
         yield _list(attribute, inside, type_), regions.values(attribute, inside)
