@@ -15,33 +15,22 @@ from typing import ClassVar
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    ByteType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    NullType,
-    ShortType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import DataType, NullType, StringType, StructField, StructType
 
-from cedilla.compiler.expressions.scalar_sql import java_text
-from cedilla.compiler.expressions.types import Type, quote
+from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
+from cedilla.runtime.formats.parquet.conversions import (
+    JSON_OPTIONS,
+    common,
+    converted,
+    kind_of,
+    range_of,
+    readable,
+    type_text,
+)
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
 from cedilla.runtime.formats.parquet.row_groups import UNREADABLE_HINT, frame_of_parts, markers_in, parts_of
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
@@ -116,10 +105,10 @@ class Parquet(ReadBySpark):
         ]
         wrong: list[str] = []
         for name, type_ in types.items():
-            value, unfit = _converted(quoted(name), columns.get(name, NullType()), type_)
+            value, unfit = converted(quoted(name), columns.get(name, NullType()), type_)
             chosen.append(f"{value} AS {quoted(name)}")
             if unfit:
-                wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {_said(columns[name])}')}")
+                wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {type_text(columns[name])}')}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
         return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
@@ -143,10 +132,10 @@ class Parquet(ReadBySpark):
         found: dict[int, Content] = {}
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
-            if footer.problem or any(_converted(n, kinds[n], types[n])[1] for n in types):
+            if footer.problem or any(converted(n, kinds[n], types[n])[1] for n in types):
                 return None
             ranges = {
-                name: _as_converted(footer.ranges[name], kinds[name], type_)
+                name: range_of(footer.ranges[name], kinds[name], type_)
                 for name, type_ in types.items()
                 if name in footer.ranges
             }
@@ -170,11 +159,11 @@ class Parquet(ReadBySpark):
         parts: list[DataFrame] = []
         for group in _groups(footers, lambda footer: tuple(footer.columns)):
             values = ", ".join(
-                f"{_readable(quoted(name), kind)} AS {quoted(name)}"
+                f"{readable(quoted(name), kind)} AS {quoted(name)}"
                 for name, kind in group.columns
                 if kind is not None
             )
-            raw = f"to_json(struct({values}), {_OPTIONS})" if values else "'{}'"
+            raw = f"to_json(struct({values}), {JSON_OPTIONS})" if values else "'{}'"
             rows = self._placed(spark, files, group, [f"{raw} AS raw"])
             parts.append(rows.selectExpr("raw", f"`{FILE}`", f"`{POSITION}` % {NEXT_FILE}L AS line"))
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
@@ -192,8 +181,8 @@ class Parquet(ReadBySpark):
         for footer in self._footers(spark, files).values():
             for name, kind in footer.columns.items():
                 if name not in MARKERS and not isinstance(kind, NullType):
-                    kinds.setdefault(name, set()).add(_kind(kind))
-        return {name: _common(found) for name, found in kinds.items()}
+                    kinds.setdefault(name, set()).add(kind_of(kind))
+        return {name: common(found) for name, found in kinds.items()}
 
     # --- scans ---
 
@@ -283,102 +272,3 @@ class DeltaFiles(Parquet):
         return super().scanned(spark, files) and all(
             scheme_of(file.path) in ("", "file", "hdfs") for file in files
         )
-
-
-# --- types ---------------------------------------------------------------------------------------------------
-
-_WHOLE = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
-"""The types of whole numbers, with their digits."""
-
-_KINDS: dict[type[DataType], str] = {
-    **dict.fromkeys(_WHOLE, "bigint"),
-    FloatType: "double",
-    DoubleType: "double",
-}
-
-
-def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
-    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be."""
-    converted, nothing = f"CAST({value} AS {type_.spark})", f"CAST(NULL AS {type_.spark})"
-    if kind is None:  # nothing is known of it but that it is there
-        return nothing, "true"
-    if isinstance(kind, NullType):
-        return nothing, None
-    if kind.simpleString() == type_.spark.lower():
-        return value, None
-    if type_.name == "string":
-        return _text(value, kind)
-    if _widens(kind, type_):
-        return converted, None
-    if _narrows(kind, type_):
-        converted = f"try_cast({value} AS {type_.spark})"
-        return converted, f"{value} IS NOT NULL AND NOT {converted} <=> {value}"
-    return nothing, f"{value} IS NOT NULL"
-
-
-def _as_converted(values: Range, kind: DataType | None, type_: Type) -> Range:
-    """The values of a column as those of an attribute; of some types that keep neither order nor nulls, less."""
-    same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
-    return values if same else Range(values.nulls)
-
-
-def _widens(kind: DataType, type_: Type) -> bool:
-    """Whether the type takes every value of a column: a whole number of more digits, a double of any number."""
-    whole = _WHOLE.get(type(kind))
-    if type_.name == "timestamp":
-        return isinstance(kind, TimestampNTZType)
-    if type_.name == "double":
-        return whole is not None or isinstance(kind, FloatType | DecimalType)
-    if type_.name in ("int", "long"):
-        return whole is not None and whole <= _WHOLE[IntegerType if type_.name == "int" else LongType]
-    if type_.name != "decimal":
-        return False
-    digits, scale = (kind.precision, kind.scale) if isinstance(kind, DecimalType) else (whole or 99, 0)
-    return digits - scale <= type_.parameters[0] - type_.parameters[1] and scale <= type_.parameters[1]
-
-
-def _narrows(kind: DataType, type_: Type) -> bool:
-    """Whether the type takes some values of a column, and the others can be told."""
-    return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
-
-
-def _text(value: str, kind: DataType) -> tuple[str, str | None]:
-    """As in JSON, a string takes anything by its text."""
-    if isinstance(kind, StringType):
-        return value, None
-    if isinstance(kind, BinaryType):
-        text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
-        return text, f"{value} IS NOT NULL AND {text} IS NULL"
-    if isinstance(kind, TimestampType | TimestampNTZType):
-        return f"date_format({value}, {quote(TIMESTAMP)})", None
-    if isinstance(kind, FloatType | DoubleType):
-        return java_text(value), None
-    if isinstance(kind, ArrayType | MapType | StructType):
-        return f"to_json({value}, {_OPTIONS})", None
-    return f"CAST({value} AS STRING)", None
-
-
-_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
-
-
-def _readable(value: str, kind: DataType) -> str:
-    """SQL: a value as it is shown; a float with the digits that it has as a double."""
-    return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
-
-
-def _said(kind: DataType | None) -> str:
-    return "of a type that Spark does not know" if kind is None else kind.simpleString()
-
-
-def _kind(kind: DataType | None) -> str:
-    """The type that `fields` gives: of numbers the widest, as Spark infers it of JSON."""
-    if kind is None:
-        return "unknown"
-    return _KINDS.get(type(kind), kind.simpleString())
-
-
-def _common(kinds: set[str]) -> str:
-    """What files that differ in a column's type have in common: every value has a text."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    return "double" if kinds == {"bigint", "double"} else "string"

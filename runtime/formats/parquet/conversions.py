@@ -1,0 +1,124 @@
+"""Values of columns as values of attributes: SQL of both, and the texts of what does not fit."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from cedilla.compiler.expressions.scalar_sql import java_text
+from cedilla.compiler.expressions.types import Type, quote
+from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.source import Range
+
+JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
+"""Of `to_json`: how times are written."""
+
+_WHOLE = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+"""The types of whole numbers, with their digits."""
+
+_KINDS: dict[type[DataType], str] = {
+    **dict.fromkeys(_WHOLE, "bigint"),
+    FloatType: "double",
+    DoubleType: "double",
+}
+
+
+def converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
+    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be."""
+    nothing = f"CAST(NULL AS {type_.spark})"
+    if kind is None:  # nothing is known of it but that it is there
+        return nothing, "true"
+    if isinstance(kind, NullType):
+        return nothing, None
+    if kind.simpleString() == type_.spark.lower():
+        return value, None
+    if type_.name == "string":
+        return _text(value, kind)
+    if _widens(kind, type_):
+        return f"CAST({value} AS {type_.spark})", None
+    if _narrows(kind, type_):
+        tried = f"try_cast({value} AS {type_.spark})"
+        return tried, f"{value} IS NOT NULL AND NOT {tried} <=> {value}"
+    return nothing, f"{value} IS NOT NULL"
+
+
+def range_of(values: Range, kind: DataType | None, type_: Type) -> Range:
+    """The values of a column as those of an attribute; of some types that keep neither order nor nulls, less."""
+    same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
+    return values if same else Range(values.nulls)
+
+
+def _widens(kind: DataType, type_: Type) -> bool:
+    """Whether the type takes every value of a column: a whole number of more digits, a double of any number."""
+    whole = _WHOLE.get(type(kind))
+    if type_.name == "timestamp":
+        return isinstance(kind, TimestampNTZType)
+    if type_.name == "double":
+        return whole is not None or isinstance(kind, FloatType | DecimalType)
+    if type_.name in ("int", "long"):
+        return whole is not None and whole <= _WHOLE[IntegerType if type_.name == "int" else LongType]
+    if type_.name != "decimal":
+        return False
+    digits, scale = (kind.precision, kind.scale) if isinstance(kind, DecimalType) else (whole or 99, 0)
+    return digits - scale <= type_.parameters[0] - type_.parameters[1] and scale <= type_.parameters[1]
+
+
+def _narrows(kind: DataType, type_: Type) -> bool:
+    """Whether the type takes some values of a column, and the others can be told."""
+    return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
+
+
+def _text(value: str, kind: DataType) -> tuple[str, str | None]:
+    """As in JSON, a string takes anything by its text."""
+    if isinstance(kind, StringType):
+        return value, None
+    if isinstance(kind, BinaryType):
+        text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
+        return text, f"{value} IS NOT NULL AND {text} IS NULL"
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        return f"date_format({value}, {quote(TIMESTAMP)})", None
+    if isinstance(kind, FloatType | DoubleType):
+        return java_text(value), None
+    if isinstance(kind, ArrayType | MapType | StructType):
+        return f"to_json({value}, {JSON_OPTIONS})", None
+    return f"CAST({value} AS STRING)", None
+
+
+def readable(value: str, kind: DataType) -> str:
+    """SQL: a value as it is shown; a float with the digits that it has as a double."""
+    return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
+
+
+def type_text(kind: DataType | None) -> str:
+    """A type in messages."""
+    return "of a type that Spark does not know" if kind is None else kind.simpleString()
+
+
+def kind_of(kind: DataType | None) -> str:
+    """The type that `fields` gives: of numbers the widest, as Spark infers it of JSON."""
+    if kind is None:
+        return "unknown"
+    return _KINDS.get(type(kind), kind.simpleString())
+
+
+def common(kinds: set[str]) -> str:
+    """What files that differ in a column's type have in common: every value has a text."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return "double" if kinds == {"bigint", "double"} else "string"
