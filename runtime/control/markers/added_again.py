@@ -21,7 +21,7 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     """Raises `DiagnosticError` RQ467 where an Add would make values anew by which other attributes are told apart.
     `live`: the canonical tuples described that may still come."""
     name = accent.primitive.attribute
-    otherwise = regions.within(live, state.written(name), lambda function: not function.is_identity)
+    otherwise = state.written_otherwise(name, live)
     if otherwise is False:
         return
     anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))

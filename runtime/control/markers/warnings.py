@@ -209,9 +209,9 @@ def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> It
 
 def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
     """Whether what is in force of an attribute, for tuples of a region, is another than for those without `name`."""
-    tree = state.written(other)
-    if other == name or name not in regions.attributes(tree):
+    if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
         return False
+    tree = state.written(other)
     alive = regions.difference(live, state.facts().dead(other))
     return any(
         not regions.is_empty(
