@@ -20,12 +20,14 @@ LAWS = (
     "tests/runtime/test_control.py",
     "tests/laws/test_certain.py",
     "tests/laws/test_reference.py",
+    "tests/laws/test_changes_together.py",
     "tests/compiler/test_evolution.py",
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
     "tests/laws/test_units.py",
     "tests/laws/test_said_units.py",
     "tests/runtime/test_marker_runs.py",
+    "tests/runtime/test_added_again.py",
     "tests/runtime/test_new_codes.py::test_what_was_a_code_once_can_be_a_value",
 )
 
@@ -328,6 +330,18 @@ MUTATIONS = (
         "runtime/control/accents/trees.py",
         "        return function is not False and function != composed(wanted, undone)",
         "        return function is not False and function != wanted",
+    ),
+    Mutation(
+        "G32 values that tell others apart do not begin anew",
+        "runtime/control/markers/one_accent.py",
+        "    check_added_again(state, accent, live)\n",
+        "",
+    ),
+    Mutation(
+        "G32 what was the code of none may tell others apart, too",
+        "runtime/control/markers/added_again.py",
+        "        *_told_apart(name, translate(anew, written), (state.original,), {name: state.universe[name]}),\n",
+        "",
     ),
     Mutation(
         "N1 descriptions of codes say nothing of a new value that was another one's code",
