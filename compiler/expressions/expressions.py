@@ -151,9 +151,8 @@ def type_of(expression: Expression, types: Types) -> Type:
                 return DOUBLE
             return LONG if operator != "%" or LONG in numbers else Type("int")
         case Scalar(_, arguments):
-            scalar_calls.known(
-                expression
-            )  # before its arguments, which may mean something to another language only
+            # Before its arguments, which may mean something in another language only.
+            scalar_calls.known(expression)
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:

@@ -49,11 +49,11 @@ class FetchProcesses:
         self._members += [FetchProcess(self.wanted, self.files) for _ in range(1, count)]
         for number, each in enumerate(self._members):
             each.share = Share(number, count)
-        self._each(lambda member: None if member is first else member.connect())
+        self._each(self._members[1:], FetchProcess.connect)
 
     def begin(self, offsets: Mapping[str, Mapping[int, int]], identities: Mapping[str, str | None]) -> Answer:
         """Let them read. Raises as `TopicReader.begin` does."""
-        return _together(self._each(lambda member: member.begin(offsets, identities)))
+        return _together(self._each(self._members, lambda member: member.begin(offsets, identities)))
 
     def take(self, *, urgent: bool) -> Future[Answer]:
         """What they have fetched since, nothing if nothing has come; it may be some seconds until that is known, fewer
@@ -73,9 +73,9 @@ class FetchProcesses:
         """Where each topic stands, behind all that was handed over."""
         return _positions([member.positions for member in self._members])
 
-    def _each(self, step: Callable[[FetchProcess], Any]) -> list[Any]:
-        """What a step gives for each process; of those that fail, the first is told once all are through."""
-        asked = [self._threads.submit(step, member) for member in self._members]
+    def _each(self, members: Sequence[FetchProcess], step: Callable[[FetchProcess], Any]) -> list[Any]:
+        """What a step gives for each of some processes; of those that fail, the first is told once all are through."""
+        asked = [self._threads.submit(step, member) for member in members]
         for each in asked:
             each.exception()
         return [each.result() for each in asked]

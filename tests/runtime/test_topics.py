@@ -312,14 +312,14 @@ class Brings:
         pass
 
 
-def test_what_others_have_brought_comes_before_the_failure_of_one() -> None:
+def test_what_others_have_brought_comes_before_the_failure_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of all are in the order in which they were written, those of a partition one behind the other."""
     processes = FetchProcesses(WANTED, Files(), 2)
     problem = DiagnosticError([failure("RQ446", "gone", hint="none").diagnostics[0]])
     files = [FoundFile(f"r/topic=t/partition={p:06d}/{n}", n, 1) for p, n in ((0, 3), (0, 5), (1, 4), (1, 4))]
     one = Brings(Answer(files={"r": files[:2]}), Answer(files={"r": files[:1]}), Answer())
     other = Brings(Answer(files={"r": files[2:]}), problem, problem)
-    processes._members = [one, other]  # type: ignore[list-item]
+    monkeypatch.setattr(processes, "_members", [one, other])
     assert processes.take(urgent=True).result().files == {"r": [files[0], *files[2:], files[1]]}
     assert processes.take(urgent=True).result().files == {"r": files[:1]}
     with pytest.raises(DiagnosticError, match="gone"):

@@ -97,23 +97,26 @@ def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
     - It has no code, and the attribute may be dropped: after an Add values are written as they are (theory G32).
 
     Values that never come may be in the region or not."""
-    parts: list[Tree] = []
-    for name in codes.keys() & regions.attributes(raw):
-        domain = universe[name]
-        for code, cell in _cells(codes[name]):
-            if code is None:
-                continue
-            values: Tree = False
-            if domain.is_list:
-                known = set(listed(domain.members))
-                taken = [after for _, after in code.pairs if after not in code.map]
-                new = [value for value in taken if value not in known]
-                values = regions.values(name, new)
-            if domain.may_be_missing:
-                without = regions.difference(regions.defined(name), regions.values(name, code.map))
-                values = regions.union(values, regions.intersection(domain.members, without))
-            parts.append(regions.intersection(cell, values))
+    parts = [
+        regions.intersection(cell, _unspoken_values(name, code, universe[name]))
+        for name in codes.keys() & regions.attributes(raw)
+        for code, cell in _cells(codes[name])
+        if code is not None
+    ]
     return regions.union(*parts)
+
+
+def _unspoken_values(name: str, code: Code, domain: Domain) -> Tree:
+    """The values of an attribute that no raw value means under a code, and that may come later."""
+    values: Tree = False
+    if domain.is_list:
+        known = set(listed(domain.members))
+        taken = [after for _, after in code.pairs if after not in code.map]
+        values = regions.values(name, [value for value in taken if value not in known])
+    if domain.may_be_missing:
+        without = regions.difference(regions.defined(name), regions.values(name, code.map))
+        values = regions.union(values, regions.intersection(domain.members, without))
+    return values
 
 
 def is_own(code: Code | Affine, domain: Domain) -> bool:

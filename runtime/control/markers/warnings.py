@@ -114,6 +114,52 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
                 yield Diagnostic("RQ217", "warning", message, accent.places.get(name), why, help)
 
 
+# --- attributes by which others are told apart ------------------------------------------------------------
+
+
+def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """The attributes whose values are read otherwise once tuples lack another one: no description by it matches them
+    any more (theory 1.1), whatever they were written in."""
+    if not isinstance(accent.primitive, Drop):
+        return
+    name = accent.primitive.attribute
+    live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
+    told = [
+        f"`{other}`"
+        for other in sorted({*state.units, *state.codes})
+        if _is_told_by(state, other, name, live)
+    ]
+    if told:
+        others = " and ".join(told)
+        yield Diagnostic(
+            "RQ229",
+            "warning",
+            f"the accent drops `{name}`, by which accents have told apart how {others} is written",
+            accent.span,
+            (f"no description by `{name}` matches tuples without it: what it said of {others} ends here",),
+            f"before the drop, an accent that does not name `{name}` says how {others} is written in all these tuples",
+        )
+
+
+def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
+    """Whether what is in force of an attribute, for tuples of a region, is another than for those without `name`."""
+    if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
+        return False
+    tree = state.written(other)
+    alive = regions.difference(live, state.facts().dead(other))
+    return any(
+        not regions.is_empty(
+            regions.difference(regions.intersection(cell, alive), _of_all(cell, name, state)), state.universe
+        )
+        for cell in regions.cells(tree).values()
+    )
+
+
+def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
+    """Where tuples without an attribute lie in a cell, whatever value they had."""
+    return regions.exists(regions.difference(cell, regions.defined(name)), {name}, state.universe)
+
+
 # --- functions that are applied twice --------------------------------------------------------------------
 
 
@@ -178,52 +224,6 @@ def _recoded_back(state: SourceState, accent: Accent, where: Tree) -> Iterator[D
             (),
             "a pair has the value as it was until here, and then as it is from here on; by mistake: send it once more",
         )
-
-
-# --- attributes by which others are told apart ------------------------------------------------------------
-
-
-def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """The attributes whose values are read otherwise once tuples lack another one: no description by it matches them
-    any more (theory 1.1), whatever they were written in."""
-    if not isinstance(accent.primitive, Drop):
-        return
-    name = accent.primitive.attribute
-    live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
-    told = [
-        f"`{other}`"
-        for other in sorted({*state.units, *state.codes})
-        if _is_told_by(state, other, name, live)
-    ]
-    if told:
-        others = " and ".join(told)
-        yield Diagnostic(
-            "RQ229",
-            "warning",
-            f"the accent drops `{name}`, by which accents have told apart how {others} is written",
-            accent.span,
-            (f"no description by `{name}` matches tuples without it: what it said of {others} ends here",),
-            f"before the drop, an accent that does not name `{name}` says how {others} is written in all these tuples",
-        )
-
-
-def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
-    """Whether what is in force of an attribute, for tuples of a region, is another than for those without `name`."""
-    if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
-        return False
-    tree = state.written(other)
-    alive = regions.difference(live, state.facts().dead(other))
-    return any(
-        not regions.is_empty(
-            regions.difference(regions.intersection(cell, alive), _of_all(cell, name, state)), state.universe
-        )
-        for cell in regions.cells(tree).values()
-    )
-
-
-def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
-    """Where tuples without an attribute lie in a cell, whatever value they had."""
-    return regions.exists(regions.difference(cell, regions.defined(name)), {name}, state.universe)
 
 
 def _histories(units: Tree, region: Tree) -> list[History]:

@@ -15,7 +15,7 @@ from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Grow, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
-from cedilla.compiler.regions import ANYTHING, Domain, Tree
+from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.control.accents import new_codes, unit_accents
@@ -214,15 +214,11 @@ class SourceState:
     def written_otherwise(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region whose values of an attribute are not written as they are in canonical ones; costs as
         much as the region is large."""
-        domain = self.universe.get(attribute, ANYTHING)
-        codes = regions.within(
-            where,
-            self.codes.get(attribute, IDENTITY),
-            lambda code: not (code.is_identity or is_own(code, domain)),
-        )
-        units = self.units.get(attribute, ORIGINAL)
-        altered_ = regions.within(where, units, lambda history: history and not history[-1].is_identity)
-        return regions.union(codes, altered_)
+        if attribute in self.codes:
+            codes, domain = self.codes[attribute], self.universe[attribute]
+            return regions.within(where, codes, lambda code: not (code.is_identity or is_own(code, domain)))
+        histories = self.units.get(attribute, ORIGINAL)
+        return regions.within(where, histories, lambda history: history and not history[-1].is_identity)
 
     def there(self, attribute: str, where: Tree) -> Tree:
         """The tuples of a region that may have an attribute."""
