@@ -14,7 +14,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.outages import limit_waiting
 from cedilla.runtime.engines.schemas import remember_schemas
-from cedilla.runtime.engines.settings import RESULTS
+from cedilla.runtime.engines.settings import RESULTS, set_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,8 +71,7 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
         session = builder.create()
         limit_waiting(session)
         remember_schemas(session)
-        for name, value in settings.items():
-            session.conf.set(name, value)
+        set_all(session, settings)
         for statement in _STATEMENTS:
             session.sql(statement).collect()
     except (PySparkException, OSError, ValueError) as problem:

@@ -28,6 +28,7 @@ from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.memory import Growth, go_on_in_a_new_process
 from cedilla.runtime.engines.outages import lost_server
+from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.pipeline.discovery import drive
@@ -141,6 +142,7 @@ def start(
     after epochs. Raises `DiagnosticError`; `KeyboardInterrupt` where the run is interrupted, and `Outgrown` once there
     is too much of `growth`, both between epochs."""
     plan = apply(plan, options)
+    check_settings(options.conf)
     check_paths(plan)
     if on_epoch is None:
         check_places(plan, options.checkpoint)
@@ -154,7 +156,8 @@ def start(
         files = Files()
         topics = Topics.of(plan, home, files, options.records_per_epoch)
         opened.callback(topics.close)
-        session = spark or opened.enter_context(engine_session(plan, options, engine, on_step))
+        with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
+        session = opened.enter_context(with_session)
         pressed = opened.enter_context(interruptible())
         check_functions(plan)
         for name, folder, what in folders(plan):
