@@ -44,16 +44,19 @@ class AggregateDataflow(Dataflow):
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, merge, in_memory=near)
         rows = new if old is None else stacked(old, new)
-        passed = rows.where(sql.predicate(epoch.newly_closed(name), epoch.after[name].types))
-        return _finished(operator, results, _merged(passed, operator.by, results))
+        passing = _passing(epoch, operator)
+        passed = rows.where(sql.predicate(passing, epoch.after[name].types))
+        finished = _finished(operator, results, _merged(passed, operator.by, results))
+        # Without `by`, engines give a row for no tuples at all: that of the one group, once it is closed.
+        return finished if operator.by or passing is not False else without_rows(finished)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Aggregate)
         early = operator.complete is not None and epoch.is_busy(operator.inputs[0])
-        return early or epoch.newly_closed(operator.name) is not False
+        return early or _passing(epoch, operator) is not False
 
     def passes(self, epoch: Epoch, operator: Aggregate) -> Tree:
-        return True if operator.complete is not None else epoch.newly_closed(operator.name)
+        return True if operator.complete is not None else _passing(epoch, operator)
 
     def attribute_states(self, epoch: Epoch, operator: Aggregate, attribute: str) -> Iterable[AttributeState]:
         if attribute in operator.by:
@@ -66,6 +69,13 @@ class AggregateDataflow(Dataflow):
             yield AttributeState(
                 operator.name, function.has_value.format(p=attribute), epoch.after[operator.name].closed
             )
+
+
+def _passing(epoch: Epoch, operator: Aggregate) -> Tree:
+    """The groups that this epoch closes. The first one closes the group of all tuples where no tuple can come."""
+    if not operator.by and epoch.is_first:
+        return epoch.after[operator.name].closed
+    return epoch.newly_closed(operator.name)
 
 
 @frozen
@@ -158,9 +168,7 @@ def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]
         if f"{name}${part}" in there
     ]
     columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
-    merged = rows.groupBy(*(column(b) for b in by)).agg(*columns)
-    # Without `by`, Spark gives a row for no tuples at all; a group without tuples is none.
-    return merged if by else merged.where(f"`{_TUPLES}` > 0")
+    return rows.groupBy(*(column(b) for b in by)).agg(*columns)
 
 
 def _finished(operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame) -> DataFrame:

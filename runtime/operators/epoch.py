@@ -136,6 +136,11 @@ class Epoch:
 
     # --- which relations have rows ---
 
+    @property
+    def is_first(self) -> bool:
+        """Whether no epoch of the query came before it."""
+        return self.number == 0
+
     def is_busy(self, name: str) -> bool:
         """Whether a relation can have rows in this epoch."""
         if name not in self._busy:

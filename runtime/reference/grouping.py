@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
@@ -12,7 +13,12 @@ from cedilla.runtime.reference.node import Groups, Rows, inside, only_defined
 
 
 class Aggregate(Groups):
-    """The results of groups that are closed or complete (theory 1.3)."""
+    """The results of groups that are closed or complete (theory 1.3). Without `by` the one group is always there."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        if not operator.by:
+            self.groups[()] = []
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
@@ -21,7 +27,7 @@ class Aggregate(Groups):
         out: Rows = []
         for key in self.closed_groups(new[0], o.by, inputs[0], o.complete):
             rows = self.groups.pop(key)
-            group = {name: rows[0].get(name) for name in o.by}
+            group = {name: rows[0].get(name) for name in o.by if rows}
             computed = {name: result(call, rows, types[name]) for name, call in results.items()}
             out.append(only_defined({**group, **computed}))
         return out

@@ -122,7 +122,7 @@ class Groups(Node):
         return [
             key
             for key, rows in self.groups.items()
-            if inside(closed, rows[0]) or (complete is not None and len(rows) >= complete)
+            if inside(closed, rows[0] if rows else {}) or (complete is not None and len(rows) >= complete)
         ]
 
     def stored(self) -> Iterable[Row]:

@@ -182,7 +182,8 @@ def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
         if op.function in ("avg", "sum"):  # others have no result (G37)
             added = {n for n in added if not any(isinstance(row.get(n), str | bool) for row in rows)}
         calls |= {n: o.Call.parse(f"{op.function}({n})") for n in added}
-    for group in _groups(rows, op.by).values():
+    groups = _groups(rows, op.by) if op.by else {(): rows}
+    for group in groups.values():
         values = {n: result(call, group) for n, call in calls.items()}
         out.append(_clean({**{n: group[0].get(n) for n in op.by}, **values}))
     return out

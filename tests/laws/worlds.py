@@ -214,6 +214,8 @@ class _Growing:
         rng = self.rng
         by = rng.sample(list(types), rng.randint(0, min(3, len(types))))
         clause = f" by {', '.join(by)}" if by else ""
+        if not by and values and rng.random() < 0.5:  # one group, often of no tuples
+            a = f"select[{rng.choice(values)} > {rng.choice([2, 1000])}]({a})"
         rest = [n for n in types if n not in by]
         if rng.random() < 0.4 and rest:
             function = rng.choice(["avg", "max", "sum", "count", "last"])

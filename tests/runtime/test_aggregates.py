@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.runtime.engines import costs
+from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
 from tests.tiers import tiered
@@ -330,6 +332,94 @@ def test_an_hours_best_of_minutes_means(spark: SparkSession, tmp_path: Path, par
     if parts > 1:
         hours = [i["hour"] - start if is_tuple(i) else i.get("$punctuation") for i in output]
         assert hours.index(0) < hours.index(f"[hour < {start + 1}]") < hours.index(1)
+
+
+# --- one group of all tuples ---
+
+NOTHING = """
+stream r(ts: long, v: int, s: int in {1, 2}, l: string, p?: double) from json "in" punctuated on ts;
+few := select[v > 1000](r);
+none := select[s > 2](r);
+counts := aggregate[count() as n, count(p) as k, count(distinct l) as d, count(where s = 1) as one](few);
+values := aggregate[count() as n, sum(v) as a, sum(p) as b, avg(v) as c, min(l) as d, max(distinct p) as e,
+  first(v) as f, collect(l) as g, largest(v, 2) as h, median(v) as i, var(p) as j, product(v) as k, corr(v, p) as m,
+  sum(distinct v) as o, count(distinct v) as q](few);
+sums := aggregate[sum(v) as total](few);
+every := aggregate[count except ts](few);
+both := aggregate[count() as n](few union none);
+never := aggregate[count() as n, max(v) as most](none);
+nested := aggregate[count() as groups, sum(n) as rows, min(n) as least](counts);
+spread := aggregate[count(v) * 2 + 1 as n, max(v) - min(v) as length](few);
+silent := project["no alarm" as text, n](select[n = 0](counts));
+inner := aggregate[count() as n](silent join (project[n, "x" as x](never)) on n);
+waits := never anti join counts on n;
+late := never anti join few on n = v;
+semi := never semi join (project[n](counts)) on n;
+best := top[1 by n](counts);
+false := select[1 > 2 or ts > 5 and ts < 5](aggregate[count() as ts](few));
+windows := aggregate[count() as n by wid](window[10 on ts as wid](few));
+some := aggregate[count() as n, sum(v) as a, count(where v > 1000) as none](r);
+"""
+OF_NOTHING: dict[str, list[Item]] = {
+    "counts": [{"n": 0, "k": 0, "d": 0, "one": 0}],
+    "values": [{"n": 0, "q": 0}],
+    "sums": [{}],
+    "every": [{"v": 0, "s": 0, "l": 0, "p": 0}],
+    "both": [{"n": 0}],
+    "never": [{"n": 0}],
+    "nested": [{"groups": 1, "rows": 0, "least": 0}],
+    "spread": [{"n": 1}],
+    "silent": [{"text": "no alarm", "n": 0}],
+    "inner": [{"n": 1}],
+    "waits": [],
+    "late": [{"n": 0}],
+    "semi": [{"n": 0}],
+    "best": [{"n": 0, "k": 0, "d": 0, "one": 0}],
+    "false": [],
+    "windows": [],
+    "some": [{"n": 6, "a": 15, "none": 0}],
+}
+NOTHING += "".join(f'emit {name} to json "{name}";\n' for name in OF_NOTHING)
+TUPLES: list[Item] = [{"ts": ts, "v": ts, "s": 1 + ts % 2, "l": "a", "p": 0.5} for ts in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "ends"),
+    tiered([(3, ["[]"]), (1, ["[]"]), (9, ["[s = 2]", "[s = 1]"]), (9, ["[ts < 9]", "[ts >= 9, s in {1, 2}]"])]),
+)
+def test_the_group_of_all_tuples_has_one_row_even_of_none(
+    spark: SparkSession, tmp_path: Path, parts: int, ends: list[str]
+) -> None:
+    """The row comes once, when all is closed, whatever closes it (theory 1.3); `never` is closed from the start."""
+    items = [*TUPLES, *({"$punctuation": end} for end in ends)]
+    run = Run(spark, tmp_path, NOTHING)
+    cut(run, "r", items, parts)
+    executor = run.process(files_per_epoch=1)
+    assert executor.last.segments == {}
+    assert {name: [*filter(is_tuple, run.output(name))] for name in OF_NOTHING} == OF_NOTHING
+    run.write("r", [{"$punctuation": "[]"}, TUPLES[0]])  # late
+    executor = run.executor(1)
+    executor.process(1, {"r": run.files(executor)["r"][-1:]})
+    assert len(run.quarantine("r")) == 1
+    assert {name: [*filter(is_tuple, run.output(name))] for name in OF_NOTHING} == OF_NOTHING
+
+
+@pytest.mark.parametrize("end", tiered([4, 1, 6]))
+def test_a_restart_before_the_end_keeps_the_row_of_no_tuples(
+    spark: SparkSession, tmp_path: Path, end: int
+) -> None:
+    """A process ends after a part of the files and another one goes on; `Reference` reads them item by item."""
+    items = [*TUPLES, {"$punctuation": "[]"}]
+    run = Run(spark, tmp_path, NOTHING)
+    for item in items:
+        run.write("r", [item])
+    for batch, part in enumerate((slice(end), slice(end, None))):
+        executor = run.executor(1)
+        executor.process(batch, {"r": run.files(executor)["r"][part]})
+    assert {name: [*filter(is_tuple, run.output(name))] for name in OF_NOTHING} == OF_NOTHING
+    reference = Reference(compile_query(NOTHING).plan)
+    steps = [output for item in items for output in reference.step([("r", item)])]
+    assert {name: [row for step in steps for row in step[name].tuples] for name in OF_NOTHING} == OF_NOTHING
 
 
 # --- count windows ---
