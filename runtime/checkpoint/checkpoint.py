@@ -18,6 +18,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
+from cedilla.runtime.checkpoint.ownership import Ownership, lost
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, check_version, reading
 from cedilla.runtime.checkpoint.tree_files import (
@@ -51,8 +52,9 @@ class Checkpoint:
     """The folder of a query's commits; `CHECKPOINT/spark` belongs to Spark, `CHECKPOINT/state` to the state,
     `CHECKPOINT/files` to `Arrivals`."""
 
-    def __init__(self, files: Files, path: str) -> None:
+    def __init__(self, files: Files, path: str, ownership: Ownership | None = None) -> None:
         self.files = files
+        self._ownership = ownership
         self.path = path.rstrip("/")
         self.streams: tuple[str, ...] = ()
         """The streams in the order in which Spark's own record has them."""
@@ -132,9 +134,17 @@ class Checkpoint:
         self.files.write(f"{self.path}/batch.json", json.dumps({"batch": batch, "files": places}))
 
     def commit(self, record: Commit) -> None:
-        """Make an epoch real; older records are removed."""
+        """Make an epoch real; older records are removed.
+
+        Raises `DiagnosticError` RQ476 where the checkpoint belongs to another run by now: the record of an epoch is
+        only ever created, so that of two runs one commits it.
+        """
         text = json.dumps(dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch)))
-        self.files.write(f"{self.path}/commits/{record.epoch:012d}.json", text)
+        if self._ownership is not None:
+            self._ownership.check()
+        place = f"{self.path}/commits/{record.epoch:012d}.json"
+        if not self.files.create(place, text):
+            raise lost(self.path)
         for old in self.files.list(f"{self.path}/commits")[:-KEPT_COMMITS]:
             self.files.delete(old.path)
         self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))

@@ -23,6 +23,7 @@ from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
@@ -154,6 +155,10 @@ def start(
     home = options.checkpoint or default_checkpoint(plan)
     with ExitStack() as opened:
         files = Files()
+        folders_written = [
+            e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None
+        ]
+        ownership = opened.enter_context(owned(files, home, folders_written))
         topics = Topics.of(plan, home, files, options.records_per_epoch)
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
@@ -163,13 +168,12 @@ def start(
         for name, folder, what in folders(plan):
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
-        checkpoint = Checkpoint(files, home)
+        checkpoint = Checkpoint(files, home, ownership)
         # A server may run elsewhere, whatever it calls local.
         if engine == "connect" or (engine == "spark" and not is_local(session)):
             on_step("looking at the machines of the cluster, once it has some for us")
-            sinks = [e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None]
             sources = [folder for _, folder, _ in folders(plan)]
-            check_machines(session, files, sources, [checkpoint.path, *sinks])
+            check_machines(session, files, sources, [checkpoint.path, *folders_written])
         executor = Executor(
             session,
             plan,

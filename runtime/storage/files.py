@@ -137,6 +137,16 @@ class Files:
         with self._of(path) as store:
             store.write(path, content.encode() if isinstance(content, str) else content)
 
+    def create(self, path: str, content: str) -> bool:
+        """Write a whole file in one step where none is; False where a file of another content is there already."""
+        with self._of(path) as store:
+            try:
+                store.create(path, content.encode())
+            except FileExistsError:
+                # A store may have taken the file and lost its answer: a second try finds its own content.
+                return self.read(path) == content
+        return True
+
 
 def _refused(path: str, problem: Exception) -> DiagnosticError:
     said = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__

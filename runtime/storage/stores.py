@@ -90,6 +90,10 @@ class Store(ABC):
         """Write a whole file in one step, over what was there."""
 
     @abstractmethod
+    def create(self, path: str, content: bytes) -> None:
+        """Write a whole file in one step. Raises `FileExistsError` where one is there."""
+
+    @abstractmethod
     def open(self, path: str) -> BinaryIO:
         """A file to read from and to seek in."""
 
@@ -153,6 +157,12 @@ class LocalStore(Store):
             place.parent.mkdir(parents=True, exist_ok=True)
             aside.write_bytes(content)
         aside.replace(place)
+
+    def create(self, path: str, content: bytes) -> None:
+        """The lock of a checkpoint keeps other runs away between the look and the write."""
+        if _local(path).exists():
+            raise _taken(path)
+        self.write(path, content)
 
     def open(self, path: str) -> BinaryIO:
         return _local(path).open("rb")
@@ -251,6 +261,15 @@ class RemoteStore(Store):
         self._system.pipe_file(aside, content)
         self.delete(path)
         self._system.mv(aside, path)
+
+    def create(self, path: str, content: bytes) -> None:
+        """One conditional put, which the service refuses where an object is."""
+        if self._renames:
+            if self.exists(path):
+                raise _taken(path)
+            self.write(path, content)
+        else:
+            self._system.pipe_file(path, content, mode="create")
 
     def open(self, path: str) -> BinaryIO:
         return cast(BinaryIO, self._system.open(path, "rb", block_size=_BLOCK))

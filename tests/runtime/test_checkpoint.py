@@ -43,6 +43,12 @@ class Memory:
         self.texts[path] = text
         self.written.append(path)
 
+    def create(self, path: str, text: str) -> bool:
+        if path in self.texts:
+            return False
+        self.write(path, text)
+        return True
+
     def delete(self, path: str) -> None:
         del self.texts[path]
 

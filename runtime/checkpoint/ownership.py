@@ -1,0 +1,142 @@
+"""One run owns a checkpoint: a second one is refused, and a run that has lost its checkpoint commits nothing.
+
+On a local disk the operating system holds the lock and releases it when the process dies, however it dies. A store has
+no such lock: there the run that started last owns the checkpoint, and the other one stops before its next commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from attrs import asdict, frozen
+from filelock import FileLock, Timeout
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.storage.files import Files
+
+_LOCK, _RECORD = "owner.lock", "owner.json"
+_OUTPUT_PREFIX = "."
+"""Readers of an output folder pass over names that begin with it."""
+
+
+@frozen
+class Owner:
+    """The run that owns a checkpoint or an output.
+
+    `number`: one more than that of the owner before, the fencing number; `since`: when the run started, in UTC;
+    `token`: tells two runs apart that took the same number at once.
+    """
+
+    number: int
+    host: str
+    process: int
+    since: str
+    checkpoint: str
+    token: str
+
+    def __str__(self) -> str:
+        return f"process {self.process} on host {self.host} since {self.since}"
+
+
+@frozen
+class Ownership:
+    """The right of one run to commit to a checkpoint."""
+
+    files: Files
+    record: str
+    owner: Owner
+
+    @property
+    def number(self) -> int:
+        """The fencing number of this run."""
+        return self.owner.number
+
+    def check(self) -> None:
+        """Raise RQ476 where another run has taken the checkpoint over, or the checkpoint is gone."""
+        found = _read(self.files, self.record)
+        if found != self.owner:
+            raise lost(self.owner.checkpoint, found)
+
+
+def lost(checkpoint: str, owner: Owner | None = None) -> DiagnosticError:
+    """The error of a run whose checkpoint is not its own any more."""
+    why = (
+        f"{owner} has taken it over"
+        if owner is not None
+        else "it is gone, or another run has committed to it"
+    )
+    return failure(
+        "RQ476",
+        f"this run does not own the checkpoint {checkpoint} any more: {why}",
+        hint="nothing more was committed; `cedilla status` shows the last epoch, a new run continues after it",
+    )
+
+
+@contextmanager
+def owned(files: Files, checkpoint: str, outputs: list[str]) -> Iterator[Ownership]:
+    """Own a checkpoint and output folders during a run. `outputs`: paths of folders or tables.
+
+    Raises `DiagnosticError` RQ475 where another run on this machine has one of them.
+    """
+    with ExitStack() as held:
+        ownership = held.enter_context(_owned(files, checkpoint, checkpoint, ""))
+        for path in dict.fromkeys(outputs):
+            held.enter_context(_owned(files, path, checkpoint, _OUTPUT_PREFIX))
+        yield ownership
+
+
+@contextmanager
+def _owned(files: Files, path: str, checkpoint: str, prefix: str) -> Iterator[Ownership]:
+    record = f"{path.rstrip('/')}/{prefix}{_RECORD}"
+    folder = local_path(path)
+    with ExitStack() as held:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(Path(folder.absolute(), f"{prefix}{_LOCK}"))
+            try:
+                held.enter_context(lock.acquire(timeout=0))
+            except Timeout:
+                raise _in_use(path, checkpoint, _read(files, record)) from None
+        before = _read(files, record)
+        if folder is None and before is not None and _is_alive(before):
+            raise _in_use(path, checkpoint, before)
+        number = 0 if before is None else before.number + 1
+        since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        owner = Owner(number, socket.gethostname(), os.getpid(), since, checkpoint, uuid4().hex)
+        files.write(record, json.dumps(asdict(owner)))
+        yield Ownership(files, record, owner)
+
+
+def _read(files: Files, record: str) -> Owner | None:
+    return Owner(**json.loads(files.read(record))) if files.exists(record) else None
+
+
+def _is_alive(owner: Owner) -> bool:
+    """Whether the owner is another process of this machine that still runs."""
+    if owner.host != socket.gethostname() or owner.process == os.getpid():
+        return False
+    try:
+        os.kill(owner.process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # a process of another user
+        return True
+    return True
+
+
+def _in_use(path: str, checkpoint: str, owner: Owner | None) -> DiagnosticError:
+    who = "another run" if owner is None else str(owner)
+    if path == checkpoint:
+        hint = "end that run first; or --checkpoint DIR names another, with other outputs"
+        return failure("RQ475", f"the checkpoint {path} is in use by {who}", hint=hint)
+    of = "" if owner is None else f", with the checkpoint {owner.checkpoint}"
+    hint = "--sink NAME=PATH names another folder"
+    return failure("RQ475", f"the output {path} is in use by {who}{of}", hint=hint)
