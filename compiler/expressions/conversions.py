@@ -37,9 +37,13 @@ def known(unit: str, span: Span | None, hint: str | None = None) -> str:
     """A unit's name. Raises RQ143 where there is no such unit; `hint`: what was likely meant, where that is known."""
     try:
         units.check(unit)
-    except units.UnknownUnit:
+    except units.UnknownUnit as problem:
+        if problem.instead is not None:
+            message = f"`{unit}` has several meanings, and is not taken for any"
+            help = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
+            raise failure("RQ143", message, span, hint=help) from None
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
-        names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `[degF]`)"
+        names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
         help = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
         raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
     return unit

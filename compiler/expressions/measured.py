@@ -349,6 +349,8 @@ class _Reader:
         # A difference of timestamps is a number of seconds to functions of numbers, as it always was.
         if part.unit in _IMPLIED and unit == NUMBER:
             return part.expression
+        if part.unit == NUMBER and unit == RADIAN:  # a quotient of two lengths is an angle in radians
+            return part.expression
         return self._in_unit(part, unit, span)
 
 

@@ -70,8 +70,8 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
     return {name: unit for name, unit in units.items() if unit is not None}
 
 
-_TAKEN = ("u", "unit", "units")
-"""What attributes that name units are called, and what pint has units for: atomic masses, millionths of a nit."""
+_TAKEN = ("u",)
+"""What attributes that name units are called, and what pint has units for: atomic masses."""
 
 
 def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Diagnostic]:

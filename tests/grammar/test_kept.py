@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.compiler.units import units
+from cedilla.compiler.units.registry import registry as read_registry
 from cedilla.grammar import kept, lalr
 
 
@@ -36,7 +36,7 @@ def test_spoilt_tables_are_computed_anew(folder: Path) -> None:
 
 def test_spoilt_definitions_of_units_are_read_anew(folder: Path) -> None:
     for _ in range(3):
-        registry = units._registry.__wrapped__()
+        registry = read_registry.__wrapped__()
         assert registry.Quantity(1, "hPa").to("Pa").magnitude == 100
         for file in (folder / f"pint.{sys.implementation.cache_tag}").iterdir():
             file.write_bytes(file.read_bytes()[:20])

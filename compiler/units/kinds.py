@@ -1,0 +1,113 @@
+"""Kinds of quantity: what converts to what (theory N15).
+
+Information, angles, rotations and counts have dimensions in the registry. This module says where they are forgotten:
+an angle of 2 rad times a radius of 3 m is 6 m.
+"""
+# pyright: basic
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.units.registry import (
+    MANY,
+    NUMBER,
+    UnknownUnit,
+    is_count,
+    quotient,
+    registry,
+    text,
+    unit_of,
+    written,
+)
+
+_FORGOTTEN: Mapping[str, tuple[str, frozenset[str]]] = {
+    "revolution": (NUMBER, frozenset()),
+    "volt_ampere": ("watt", frozenset({"second"})),
+    "volt_ampere_reactive": ("watt", frozenset({"second"})),
+    "radian": (NUMBER, frozenset({"second"})),
+}
+"""Base unit -> its meaning in products, and the base units that leave it a kind. The order counts: `rad/revolution` is
+an angle.
+"""
+_TORQUE = "torque"
+_FACTORS = re.compile(r"[*.·⋅]")
+
+
+@frozen
+class Quantity:
+    """A unit as a multiple of base units: `factor`; its `kind` is the base units with their powers."""
+
+    kind: frozenset[tuple[str, Fraction]]
+    factor: Fraction
+
+
+@lru_cache(MANY)
+def quantity(name: str) -> Quantity:
+    """Returns a unit in base units. Raises `UnknownUnit`. Of degC and the like the factor is that of differences."""
+    factor, roots = _of_roots(unit_of(name))
+    _forget_counts(roots)
+    for base, (stands_for, beside) in _FORGOTTEN.items():
+        power = roots.get(base, Fraction(0))
+        if not power or (power == 1 and roots.keys() <= {base, *beside}):
+            continue
+        value, others = _of_roots(unit_of(stands_for))
+        factor *= Fraction(value**power)
+        del roots[base]
+        for other, exponent in others.items():
+            roots[other] = roots.get(other, Fraction(0)) + exponent * power
+    kind = {(base, power) for base, power in roots.items() if power}
+    if _is_torque(name):
+        kind.add((_TORQUE, Fraction(1)))
+    return Quantity(frozenset(kind), factor)
+
+
+def _forget_counts(roots: dict[str, Fraction]) -> None:
+    """Milliseconds per request are milliseconds, errors per request a ratio; requests per second stay a rate."""
+    counts = [base for base in roots if is_count(base)]
+    for base in counts:
+        if len(counts) > 1 or roots[base] != 1:
+            del roots[base]
+
+
+def _of_roots(unit: Any) -> tuple[Fraction, dict[str, Fraction]]:
+    factor, base = registry().get_root_units(unit, check_nonmult=False)
+    return Fraction(factor), {name: Fraction(power) for name, power in base._units.items()}
+
+
+def _is_torque(name: str) -> bool:
+    """Returns True for a force times a length, `N*m`; `ft*lbf` is an energy."""
+    match _FACTORS.split(name):
+        case [force, arm] if force and arm:
+            try:
+                return _is_of(force, "newton") and _is_of(arm, "meter")
+            except UnknownUnit:
+                return False
+        case _:
+            return False
+
+
+def _is_of(name: str, other: str) -> bool:
+    return unit_of(name).dimensionality == unit_of(other).dimensionality
+
+
+def named(unit: Any) -> str:
+    """The name of a computed unit. A product of a force and a length is an energy: the length comes first."""
+    name = text(unit)
+    return "*".join(reversed(name.split("*"))) if _is_torque(name) else name
+
+
+def described(name: str) -> str:
+    """A unit with its kind, as `degF (temperature)`, `byte (information)`."""
+    kind = dict(quantity(name).kind)
+    if kind.pop(_TORQUE, None):
+        return f"{name} (torque)"
+    dimensions = registry().get_dimensionality(registry().UnitsContainer(kind))
+    powers = {written(each.strip("[]")): Fraction(power) for each, power in sorted(dimensions.items())}
+    return f"{name} ({quotient(powers, 'ratio')})"

@@ -1,0 +1,203 @@
+"""Pint's registry with dimensions for kinds of quantity (theory N15), and units by their names."""
+# pyright: basic
+# With `units` and `kinds` the only modules that see pint, whose types are partial.
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache, lru_cache
+from importlib import resources
+from pickle import PickleError
+from tokenize import TokenError
+from typing import Any
+
+from cedilla.compiler.units.names import (
+    ANNOTATION,
+    in_lower_case,
+    instead_of,
+    is_prefixed_well,
+    with_powers,
+    words,
+)
+from cedilla.grammar.kept import place
+
+NUMBER = "dimensionless"
+"""The unit of a plain number that came of units, as of a quotient of two of them."""
+MANY = 1024
+
+_LONGEST = 60
+_ODD = re.compile(r"[\s,;=\x00]|[0-9]{3}|[0-9][eE]|\*\*[^*/]*\*\*")
+"""Matches invalid names; pint would calculate powers of any size."""
+_ALONE = re.compile(rf"(?:(?<=^)|(?<=[/*.(·])){ANNOTATION.pattern}")
+_SAME_SIGNS = str.maketrans(
+    dict(zip("\u00b5\u03bc\u2126\u212b\u00b7\u22c5", "uu\u03a9\u00c5**", strict=True))
+)
+"""Signs that look the same and are two characters: micro and mu, ohm and omega, angstrom, dots between factors."""
+_COUNT = "count_of_"
+_PROBLEMS = (TokenError, ArithmeticError, AssertionError, AttributeError, TypeError, ValueError)
+
+
+class UnknownUnit(ValueError):
+    """No unit has this name. `instead`: what to write where the name misleads."""
+
+    def __init__(self, name: str, instead: str | None = None) -> None:
+        super().__init__(name)
+        self.instead = instead
+
+
+@cache
+def registry() -> Any:
+    """Everything that pint and UCUM know, in fractions, with dimensions for kinds of quantity."""
+    from pint import UnitRegistry
+
+    class Registry(UnitRegistry):
+        def _after_init(self) -> None:
+            """Pint's own also computes all conversions ahead, which takes longer than those that are asked for."""
+            for package, file in _DEFINITIONS:
+                self.load_definitions(str(resources.files(package) / file))
+            for name in _arbitrary(self):
+                self.define(f"{name} = [{name}]")
+            self._initialized = True
+
+    arguments: dict[str, Any] = {"non_int_type": Fraction, "on_redefinition": "ignore"}
+    # Pint keeps its definitions, which take it a moment to read; without where that is spoilt or cannot be read.
+    try:
+        return Registry(cache_folder=place("pint"), **arguments)
+    except (OSError, EOFError, PickleError, AttributeError, ImportError, ValueError):
+        return Registry(**arguments)
+
+
+_DEFINITIONS = (
+    ("pint", "default_en.txt"),
+    ("ucumvert", "pint_ucum_defs.txt"),
+    ("cedilla.compiler.units", "kinds.txt"),
+)
+_RATIOS = {"strain"}
+
+
+def _arbitrary(registry: Any) -> list[str]:
+    """Returns UCUM's arbitrary units, which are defined as 1. Each is a kind of its own."""
+    return sorted(
+        {
+            each.name
+            for each in registry._units.values()
+            if not each.is_base and not each.reference and each.converter.is_multiplicative
+            if each.converter.scale == 1
+        }
+        - _RATIOS
+    )
+
+
+@lru_cache(MANY)
+def unit_of(name: str) -> Any:
+    """Pint's unit of a name. Raises `UnknownUnit`."""
+    if len(name) > _LONGEST or _ODD.search(name) or not name:
+        raise UnknownUnit(name)
+    for word in words(name):
+        if (instead := instead_of(word)) is not None:
+            raise UnknownUnit(name, instead)
+    plain = _ALONE.sub(_counted, name)
+    for written in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):
+        if (unit := _of_pint(written, name)) is not None:
+            return unit
+    if (unit := _of_code(name.translate(_SAME_SIGNS))) is not None:
+        return unit
+    if (small := in_lower_case(name)) != name:
+        return unit_of(small)
+    raise UnknownUnit(name)
+
+
+def _of_pint(written: str, name: str) -> Any:
+    """Returns pint's unit, or `None`. Raises `UnknownUnit` for a prefix before a unit that takes none, as in `pct`."""
+    from pint import PintError
+
+    # A name that is none may also be no Python (pint reads names as such), or a number.
+    try:
+        unit = registry().parse_units(written)
+    except (PintError, *_PROBLEMS):
+        return None
+    for word in words(written):
+        if word.startswith(_COUNT):
+            continue
+        prefix, whole, _ = next(iter(registry().parse_unit_name(word)), ("", word, ""))
+        if not is_prefixed_well(word, prefix, whole):
+            raise UnknownUnit(name, f"`{prefix}{whole}` if that is meant, `{{{word}}}` of what is counted")
+    return unit
+
+
+def _of_code(code: str) -> Any:
+    """Returns the unit of a UCUM code, or `None`. Annotations that are alone are factors."""
+    from lark.exceptions import LarkError
+    from pint import PintError
+
+    counts = [
+        (_counted(each), -1 if code[: each.start()].endswith("/") else 1) for each in _ALONE.finditer(code)
+    ]
+    if counts and "(" in code:
+        return None
+    try:
+        quantity = _codes()(_ALONE.sub("1", code)) if counts else _codes()(code)
+        if not hasattr(quantity, "units") or quantity.magnitude != 1:
+            return None
+        unit = quantity.units
+        for count, sign in counts:
+            unit *= registry().parse_units(count) ** sign
+    except (PintError, LarkError, AttributeError, TypeError, ValueError):
+        return None
+    return unit
+
+
+@cache
+def _codes() -> Callable[[str], Any]:
+    """Returns the reader of UCUM codes."""
+    from ucumvert.parser import get_ucum_parser, parse_ucum
+    from ucumvert.ucum_pint import UcumToPintTransformer
+
+    parser, transformer = get_ucum_parser(), UcumToPintTransformer(registry())
+    return lambda code: transformer.transform(parse_ucum(code, parser))
+
+
+def _counted(annotation: re.Match[str]) -> str:
+    """The registry's name of what an annotation counts, which is a dimension of its own."""
+    what = annotation[0][1:-1]
+    if what == "count":
+        return what
+    name = _COUNT + re.sub(r"[\W_]", lambda sign: f"_{ord(sign[0]):x}_", what)
+    if name not in registry()._units:
+        registry().define(f"{name} = [{name}]")
+    return name
+
+
+def text(unit: Any) -> str:
+    """The name of a computed unit, which `unit_of` reads back; pint's own text fails on fractions."""
+    return quotient({written(name): Fraction(power) for name, power in unit._units.items()}, NUMBER)
+
+
+def quotient(powers: Mapping[str, Fraction], nothing: str) -> str:
+    """Joins names with their powers: `a*b**2/c`. Returns `nothing` if there are no names."""
+    above = [_power(name, power) for name, power in powers.items() if power > 0]
+    below = [_power(name, -power) for name, power in powers.items() if power < 0]
+    if not below:
+        return "*".join(above) or nothing
+    return "/".join(("*".join(above) or "1", *below))
+
+
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
+
+
+def is_count(base: str) -> bool:
+    """Returns True for base units that count things."""
+    return base.startswith(_COUNT) or base in ("count", "decay", "symbol")
+
+
+def written(name: str) -> str:
+    """A name of the registry as people write it: an annotation in its braces."""
+    if not name.startswith(_COUNT):
+        return name
+    what = re.sub(r"_([0-9a-f]+)_", lambda sign: chr(int(sign[1], 16)), name.removeprefix(_COUNT))
+    return f"{{{what}}}"
