@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.engines import Engine
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
 from cedilla.compiler.plan.planner import plan_query
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_query
 
 
@@ -36,27 +36,45 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
     """What is compiled already, or the compiled text of a path or of the text itself; and its name for messages."""
     if isinstance(query, CompiledQuery):
         return query, "<compiled>"
-    is_path = isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
-    name = str(query) if is_path else "<text>"
-    text = Path(query).read_text(encoding="utf-8-sig") if is_path else str(query)
-    return compile_query(text, name), name
+    compiled = compile_query(query)
+    return compiled, compiled.source
+
+
+def query_text(name: str, read: Callable[[], bytes]) -> str:
+    """The text of a query from its bytes. Raises `DiagnosticError` RQ400 where it cannot be read or is not UTF-8."""
+    try:
+        return read().decode("utf-8-sig")
+    except OSError as error:
+        reason, hint = (error.strerror or str(error)).lower(), None
+    except UnicodeDecodeError as error:
+        reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
+    raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
+
+
+def _is_path(query: str | Path) -> bool:
+    return isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
 
 
 def compile_query(
-    text: str,
-    source: str = "<text>",
+    query: str | Path,
+    source: str | None = None,
     params: Mapping[str, str] | None = None,
     engine: Engine = "spark",
 ) -> CompiledQuery:
-    """Compile the text of a query; `source` is its file's name, for messages; `params`: other values for its constants;
-    `engine`: what is to run it. The program is the same for all engines.
+    """Compile a query: its path, or its text. `source` is the name for messages; `params`: other values for its
+    constants; `engine`: what is to run it. The program is the same for all engines.
 
-    Raises `DiagnosticError`: RQ0xx for syntax, RQ1xx for what the text means, RQ425 for what the engine does otherwise.
+    Raises `DiagnosticError`: RQ400 where the file cannot be read, RQ0xx for syntax, RQ1xx for what the text means,
+    RQ425 for what the engine does otherwise.
     """
-    query = parse_query(text, source)
+    if source is None and _is_path(query):
+        source, text = str(query), query_text(str(query), Path(query).read_bytes)
+    else:
+        source, text = source or "<text>", str(query)
+    parsed = parse_query(text, source)
     if params:
-        query = parse_query(text, source, given_constants(query, params))
-    compiled = plan_query(query, Path(source).stem.strip("<>") or "query")
+        parsed = parse_query(text, source, given_constants(parsed, params))
+    compiled = plan_query(parsed, Path(source).stem.strip("<>") or "query")
     if problems := refusals(compiled.plan, engine):
         raise DiagnosticError(problems)
     return CompiledQuery(compiled.plan, compiled.warnings, source)

@@ -26,10 +26,10 @@ def run_command(query: str, options: Options) -> None:
         from cedilla.compiler.analysis.findings import warnings as unbounded
 
         name, texts, compiled = compiled_query(query, console)
-        options.check(compiled.plan)
-        console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
         with reported(console, texts):
-            check_places(apply(compiled.plan, options), options.checkpoint)
+            applied = apply(compiled.plan, options)
+            console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
+            check_places(applied, options.checkpoint)
 
         from cedilla.runtime.pipeline.load import load
         from cedilla.runtime.pipeline.program import execute
@@ -67,8 +67,9 @@ def simulate_command(query: str, options: Options) -> None:
 
     console = Console()
     _, texts, compiled = compiled_query(query, console)
-    options.check(compiled.plan)
-    console.diagnostics((*compiled.warnings, *unbounded(apply(compiled.plan, options))), texts)
+    with reported(console, texts):
+        applied = apply(compiled.plan, options)
+    console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
 
     def rejected(line: Input, code: str) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
@@ -87,7 +88,6 @@ def verify_command(query: str, options: Options) -> None:
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)
-    options.check(compiled.plan)
     with reported(console, texts):
         check_inputs(apply(compiled.plan, options))
     plan, flow = load(compiled.program, name)
@@ -127,7 +127,6 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
 
     console = Console()
     _, texts, compiled = compiled_query(query, console)
-    options.check(compiled.plan)
     with reported(console, texts):
         plan = apply(compiled.plan, options)
         changes = changes_of(checkpoint, with_domains(plan) if can_read(plan) else plan)

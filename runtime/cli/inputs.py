@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.options import Stream
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import params_of
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
     from cedilla.compiler.plan import Plan
     from cedilla.runtime.streams.schema import Schema
-
-USAGE = ("RQ135", "RQ136")
-"""Errors of the command line, not of the query."""
 
 
 def schema_of(stream: Stream, console: Console) -> Schema | None:
@@ -59,15 +56,10 @@ def known_domains(plan: Plan, console: Console) -> Plan:
 
 def read_query(query: str) -> tuple[str, str]:
     """The name and the text of a query. Raises `DiagnosticError` RQ400 where it cannot be read."""
+    from cedilla.compiler.compile import query_text
+
     name = "<stdin>" if query == "-" else query
-    try:
-        data = sys.stdin.buffer.read() if query == "-" else Path(query).read_bytes()
-        return name, data.decode("utf-8-sig")
-    except OSError as error:
-        reason, hint = (error.strerror or str(error)).lower(), None
-    except UnicodeDecodeError as error:
-        reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
-    raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
+    return name, query_text(name, sys.stdin.buffer.read if query == "-" else Path(query).read_bytes)
 
 
 def compiled_query(
@@ -90,8 +82,7 @@ def reported(console: Console, texts: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except DiagnosticError as error:
-        console.diagnostics(error.diagnostics, texts)
-        sys.exit(2 if all(each.code in USAGE for each in error.diagnostics) else 1)
+        sys.exit(console.failed(error, texts))
 
 
 def json_text(value: object) -> str:

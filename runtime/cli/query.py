@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
-from cedilla.runtime.cli.inputs import USAGE, compiled_query, json_text, known_domains, read_query, reported
+from cedilla.runtime.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import engine_option, format_option, query_argument
-from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.console import USAGE, Console
 from cedilla.runtime.terminal.options import params_of
 
 if TYPE_CHECKING:

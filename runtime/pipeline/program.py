@@ -104,14 +104,12 @@ def main(plan: Plan, flow: Flow) -> None:
     @run_options
     def command(options: Options) -> None:
         console = Console()
-        options.check(plan)
-        console.diagnostics(warnings(apply(plan, options)), {})
         try:
+            console.diagnostics(warnings(apply(plan, options)), {})
             _check_flow(plan, flow)
             sys.exit(execute(plan, flow, options, console))
         except DiagnosticError as error:
-            console.diagnostics(error.diagnostics, {})
-            sys.exit(1)
+            sys.exit(console.failed(error, {}))
 
     command()
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
-from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
     from cedilla.runtime.checkpoint.change import Changes
 
+USAGE = ("RQ135", "RQ136", "RQ477")
+"""Errors of the command line, not of the query."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -53,6 +55,11 @@ class Console:
             self._styled(head, _STYLES[item.severity])
             if rest:
                 _write(sys.stderr, "\n".join(rest))
+
+    def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
+        """Write what ended the work; the exit status: 1, 2 where options are wrong."""
+        self.diagnostics(error.diagnostics, texts)
+        return 2 if all(each.code in USAGE for each in error.diagnostics) else 1
 
     def consent(self, changes: Changes) -> bool:
         """Whether a person at the terminal lets an edited query go on; where there is none, it may not."""

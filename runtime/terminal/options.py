@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce, wraps
 from typing import Any
@@ -13,24 +14,36 @@ from attrs import evolve, field, fields, frozen
 from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Emit, Plan, folders
 from cedilla.compiler.plan.topics import is_topic
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.slips import closest, meant
 from cedilla.grammar.syntax import SETTINGS
 
 Texts = Mapping[str, str]
+Paths = Mapping[str, str | os.PathLike[str]]
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _paths(named: Paths) -> dict[str, str]:
+    return {name: os.fspath(path) for name, path in named.items()}
 
 
 @frozen(kw_only=True)
 class Options:
     """How to run a query; what is not given is as the query says.
 
-    `sources`, `sinks`: name -> path; `settings`: those of the query; `conf`: those of Spark; `yes`: an edited query
+    `sources`, `sinks`: name -> path, which may be a `pathlib.Path`.
+    `settings`: those of the query; `conf`: those of Spark; `yes`: an edited query
     goes on from its checkpoint, where that has to be confirmed. `engine`: the one that runs it, by default Spark, or
     where there is no Java the embedded one; `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
     """
 
     once: bool = False
-    checkpoint: str | None = None
-    sources: Texts = field(factory=dict[str, str])
-    sinks: Texts = field(factory=dict[str, str])
+    checkpoint: str | None = field(default=None, converter=_path)
+    sources: Texts = field(factory=dict[str, str], converter=_paths)
+    sinks: Texts = field(factory=dict[str, str], converter=_paths)
     files_per_epoch: int | None = None
     records_per_epoch: int | None = None
     interval: float = 1.0
@@ -43,20 +56,44 @@ class Options:
     verbose: bool = False
 
     def check(self, plan: Plan) -> None:
-        """Raise `click.UsageError` where a source or sink is not of the plan, or options are of two engines."""
-        if self.remote is not None and self.engine not in (None, "connect"):
-            raise click.UsageError("--remote is for the engine connect")
-        if self.remote is None and self.engine == "connect":
-            raise click.UsageError("the engine connect requires --remote sc://HOST:PORT")
-        if self.master is not None and (self.remote is not None or self.engine not in (None, "spark")):
-            raise click.UsageError("--master is for the engine spark")
+        """Raise `DiagnosticError` RQ477 where an option is not of the plan, has no such value, or is of another
+        engine."""
         topics = [source.name for source in plan.sources if source.is_topic]
         _check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
+        for name, value in self.settings.items():
+            if name not in SETTINGS:
+                raise _wrong(f"--set: unknown setting `{name}`", meant(name, SETTINGS, "settings"))
+            if value not in SETTINGS[name]:
+                raise _wrong(
+                    f"--set: unknown value of `{name}`: `{value}`", meant(value, SETTINGS[name], "values")
+                )
+        for option, number in (
+            ("--files-per-epoch", self.files_per_epoch),
+            ("--records-per-epoch", self.records_per_epoch),
+        ):
+            if number is not None and number < 1:
+                raise _wrong(f"{option}: {number} is less than 1", "a whole number from 1 on, or none")
+        if not (math.isfinite(self.interval) and self.interval >= 0):
+            raise _wrong(f"--interval: {self.interval} is no number of seconds", "0, or more")
+        self._check_engine()
+
+    def _check_engine(self) -> None:
+        if self.engine is not None and self.engine not in ENGINES:
+            raise _wrong(
+                f"--engine: there is no engine `{self.engine}`", meant(self.engine, ENGINES, "engines")
+            )
+        if self.remote is not None and self.engine not in (None, "connect"):
+            raise _wrong("--remote is for the engine connect", "leave one of the two out")
+        if self.remote is None and self.engine == "connect":
+            raise _wrong("the engine connect requires --remote sc://HOST:PORT", "the address of a server")
+        if self.master is not None and (self.remote is not None or self.engine not in (None, "spark")):
+            raise _wrong("--master is for the engine spark", "leave one of the two out")
 
 
 def apply(plan: Plan, options: Options) -> Plan:
-    """The plan with the paths and settings of the options."""
+    """The plan with the paths and settings of the options. Raises `DiagnosticError` RQ477 as `Options.check` does."""
+    options.check(plan)
     return evolve(
         plan,
         sources=[
@@ -110,9 +147,16 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_names(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
     for name in given:
         if name not in known:
-            raise click.UsageError(f"{option}: the query has no `{name}`; it has {', '.join(known)}")
+            message = f"{option}: the query has no `{name}`; it has {', '.join(known)}"
+            guess = closest(name, known)
+            raise _wrong(message, f"did you mean `{guess}`?" if guess else "a name of the query")
+
+
+def _wrong(message: str, hint: str) -> DiagnosticError:
+    return failure("RQ477", message, hint=hint)
 
 
 # --- values ----------------------------------------------------------------------------------------------
@@ -154,24 +198,6 @@ param_option = click.option(
 """For commands that compile a query: see `params_of`."""
 
 
-def _settings(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    pairs = _pairs(context, parameter, values)
-    for name, value in pairs.items():
-        if name not in SETTINGS:
-            raise click.BadParameter(f"unknown setting `{name}`; known: {', '.join(SETTINGS)}")
-        if value not in SETTINGS[name]:
-            raise click.BadParameter(
-                f"unknown value of `{name}`: `{value}`; known: {', '.join(SETTINGS[name])}"
-            )
-    return pairs
-
-
-def _seconds(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter("a number of seconds is required")
-    return value
-
-
 _SOURCE = click.option(
     "--source",
     "sources",
@@ -193,7 +219,7 @@ _SET = click.option(
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_settings,
+    callback=_pairs,
     help="A setting of the query, for example late=abort.",
 )
 _OPTIONS = (
@@ -219,7 +245,6 @@ _OPTIONS = (
         type=click.FloatRange(min=0),
         default=1.0,
         show_default=True,
-        callback=_seconds,
         help="How often to look for new files.",
     ),
     click.option(

@@ -385,7 +385,9 @@ TUPLES: list[Item] = [{"ts": ts, "v": ts, "s": 1 + ts % 2, "l": "a", "p": 0.5} f
 
 @pytest.mark.parametrize(
     ("parts", "ends"),
-    tiered([(3, ["[]"]), (1, ["[]"]), (9, ["[s = 2]", "[s = 1]"]), (9, ["[ts < 9]", "[ts >= 9, s in {1, 2}]"])]),
+    tiered(
+        [(3, ["[]"]), (1, ["[]"]), (9, ["[s = 2]", "[s = 1]"]), (9, ["[ts < 9]", "[ts >= 9, s in {1, 2}]"])]
+    ),
 )
 def test_the_group_of_all_tuples_has_one_row_even_of_none(
     spark: SparkSession, tmp_path: Path, parts: int, ends: list[str]
