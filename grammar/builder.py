@@ -239,9 +239,6 @@ class Builder(MarkerBuilder):
     ) -> tuple[syntax.ProjectItem | Token, ...]:
         return items
 
-    def item(self, meta: Meta, expression: Expression, alias: Token | None) -> syntax.ProjectItem:
-        return syntax.ProjectItem(expression, None if alias is None else str(alias), span=self._span(meta))
-
     def union(self, meta: Meta, left: Relation, right: Relation) -> syntax.Union:
         return syntax.Union(left, right, span=self._span(meta))
 

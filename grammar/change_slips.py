@@ -22,11 +22,10 @@ _UNITED = ("UNIT", "FROM", "NAME", "IN")
 
 
 def conversion(slip: Slip) -> Diagnostic | None:
-    """`t to degC`, `project[t in degC]`, `t as c unit degC`, `emit r with t in degC to json "o"`, `emit r in degC`."""
+    """`t to degC`, `project[t in degC]`, `emit r with t in degC to json "o"`, `emit r in degC`."""
     found, last = slip.found, slip.last
-    behind_name = found == "unit" and [str(token) for token in slip.before[-2:-1]] == ["as"]
     behind_relation = found in ("with", "in") and "TO" in slip.accepts
-    if (found == "to" and "PLUS" in slip.accepts) or behind_name or behind_relation:
+    if (found == "to" and "PLUS" in slip.accepts) or behind_relation:
         return slip.unexpected(foreign.CONVERTED)
     is_name = last == "in" and found.type in ("NAME", "STRING")
     if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):

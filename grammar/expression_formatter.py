@@ -48,8 +48,13 @@ def decimal_text(number: Fraction) -> str:
 
 def item_text(item: syntax.ProjectItem) -> str:
     """An item of a projection, with its alias."""
-    alias = "" if item.alias is None else f" as {item.alias}"
-    return format_expression(item.expression) + alias
+    return format_expression(item.expression) + alias_text(item)
+
+
+def alias_text(item: syntax.ProjectItem) -> str:
+    """The name of a projected item, and the unit that it is given."""
+    unit = "" if item.unit is None else f" unit {unit_text(item.unit)}"
+    return "" if item.alias is None else f" as {item.alias}{unit}"
 
 
 def call_text(call: syntax.AggregateCall | syntax.ProjectItem) -> str:

@@ -12,6 +12,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.comments import ends_in_comment, woven
 from cedilla.grammar.expression_formatter import (
     LEVELS,
+    alias_text,
     branch_text,
     call_text,
     format_expression,
@@ -301,7 +302,7 @@ def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
         branches.append(f"else {format_expression(item.expression.otherwise)}")
     margin = " " * indent
     lines = "".join(f"{margin}{' ' * _STEP}{branch}\n" for branch in branches)
-    return f"case\n{lines}{margin}end{'' if item.alias is None else f' as {item.alias}'}"
+    return f"case\n{lines}{margin}end{alias_text(item)}"
 
 
 def _separated(parts: Iterable[str]) -> list[str]:

@@ -143,7 +143,8 @@ def separator(slip: Slip) -> Diagnostic | None:
         return slip.complain(
             f"the string {last} ends where it likely should not", help, span_of(last, slip.source)
         )
-    named = len(slip.before) > 1 and slip.before[-2] == "as" and slip.accepts == frozenset(("COMMA", "RSQB"))
+    ends_item = slip.accepts <= {"COMMA", "RSQB", "UNIT"} and {"COMMA", "RSQB"} <= slip.accepts
+    named = len(slip.before) > 1 and slip.before[-2] == "as" and ends_item
     if named and found.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
         return slip.unexpected(f"the expression comes before its name: `... as {last}`")
     if found.type == "NAME" and last.type == "NAME" and {"COMMA", "AS"} <= slip.accepts:

@@ -372,10 +372,11 @@ class Select(Node):
 
 @frozen
 class ProjectItem(Node):
-    """`l` or `price * 0.908 as euro`."""
+    """`l`, `price * 0.908 as euro` or `double(state) as t unit degC`."""
 
     expression: Expression
     alias: str | None = None
+    unit: str | None = None
 
 
 @frozen

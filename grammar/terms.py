@@ -247,6 +247,13 @@ class TermBuilder(Transformer[Token, Any]):
     def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
         return unit
 
+    measured_as = measured
+
+    def item(
+        self, meta: Meta, expression: Expression, alias: Token | None, unit: str | None
+    ) -> syntax.ProjectItem:
+        return syntax.ProjectItem(expression, alias and str(alias), unit, span=self._span(meta))
+
     def _length(self, value: syntax.Literal) -> syntax.Constant:
         """A constant that may be a length of time."""
         number, _, unit = value.text.partition(" ")

@@ -8,20 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 
 from attrs import evolve
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.slips import closest
 from cedilla.grammar.syntax import (
     SECOND,
     UNITS,
     Binary,
+    BinaryOperator,
     Expression,
+    InRange,
+    InSet,
     Literal,
     RangePattern,
     SetPattern,
@@ -182,3 +186,36 @@ def is_decimal(value: Fraction) -> bool:
 def literal_of(value: Fraction, span: Span) -> Literal:
     """A number with a decimal notation as a constant."""
     return Literal(exact(value), decimal_text(value) if value >= 0 else f"-{decimal_text(-value)}", span=span)
+
+
+def with_values(node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]) -> Expression:
+    """A set or range with its numbers in the unit of its operand."""
+    literals = [None if number is None else literal_of(number, node.span) for number in numbers]
+    if isinstance(node, InSet):
+        return evolve(node, operand=operand, values=tuple(each for each in literals if each is not None))
+    return evolve(node, operand=operand, range=evolve(node.range, low=literals[0], high=literals[1]))
+
+
+def spelt_out(node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]) -> Expression:
+    """The same in comparisons, for numbers that have no decimal notation."""
+    span = node.span
+
+    def test(operator: BinaryOperator, number: Fraction) -> Expression:
+        return Binary(operator, operand, number_of(number, span), span=span)
+
+    if isinstance(node, InSet):
+        tests = [test("=", number) for number in numbers if number is not None]
+    else:
+        low, high = numbers
+        tests = [] if low is None else [test(">=" if node.range.low_closed else ">", low)]
+        tests += [] if high is None else [test("<=" if node.range.high_closed else "<", high)]
+    joined: BinaryOperator = "or" if isinstance(node, InSet) else "and"
+    result = reduce(lambda one, other: Binary(joined, one, other, span=other.span), tests)
+    return Unary("not", result, span=span) if node.negated else result
+
+
+def taken_to_be_in(unit: str, what: str, span: Span | None) -> Diagnostic:
+    """Warning RQ162: a number without a unit, called `what`, takes the unit of what it meets."""
+    message = f"{what} has no unit, and is taken to be in {unit}"
+    hint = "a declaration gives it one, `x: double unit ...`, or a projection, `x * 2 as y unit ...`"
+    return Diagnostic("RQ162", "warning", message, span, help=hint)

@@ -6,9 +6,8 @@ only. Constants are converted exactly, other parts by one affine function. Pint 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
 
 from attrs import evolve, field, frozen
 
@@ -18,20 +17,31 @@ from cedilla.compiler.expressions.conversions import (
     check_is_number,
     is_decimal,
     known,
-    literal_of,
     number_of,
+    spelt_out,
+    taken_to_be_in,
+    with_values,
 )
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
+from cedilla.compiler.expressions.units_of_functions import (
+    ALIKE,
+    CHOSEN,
+    DEGREE,
+    GIVEN,
+    KEPT,
+    POWERS,
+    READ_IN,
+    ROOTS,
+)
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
 from cedilla.compiler.units.units import NUMBER, RADIAN
-from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import format_expression, unit_text
 from cedilla.grammar.syntax import (
     SECOND,
     Attribute,
     Binary,
-    BinaryOperator,
     Case,
     Expression,
     InRange,
@@ -44,29 +54,11 @@ from cedilla.grammar.syntax import (
 Units = Mapping[str, str]
 """Attribute -> its unit, of those that have one."""
 
-_DEGREE = "degree"
-_IMPLIED = {SECOND, RADIAN, _DEGREE, NUMBER}
+_IMPLIED = {SECOND, RADIAN, DEGREE, NUMBER}
 """What has a unit though no text names one: differences of timestamps, angles, quotients."""
 
-_KEPT = {"abs", "floor", "ceil", "ceiling", "round", "bround", "rint", "int", "long", "bigint", "double"}
-_ALIKE = {"greatest", "least", "coalesce", "ifnull", "nvl", "hypot", "mod", "pmod", "nullif"}
-_CHOSEN = {"nvl2", "if"}
-_ANGLES = {"sin", "cos", "tan"}
-_INVERSE = {"asin", "acos", "atan"}
-_PURE = {"exp", "expm1", "ln", "log", "log10", "log2", "log1p", "sinh", "cosh", "tanh"}
-_READ_IN = {
-    **dict.fromkeys(_ANGLES, RADIAN),
-    **dict.fromkeys((*_INVERSE, *_PURE), NUMBER),
-    "degrees": RADIAN,
-    "radians": _DEGREE,
-    "timestamp_seconds": SECOND,
-    "timestamp_millis": "millisecond",
-    "timestamp_micros": "microsecond",
-}
-"""Functions that read their arguments in one unit, where these have any."""
-_GIVEN = {**dict.fromkeys((*_INVERSE, "atan2", "radians"), RADIAN), "degrees": _DEGREE}
-_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
-_POWERS = {"pow", "power"}
+_LOST = ""
+"""The unit of what is computed from values with units, and has none that is known. No attribute is in it."""
 
 
 @frozen
@@ -90,19 +82,24 @@ def has_units(expression: Expression) -> bool:
     return any(map(has_units, expressions.parts(expression)))
 
 
-def measured(expression: Expression, types: Mapping[str, Type], of: Units) -> Measured:
-    """An expression over attributes with units.
+def measured(
+    expression: Expression, types: Mapping[str, Type], of: Units, warn: Callable[[Diagnostic], object]
+) -> Measured:
+    """An expression over attributes with units. `warn` takes RQ162, where a number without a unit meets one that has
+    one.
 
     Raises `DiagnosticError`: RQ142 where units do not go together, RQ143 where one is unknown, RQ144 where a constant
-    with a unit meets what is no number.
+    with a unit meets what is no number, RQ163 where a unit is lost and is needed.
     """
-    return _Reader(types, of).read(expression)
+    result = _Reader(types, of, warn).read(expression)
+    return evolve(result, unit=result.unit or None)
 
 
 @frozen
 class _Reader:
     types: Mapping[str, Type]
     of: Units = field()
+    warn: Callable[[Diagnostic], object]
 
     def read(self, node: Expression) -> Measured:
         match node:
@@ -154,26 +151,44 @@ class _Reader:
 
     def _opposite(self, node: Unary, of: Measured) -> Measured:
         constant = None if of.constant is None else -of.constant
-        if constant is None and of.unit not in (None, *_IMPLIED) and units.is_scale(of.unit or ""):
-            return Measured(evolve(node, operand=of.expression))
+        if constant is None and of.unit not in (None, _LOST, *_IMPLIED) and units.is_scale(of.unit or ""):
+            return Measured(evolve(node, operand=of.expression), _LOST)
         return Measured(evolve(node, operand=of.expression), of.unit, constant)
 
     # --- what meets each other ---
 
     def _alike(self, sides: Sequence[Measured], span: Span) -> tuple[list[Expression], str | None]:
         """Values that are compared or stand for each other, all in one unit: that of the first that is computed."""
-        with_unit = [side for side in sides if side.unit is not None]
+        with_unit = [side for side in sides if side.unit]
         computed = [side for side in with_unit if side.constant is None] or with_unit
         if not computed:
-            return [side.expression for side in sides], None
+            return [side.expression for side in sides], self._shared(sides)
         unit = computed[0].unit or ""
         if computed[0].constant is not None:
             self._refuse_bare(computed[0], [side for side in sides if side.unit is None])
+        self._check_others(computed[0], sides)
         return [self._in_unit(side, unit, span) for side in sides], unit
+
+    @staticmethod
+    def _shared(sides: Sequence[Measured]) -> str | None:
+        """The unit of values of which none has one that is known."""
+        return _LOST if any(side.unit == _LOST for side in sides) else None
+
+    def _check_others(self, measured: Measured, sides: Sequence[Measured]) -> None:
+        """Look at what has no unit and meets something in one. Raises RQ163 where a unit is lost; warns of RQ162."""
+        unit = measured.unit or ""
+        for side in sides:
+            written, span = format_expression(side.expression), side.expression.span
+            if side.unit == _LOST:
+                message = f"`{written}` has lost its unit, and what it meets is in {unit}"
+                hint = f"`project[..., {written} as x unit ...](R)` says in which unit it is"
+                raise failure("RQ163", message, span, hint=hint)
+            if side.unit is None and not side.is_plain and not {unit, measured.unit} & _IMPLIED:
+                self.warn(taken_to_be_in(unit, f"`{written}`", span))
 
     def _in_unit(self, side: Measured, unit: str, span: Span) -> Expression:
         """A value in a unit; one that has none is taken to be in it."""
-        if side.unit is None or side.unit == unit:
+        if not side.unit or side.unit == unit:
             return _bare(side)
         try:
             function = units.conversion(known(side.unit, span), known(unit, span))
@@ -212,11 +227,14 @@ class _Reader:
 
     def _sum(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
         plain = evolve(node, left=a.expression, right=b.expression)
-        if a.unit is None or b.unit is None:
-            one, other = (a, b) if b.unit is None else (b, a)
-            if one.constant is not None and one.unit is not None:
+        if not a.unit or not b.unit:
+            one, other = (b, a) if b.unit else (a, b)
+            if not one.unit:
+                return Measured(plain, self._shared([a, b]))
+            if one.constant is not None and other.unit is None:
                 self._refuse_bare(one, [other])
                 return Measured(plain, one.unit if other.is_plain else None)
+            self._check_others(one, [other])
             return Measured(plain, one.unit)
         if a.unit == b.unit and a.unit in _IMPLIED:
             return Measured(plain, a.unit)
@@ -230,20 +248,36 @@ class _Reader:
 
     def _product(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
         result = evolve(node, left=a.expression, right=b.expression)
-        if a.unit is None and b.unit is None:
-            return Measured(result)
+        for side in (a, b):
+            self._refuse_point(operator, side)
+        if (not a.unit and not b.unit) or _LOST in (a.unit, b.unit):
+            return Measured(result, self._shared([a, b]))
         if a.unit is not None and b.unit is not None:
             if operator == "/" and a.unit == b.unit:
                 return Measured(result, NUMBER)
             if {a.unit, b.unit} <= _IMPLIED:
                 return Measured(result)
-            return Measured(result, units.product(operator, a.unit, b.unit))
-        unit, other = (a.unit, b) if b.unit is None else (b.unit, a)
-        if unit is None or not other.is_plain:
-            return Measured(result)
-        if operator == "/" and a.unit is None:
-            return Measured(result, None if unit in _IMPLIED else units.power(unit, Fraction(-1)))
-        return Measured(result, unit if unit in _IMPLIED or not units.is_scale(unit) else None)
+            return Measured(result, _or_lost(units.product(operator, a.unit, b.unit)))
+        one, other = (b, a) if a.unit is None else (a, b)
+        unit = one.unit or ""
+        if unit in _IMPLIED:
+            is_number = other.is_plain or one.constant is not None
+            is_kept = is_number and (operator == "*" or one is a)
+            return Measured(result, unit if is_kept else None)
+        if (not other.is_plain and one.constant is None) or units.is_scale(unit):
+            return Measured(result, _LOST)
+        return Measured(
+            result, unit if operator == "*" or one is a else _or_lost(units.power(unit, Fraction(-1)))
+        )
+
+    def _refuse_point(self, operator: str, side: Measured) -> None:
+        """Raise RQ163 for a constant that is a point of a scale: `x * 1 degC` does not give a number a unit."""
+        if side.constant is None or not side.unit or side.unit in _IMPLIED or not units.is_scale(side.unit):
+            return
+        point = format_expression(side.expression)
+        message = f"`{point}` is a point of a scale, and `{operator}` has no meaning for it"
+        hint = f"`project[..., x as t unit {unit_text(side.unit)}](R)` says that a number is in {side.unit}"
+        raise failure("RQ163", message, side.expression.span, hint=hint)
 
     # --- sets and ranges ---
 
@@ -256,7 +290,7 @@ class _Reader:
         values = [None if each is None else self.read(each) for each in written]
         if all(value is None or value.unit in (None, operand.unit) for value in values):
             return evolve(node, operand=operand.expression)
-        if operand.unit is None:
+        if not operand.unit:
             for value in values:
                 if value is not None and value.unit is not None:
                     self._refuse_bare(value, [operand])
@@ -264,8 +298,8 @@ class _Reader:
         unit = operand.unit
         numbers = [None if value is None else self._value(value, unit, node.span) for value in values]
         if all(number is None or is_decimal(number) for number in numbers):
-            return self._with_values(node, operand.expression, numbers)
-        return self._spelt_out(node, operand.expression, numbers)
+            return with_values(node, operand.expression, numbers)
+        return spelt_out(node, operand.expression, numbers)
 
     def _value(self, value: Measured, unit: str, span: Span) -> Fraction:
         if value.constant is None:
@@ -277,57 +311,31 @@ class _Reader:
         except units.Mismatch as problem:
             raise self._mismatch(value, unit, problem, span) from None
 
-    def _with_values(
-        self, node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]
-    ) -> Expression:
-        literals = [None if number is None else literal_of(number, node.span) for number in numbers]
-        if isinstance(node, InSet):
-            return evolve(node, operand=operand, values=tuple(each for each in literals if each is not None))
-        return evolve(node, operand=operand, range=evolve(node.range, low=literals[0], high=literals[1]))
-
-    def _spelt_out(
-        self, node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]
-    ) -> Expression:
-        """The same in comparisons, for numbers that have no decimal notation."""
-        span = node.span
-
-        def test(operator: BinaryOperator, number: Fraction) -> Expression:
-            return Binary(operator, operand, number_of(number, span), span=span)
-
-        if isinstance(node, InSet):
-            tests = [test("=", number) for number in numbers if number is not None]
-        else:
-            low, high = numbers
-            tests = [] if low is None else [test(">=" if node.range.low_closed else ">", low)]
-            tests += [] if high is None else [test("<=" if node.range.high_closed else "<", high)]
-        joined: BinaryOperator = "or" if isinstance(node, InSet) else "and"
-        result = reduce(lambda one, other: Binary(joined, one, other, span=other.span), tests)
-        return Unary("not", result, span=span) if node.negated else result
-
     # --- functions ---
 
     def _call(self, node: Scalar) -> Measured:
         parts = [self.read(argument) for argument in node.arguments]
         plain = evolve(node, arguments=tuple(part.expression for part in parts))
         name = node.name
-        if name in _KEPT and parts:
+        if name in KEPT and parts:
             return Measured(plain, parts[0].unit)
-        if name in _ALIKE:
+        if name in ALIKE:
             alike, unit = self._alike(parts, node.span)
             return Measured(evolve(node, arguments=tuple(alike)), unit)
         if name == "atan2":
             alike, _ = self._alike(parts, node.span)
             return Measured(evolve(node, arguments=tuple(alike)), RADIAN)
-        if name in _CHOSEN and parts:
+        if name in CHOSEN and parts:
             alike, unit = self._alike(parts[1:], node.span)
             return Measured(evolve(node, arguments=(parts[0].expression, *alike)), unit)
-        if name in _READ_IN:
-            read = tuple(self._read_in(part, _READ_IN[name], node.span) for part in parts)
-            return Measured(evolve(node, arguments=read), _GIVEN.get(name))
-        if name in _ROOTS and parts:
-            return Measured(plain, self._power(parts[0].unit, _ROOTS[name]))
-        if name in _POWERS and len(parts) == 2 and parts[1].constant is not None:
-            return Measured(plain, self._power(parts[0].unit, parts[1].constant))
+        if name in READ_IN:
+            read = tuple(self._read_in(part, READ_IN[name], node.span) for part in parts)
+            return Measured(evolve(node, arguments=read), GIVEN.get(name))
+        if name in ROOTS and parts:
+            return Measured(plain, self._power(parts[0].unit, ROOTS[name]))
+        if name in POWERS and len(parts) == 2 and parts[0].unit not in (None, *_IMPLIED):
+            exponent = parts[1].constant
+            return Measured(plain, _LOST if exponent is None else self._power(parts[0].unit, exponent))
         return Measured(plain)
 
     def _refuse_parted(self, operator: str, left: Expression, right: Expression) -> None:
@@ -343,7 +351,7 @@ class _Reader:
                 pass
 
     def _power(self, unit: str | None, exponent: Fraction) -> str | None:
-        return None if unit is None or unit in _IMPLIED else units.power(unit, exponent)
+        return None if unit is None or unit in _IMPLIED else _or_lost(unit and units.power(unit, exponent))
 
     def _read_in(self, part: Measured, unit: str, span: Span) -> Expression:
         # A difference of timestamps is a number of seconds to functions of numbers, as it always was.
@@ -352,6 +360,10 @@ class _Reader:
         if part.unit == NUMBER and unit == RADIAN:  # a quotient of two lengths is an angle in radians
             return part.expression
         return self._in_unit(part, unit, span)
+
+
+def _or_lost(unit: str | None) -> str:
+    return _LOST if unit is None else unit
 
 
 def _bare(side: Measured) -> Expression:

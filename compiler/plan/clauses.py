@@ -10,9 +10,12 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.conversions import (
+    applied,
+    check_is_number,
     converted,
     in_declared_unit,
     is_of_differences,
+    known,
     unit_of_call,
 )
 from cedilla.compiler.expressions.measured import Measured, Units
@@ -36,10 +39,10 @@ from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.origins import check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
-from cedilla.compiler.regions.affine import exact
+from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.expression_formatter import format_expression, unit_text
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
@@ -126,9 +129,9 @@ def length_of(type_: Type, measure: Measure, unit: str | None) -> int | Fraction
         raise failure("RQ103", str(problem), measure.span, hint=help) from None
 
 
-def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expression]:
-    """Name -> expression of what is projected. Raises RQ104 where a name comes twice, RQ114 where it is missing."""
-    chosen: dict[str, syntax.Expression] = {}
+def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectItem]:
+    """Name -> item of what is projected. Raises RQ104 where a name comes twice, RQ114 where it is missing."""
+    chosen: dict[str, syntax.ProjectItem] = {}
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
@@ -137,19 +140,20 @@ def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.Expressi
             )
         if name in chosen:
             raise failure("RQ104", f"`{name}` is projected twice", item.span)
-        chosen[name] = item.expression
+        chosen[name] = item
     return chosen
 
 
 def project_of(
     given: dict[str, Any],
     inputs: tuple[str, ...],
-    items: dict[str, syntax.Expression],
+    items: dict[str, syntax.ProjectItem],
     rest: bool,
+    types: Mapping[str, Type],
     read: Callable[[syntax.Expression], Measured],
 ) -> Project:
-    """A projection; what it computes has units of its own."""
-    chosen = {name: read(expression) for name, expression in items.items()}
+    """A projection; what it computes has units of its own. Raises as `_in_given_unit`."""
+    chosen = {name: _in_given_unit(item, read(item.expression), types) for name, item in items.items()}
     return Project(
         **given,
         inputs=inputs,
@@ -158,6 +162,18 @@ def project_of(
         units={name: each.unit for name, each in chosen.items() if each.unit is not None},
         differences=[name for name, each in chosen.items() if _is_difference(each, read)],
     )
+
+
+def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str, Type]) -> Measured:
+    """An item in the unit that it is given: a value with a unit is converted, another one is in it already. Raises
+    RQ142 where the unit is of another dimension, RQ143, RQ144 where the item is not a number."""
+    if (unit := item.unit) is None:
+        return value
+    known(unit, item.span)
+    type_ = expressions.type_of(value.expression, types)
+    check_is_number(format_expression(item.expression), type_, item.span, f"without `unit {unit_text(unit)}`")
+    function = IDENTITY if value.unit is None else converted(value.unit, unit, item.span)
+    return evolve(value, expression=applied(function, value.expression), unit=unit)
 
 
 def _is_difference(each: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:

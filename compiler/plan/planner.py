@@ -222,13 +222,11 @@ class _Planner:
         match node:
             case syntax.Select(predicate):
                 return lambda n, i: operators.Select(
-                    **n, inputs=i, predicate=self._read(predicate, i[0]).expression
+                    **n, inputs=i, predicate=self._reader(i[0])(predicate).expression
                 )
             case syntax.Project(items, rest=rest):
                 chosen = items_of(items)
-                return lambda n, i: project_of(
-                    n, i, chosen, rest, lambda expression: self._read(expression, i[0])
-                )
+                return lambda n, i: project_of(n, i, chosen, rest, self.facts[i[0]].types, self._reader(i[0]))
             case syntax.Rename(items):
                 names = new_names(items)
                 return lambda n, i: operators.Rename(**n, inputs=i, names=names)
@@ -257,9 +255,7 @@ class _Planner:
                 check_once(node.per, "per", node.span)
                 return lambda n, i: session_of(self.facts, self.units[i[0]], node, n, i)
             case syntax.Aggregate():
-                return lambda n, i: aggregate_of(
-                    node, n, i, self.operators, lambda expression: self._read(expression, i[0])
-                )
+                return lambda n, i: aggregate_of(node, n, i, self.operators, self._reader(i[0]))
 
     def _applied(
         self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
@@ -326,8 +322,9 @@ class _Planner:
         self.operators.append(operator)
         return name
 
-    def _read(self, expression: syntax.Expression, relation: str) -> Measured:
-        return measured(expression, self.facts[relation].types, self.units[relation])
+    def _reader(self, relation: str) -> Callable[[syntax.Expression], Measured]:
+        types, units = self.facts[relation].types, self.units[relation]
+        return lambda expression: measured(expression, types, units, self.warnings.append)
 
     def _in_one_unit(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> tuple[str, str]:
         """The inputs of an operator that compares or merges attributes of both, these in the same units."""

@@ -91,6 +91,10 @@ def test_odd_names_are_no_units(name: str) -> None:
         ("extend[v + 1 \"m/s\" as d](r)", "extend[v + 3.6 as d](r)"),
         ("extend[v / 1 hour as d](r)", "extend[v / 1 hour as d](r)"),
         ("extend[greatest(v, 1 \"m/s\", 5) as d](r)", "extend[greatest(v, 3.6, 5) as d](r)"),
+        ("extend[x * 2 km + 500 m as d](r)", "extend[x * 2 km + 0.5 as d](r)"),
+        ("select[x * 1 km < 500 m](r)", "select[x * 1 km < 0.5](r)"),
+        ("extend[t as d unit degC](r)", "extend[(t * 5 - 160) / 9 as d](r)"),
+        ("extend[x as d unit degC](r)", "extend[x as d](r)"),
         ("extend[if(t > 0 degC, t, 0 degC) as d](r)", "extend[if(t > 32, t, 32) as d](r)"),
         ("extend[exp(x) as d, ln(50 percent) as e](r)", "extend[exp(x) as d, ln(0.5) as e](r)"),
         ("extend[timestamp_seconds(ts) as d](c)", "extend[timestamp_seconds(ts / 1000) as d](c)"),
@@ -139,10 +143,23 @@ def bare(text: str) -> str:
         ("extend[round(t) as y](r)", "y", "degF"),
         ("extend[string(t) as y](r)", "y", None),
         ("extend[30 degC as y](r)", "y", "degC"),
+        ("extend[x * 1 km as y](r)", "y", "km"),
+        ("extend[1 km * round(x, 1) as y](r)", "y", "km"),
+        ("extend[x / 1 km as y](r)", "y", "1/kilometer"),
+        ("extend[1 km / x as y](r)", "y", "km"),
+        ("extend[x * 5 minutes as y](r)", "y", "second"),
+        ("extend[x * 90 degree as y](r)", "y", "degree"),
+        ("extend[x * 1 delta_degC as y](r)", "y", "delta_degC"),
+        ("extend[x as y unit degC](r)", "y", "degC"),
+        ("extend[t as y unit degC](r)", "y", "degC"),
+        ("project[t * 2 as y unit degF](r)", "y", "degF"),
+        ("rename[y as z](project[x * 1 km as y](r))", "z", "km"),
+        ("aggregate[max(x * 1 km) as y by s](r)", "y", "km"),
         ("rename[t as y](r)", "y", "degF"),
         ("rename[t as y](r)", "t", None),
         ("project[t](r)", "t", "degF"),
         ("project[x](r)", "t", None),
+        ("project[case when x > 0 then x * 1 km else x * 1 mile end as y](r)", "y", "km"),
         ("distinct[s](sort[t](r))", "t", "degF"),
         ("r left join rename[t as u, ts as at2, v as z](c) on s", "u", "degC"),
         ("r semi join rename[t as u](c) on s", "u", None),
@@ -263,6 +280,58 @@ def test_tuples_name_units(attributes: str, code: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
     assert {each.code for each in caught.value.diagnostics} == {code}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("x * 1 degC", "1 degC * x", "double(string(x)) * 1 degF", "x / 1 degC", "2 * 1 degC", "t * 1 degC"),
+        *(
+            "if(x > 0, v, v * x)",
+            "greatest(v, v / x)",
+            "coalesce(-t, t)",
+            "case when x > 0 then t * 2 else t end",
+        ),
+        *("v + pow(v, x)", "if(x > 0, t, floor(t / 5) * 5)", "v % (v * x)", "nullif(t, abs(t / 2))"),
+    ],
+)
+def test_a_lost_unit_is_an_error_where_it_is_needed(expression: str) -> None:
+    with pytest.raises(DiagnosticError, match="RQ163") as caught:
+        compile_query(f'{HEAD} emit project[{expression} as y](r) to json "o";')
+    (found,) = caught.value.diagnostics
+    assert " unit " in (found.help or "")
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        *(
+            "select[x < t](r)",
+            "extend[if(x > 0, x, v) as y](r)",
+            "extend[v + x as y](r)",
+            "extend[v - x as y](r)",
+        ),
+        *("extend[coalesce(t, x) as y](r)", "extend[case when s = 1 then t else x end as y](r)"),
+        *("extend[greatest(x, v) as y](r)", "extend[hypot(v, x) as y](r)", "select[b < s](r)"),
+    ],
+)
+def test_a_number_without_a_unit_that_meets_one_in_a_unit_is_warned_of(relation: str) -> None:
+    found = compile_query(f'{HEAD} emit {relation} to json "o";').warnings
+    assert [each.code for each in found] == ["RQ162"]
+
+
+@pytest.mark.parametrize("relation", ["select[x < 5](r)", "select[t < 5](r)", "select[until - at > x](r)"])
+def test_plain_numbers_meet_all_that_they_may(relation: str) -> None:
+    assert compile_query(f'{HEAD} emit {relation} to json "o";').warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [("v as y unit degC", "RQ142"), ("x as y unit bananas", "RQ143"), ("string(x) as y unit m", "RQ144")],
+)
+def test_a_unit_is_given_to_numbers_of_its_dimension(item: str, code: str) -> None:
+    with pytest.raises(DiagnosticError, match=code):
+        compile_query(f'{HEAD} emit project[{item}](r) to json "o";')
 
 
 @pytest.mark.parametrize(

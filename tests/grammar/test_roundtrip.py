@@ -98,7 +98,10 @@ RELATIONS = st.recursive(
         make(syntax.Select, EXPRESSIONS, inner)
         | make(
             syntax.Project,
-            several(make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))),
+            several(
+                make(syntax.ProjectItem, EXPRESSIONS, optional(NAMES))
+                | make(syntax.ProjectItem, EXPRESSIONS, NAMES, UNITS)
+            ),
             inner,
             st.booleans(),
         )

@@ -86,6 +86,45 @@ def test_units_are_converted_without_spark(tmp_path: Path, monkeypatch: pytest.M
     check(tmp_path)
 
 
+GIVEN = """
+stream r(k: long, u: string, state: string, way: double) from json "in/r" punctuated on k;
+n := project[k, u, double(state) as f unit degF, double(state) as c unit degC, way * 1 mile as way](r);
+t := project[k, case when u = "F" then f else c end as t](n);
+near := project[k](select[way < 500 km](n));
+emit t to json "out/t";
+emit near to json "out/near";
+"""
+STATES: list[Item] = [
+    {"k": 1, "u": "F", "state": "68.0", "way": 310.0},
+    {"k": 2, "u": "C", "state": "20.0", "way": 311.0},
+    {"k": 3, "u": "C", "state": "unknown", "way": 0.5},
+    {"$punctuation": "[]"},
+]
+
+
+def check_given(root: Path) -> None:
+    """Exactly: what is compared is on the side on which a person puts it."""
+    assert decode(read_output(root / "out" / "t")) == [{"k": 1, "t": 68.0}, {"k": 2, "t": 68.0}, {"k": 3}]
+    assert [row["k"] for row in decode(read_output(root / "out" / "near"))] == [1, 3]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [1, 4])
+def test_numbers_are_given_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+    run = Run(spark, tmp_path, GIVEN)
+    for item in STATES:
+        run.write("r", [item])
+    run.process(per_epoch)
+    check_given(tmp_path)
+
+
+def test_numbers_are_given_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Run(None, tmp_path, GIVEN).write("r", STATES)  # type: ignore[arg-type]
+    simulate(GIVEN, Options(sinks={name: f"out/{name}" for name in ("t", "near")}))
+    check_given(tmp_path)
+
+
 ACCENTS: list[Item] = [
     {"ts": 1, "s": 1, "t": 77},
     {"$accent": "[[s = 1, unit(t, degC)]]"},
