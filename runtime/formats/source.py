@@ -45,10 +45,15 @@ class InputFile:
     @property
     def uri(self) -> str:
         """The same, a path with what Java's URIs do not take escaped."""
-        return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", self.shown)
+        return _ESCAPED.sub(lambda sign: _percent(sign[0]), self.shown)
 
 
-_ESCAPED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
+_ESCAPED = re.compile(r"[\x00-\x20\x7f-\xa0\s\ud800-\udfff\"#%<>?\[\\\]^`{|}]")
+"""Java escapes control characters and blanks of all scripts. A surrogate is a byte of a name that is not UTF-8."""
+
+
+def _percent(sign: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
 @frozen

@@ -16,7 +16,7 @@ from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
-from cedilla.runtime.storage.written import written
+from cedilla.runtime.storage.written import read_parquet, written
 
 _AXES = frozenset({"int", "bigint", "timestamp", "date"})
 """The types whose values are whole numbers to regions."""
@@ -106,7 +106,8 @@ class StateStore:
             if (write is not None and not known.length) or known.lies_in(unasked):
                 continue
             written.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
-        frames += [self._spark.read.schema(schema).parquet(*paths) for schema, paths in written.items()]
+        for schema, paths in written.items():
+            frames += read_parquet(self._spark, schema, paths)
         return reduce(stacked, frames) if frames else None
 
     @property

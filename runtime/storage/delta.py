@@ -13,6 +13,8 @@ from cedilla.runtime.storage.stores import scheme_of
 
 _ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
 """What the library's messages have for terminals."""
+_TAKEN_APART = re.compile(r"[\[\]\\%]")
+"""The signs of local paths by which the library panics, or finds another folder."""
 
 
 def load_deltalake() -> Any:
@@ -39,7 +41,10 @@ def storage_options(table: str) -> dict[str, str]:
 
 def opened_table(table: str, version: int | None = None) -> Any:
     """A table, at its last version or at another one; `None` where there is none. Raises `DiagnosticError`: RQ431,
-    RQ471."""
+    RQ434, RQ471."""
+    if scheme_of(table) == "" and (found := _TAKEN_APART.search(os.path.abspath(table))):
+        message = f"the library of Delta does not take the path {table}, as it has `{found[0]}` in it"
+        raise failure("RQ434", message, hint="a folder with a plain name")
     of, options = load_deltalake().DeltaTable, storage_options(table)
     with table_refusals(table):
         return of(table, version, options) if of.is_deltatable(table, options) else None

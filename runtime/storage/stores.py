@@ -50,6 +50,16 @@ def scheme_of(path: str) -> str:
     return scheme if colon and "/" not in scheme else ""
 
 
+def is_pattern(path: str) -> bool:
+    """Whether Spark takes a path that it is to read for a pattern of many."""
+    return any(sign in path for sign in "*?[]{}\\")
+
+
+def is_utf8(path: str) -> bool:
+    """Whether all names of a path are UTF-8; bytes that are not show as surrogates."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in path)
+
+
 class Store(ABC):
     """Operations on the paths of one scheme."""
 

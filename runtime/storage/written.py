@@ -1,12 +1,28 @@
-"""The files that a job of the engine has left, as this process sees them."""
+"""The files that a job of the engine has left: read again by the engine, and as this process sees them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.storage.files import Files, FoundFile
+from cedilla.runtime.storage.stores import is_pattern
+
+_AS_IT_IS = "__globPaths__", "false"
+"""The option that keeps Spark from taking a path for a pattern. Of several paths in one read, Spark would read each
+again for each that looks like a pattern."""
+
+
+def read_parquet(spark: SparkSession, schema: str, paths: Sequence[str]) -> Iterator[DataFrame]:
+    """The rows of Parquet folders or files, in one frame or several; no path is a pattern."""
+    if plain := [path for path in paths if not is_pattern(path)]:
+        yield spark.read.schema(schema).parquet(*plain)
+    for path in paths:
+        if is_pattern(path):
+            yield spark.read.schema(schema).option(*_AS_IT_IS).parquet(path)
 
 
 def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
@@ -25,6 +41,6 @@ def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
 def _has_files(spark: SparkSession, path: str) -> bool:
     """Whether an engine sees files in a folder."""
     try:
-        return spark.read.format("binaryFile").load(path).select("path").limit(1).count() > 0
+        return spark.read.format("binaryFile").option(*_AS_IT_IS).load(path).select("path").limit(1).count() > 0
     except PySparkException:  # there is no such folder
         return False

@@ -78,11 +78,15 @@ def _source(plan: Plan, name: str) -> Source:
 
 
 def check_sail(plan: Plan, checkpoint: str | None) -> None:
-    """Raise RQ434 where Sail would take the path of an output or of the checkpoint for a pattern of many."""
+    """Raise RQ434 where Sail would take the path of an output or of the checkpoint for a pattern of many, or does not
+    read it."""
     home = checkpoint or default_checkpoint(plan)
     for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
-        if found := re.search(r"[*?\[\]{}]", str(Path(path).absolute())):
-            message = f"Sail takes the path {path} for a pattern, as it has `{found[0]}` in it"
+        if found := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
+            sign = ascii(found[0])[1:-1]
+            message = f"Sail takes the path {path} for a pattern, as it has `{sign}` in it"
+            if found[1]:
+                message = f"Sail does not read the path {ascii(path)[1:-1]}, as it has `{sign}` in it"
             raise failure("RQ434", message, hint="a folder with a plain name, or `--engine spark`")
 
 

@@ -48,7 +48,7 @@ from cedilla.runtime.formats.source import (
 )
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.storage.parquet import UNREADABLE, reason
-from cedilla.runtime.storage.stores import scheme_of
+from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
 _REMEMBERED = 2 * MAX_FILES
 
@@ -186,25 +186,32 @@ class Parquet(ReadBySpark):
 
     # --- scans ---
 
-    def scanned(self, spark: SparkSession, files: Sequence[InputFile]) -> bool:
-        """Whether the engine reads files by itself, and tells the place of a row; else tasks do."""
-        return not is_connect(spark)
+    def is_scanned(self, spark: SparkSession, file: InputFile) -> bool:
+        """Whether the engine reads a file by itself, and tells the place of a row; else tasks read it.
+
+        Spark takes the path of a file for a pattern, and does not find names that are not UTF-8.
+        """
+        return not is_connect(spark) and not is_pattern(file.path) and is_utf8(file.path)
 
     def _placed(
         self, spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]
     ) -> DataFrame:
         """SQL over the rows of a group, with `$file` and `$position`."""
         chosen = {number: files[number] for number in group.footers}
-        if self.scanned(spark, list(chosen.values())):
-            scan = spark.read.schema(group.schema).parquet(*(file.path for file in chosen.values()))
-            return placed(scan, chosen, expressions, _INDEX)
+        scanned = {number: file for number, file in chosen.items() if self.is_scanned(spark, file)}
+        frames: list[DataFrame] = []
+        if scanned:
+            scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
+            frames.append(placed(scan, scanned, expressions, _INDEX))
         parts = [
             part
-            for number, file in chosen.items()
-            for part in parts_of(file, number, group.footers[number].groups, costs.PART)
+            for number in chosen.keys() - scanned.keys()
+            for part in parts_of(chosen[number], number, group.footers[number].groups, costs.PART)
         ]
-        rows = frame_of_parts(spark, parts, group.schema)
-        return rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`")
+        if parts:
+            rows = frame_of_parts(spark, parts, group.schema)
+            frames.append(rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`"))
+        return reduce(DataFrame.unionByName, frames)
 
     # --- footers ---
 
@@ -268,7 +275,5 @@ class DeltaFiles(Parquet):
     """The files of tables of Delta. Those in object stores are read as the log of the table is, with the account that
     the library takes from its environment: Spark would ask for clients and settings of its own."""
 
-    def scanned(self, spark: SparkSession, files: Sequence[InputFile]) -> bool:
-        return super().scanned(spark, files) and all(
-            scheme_of(file.path) in ("", "file", "hdfs") for file in files
-        )
+    def is_scanned(self, spark: SparkSession, file: InputFile) -> bool:
+        return super().is_scanned(spark, file) and scheme_of(file.path) in ("", "file", "hdfs")
