@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from cedilla.grammar.diagnostics import failure
@@ -42,7 +43,7 @@ def storage_options(table: str) -> dict[str, str]:
 def opened_table(table: str, version: int | None = None) -> Any:
     """A table, at its last version or at another one; `None` where there is none. Raises `DiagnosticError`: RQ431,
     RQ434, RQ471."""
-    if scheme_of(table) == "" and (found := _TAKEN_APART.search(os.path.abspath(table))):
+    if scheme_of(table) == "" and (found := _TAKEN_APART.search(str(Path(table).absolute()))):
         message = f"the library of Delta does not take the path {table}, as it has `{found[0]}` in it"
         raise failure("RQ434", message, hint="a folder with a plain name")
     of, options = load_deltalake().DeltaTable, storage_options(table)
