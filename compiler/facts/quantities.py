@@ -19,7 +19,6 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern
 
 Quantities = Mapping[str, Tree]
@@ -76,10 +75,8 @@ def _canonical(condition: Condition, type_: Type, unit: str | None) -> patterns.
             raise failure("RQ142", message, literal.span, hint=hint)
         if unit is None:
             check_is_number(name, type_, literal.span, "a constant without a unit")
-            hint = (
-                f"`{name}: {type_} unit {unit_text(literal.unit)}`, with the unit in which the stream began; "
-            )
-            hint += "or a number alone, in what tuples have there"
+            hint = f"`{name}: {type_} unit U`, U being the unit in which the stream began; or a number alone, in what "
+            hint += "tuples have there"
             raise failure(
                 "RQ142", f"{literal.text} has a unit, and `{name}` has none", literal.span, hint=hint
             )

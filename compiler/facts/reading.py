@@ -294,8 +294,8 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
             "RQ142",
             f"the accent gives `{node.name}` a unit, and its declaration has none",
             node.span,
-            hint=f"`{node.name}: double unit {unit_text(node.unit)}`, with the unit in which the stream began; "
-            "or that unit in the add",
+            hint=f"`{node.name}: double unit U` where it is declared or added, "
+            "U being the unit in which the stream began",
         )
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
 

@@ -174,7 +174,6 @@ SILENT: dict[str, list[str]] = {
     "other pumps": [FIRST, "[[pump != 1, alter(litres, y -> y * 1000)]]"],
     "another function": [FIRST, "[[alter(litres, y -> y * 100)]]"],
     "there and back": [FIRST, "[[pump = 1, alter(litres, y -> y / 1000)]]", AGAIN],
-    "nothing changes": ["[[alter(litres, y -> y)]]", "[[alter(litres, y -> y)]]"],
     "a new incarnation": [AGAIN, "[[-(litres)]]", "[[+(litres: double)]]", AGAIN],
 }
 
@@ -244,6 +243,77 @@ def test_repetitions_are_those_of_a_list_per_sensor(seed: int) -> None:
     warned: list[Diagnostic] = []
     validate(lines, declared_schema("ts: long, s: int in {1, 2, 3}, t: double"), warned.append)
     assert [each.span.line for each in warned if each.span is not None] == naive_repetitions(stream)
+
+
+# --- accents that change nothing ---
+
+IN_UNITS = declared_schema("m: string, e: double unit kWh, k: int in {1, 2}, p?: double unit hPa, x: double")
+KWH = '[[m = "a", unit(e, kWh)]]'
+WH = '[[m = "a", unit(e, Wh)]]'
+
+
+@pytest.mark.parametrize(
+    ("accents", "lines"),
+    [
+        ([KWH], [1]),
+        ([KWH, KWH], [1]),
+        ([KWH, KWH.replace('"a"', '"b"'), "[[unit(e, kilowatt_hour)]]"], [1]),
+        ([f'[[m = "{n}", unit(e, kWh)]]' for n in range(9)], [1]),
+        ([WH, *(f'[[m = "{n}", unit(e, kWh)]]' for n in range(9))], [2]),
+        ([WH, WH, KWH, KWH], []),
+        (["[[unit(e, Wh)]]", WH, KWH, "[[unit(e, MWh)]]"], []),
+        (["[[+(p: double unit hPa)]]", "[[unit(p, hPa)]]", "[[unit(p, mbar)]]"], []),
+        (["[[+(p: double)]]", "[[unit(p, hPa)]]"], [2]),
+        (["[[alter(e, y -> y)]]", "[[alter(x, y -> y * 1)]]", "[[recode(k, {1: 1, 2: 2})]]"], [1, 2, 3]),
+        (["[[recode(k, {1: 2, 2: 1})]]", "[[recode(k, {1: 2, 2: 1})]]"], []),
+    ],
+)
+def test_an_accent_that_changes_nothing_says_so_when_it_comes_first(
+    accents: list[str], lines: list[int]
+) -> None:
+    """A unit accent may be sent again (N4); the first one says that its sender took the unit for another."""
+    found: list[Diagnostic] = []
+    stream = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(accents, 1)]
+    assert validate(stream, IN_UNITS, found.append).valid
+    assert [each.span.line for each in found if each.code == "RQ230" and each.span is not None] == lines
+
+
+def test_an_accent_about_closed_tuples_changes_nothing_and_says_nothing() -> None:
+    items: list[Item] = [{"$punctuation": '[m = "a"]'}, {"$accent": KWH}, {"$accent": WH}]
+    stream = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(items, 1)]
+    assert not validate(stream, IN_UNITS).warnings
+
+
+METERS = """
+stream e(ts: long, m: string, energy: double unit kWh) from json "in" punctuated on ts;
+emit aggregate[sum(energy) as total by ts](e) to json "out";
+"""
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [None, 1])
+def test_a_run_says_once_that_the_unit_was_in_force(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    run = Run(spark, tmp_path, METERS)
+    row: Item = {"ts": 0, "m": "a", "energy": 1000.0}
+    run.write("e", [row, {"$accent": '[[m = "a", unit(energy, kWh)]]'}])
+    run.write("e", [{"$accent": '[[m = "b", unit(energy, kWh)]]'}, row])
+    run.go_on(run.executor(per_epoch), 0)
+    run.write("e", [{"$accent": '[[m = "a", unit(energy, kWh)]]'}, row])
+    run.go_on(run.executor(per_epoch), 1)  # a new process
+    assert [each.code for report in run.reports for each in report.warnings] == ["RQ230"]
+
+
+@pytest.mark.parametrize("marker", ['[[m = "a", unit(x, kWh)]]', "[[x > 3 kWh, -(m)]]"])
+def test_a_hint_about_a_missing_unit_names_none(marker: str) -> None:
+    """The accent's unit is the one that the values before it were not in."""
+    found: list[Diagnostic] = []
+    validate([Line(json.dumps({"$accent": marker}), "s:1")], IN_UNITS, found.append)
+    (problem,) = found
+    assert problem.code == "RQ142"
+    assert "`x: double unit U`" in (problem.help or "")
+    assert "kWh`" not in (problem.help or "")
 
 
 # --- a run ---

@@ -10,14 +10,16 @@ from itertools import pairwise
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, accent_text
+from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, ToUnit, accent_text
 from cedilla.compiler.regions import Steps, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
+from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import writable
 from cedilla.runtime.control.accents.trees import MANY
 from cedilla.runtime.control.descriptions.region_texts import region_texts, together
+from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
@@ -28,7 +30,7 @@ _CODES = 20
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
-    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229.
+    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229, RQ230.
 
     Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
     """
@@ -36,7 +38,8 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recoded_back(state, accent, where))
-    return (*_outside(state, accent, where), *repeated, *_no_longer_told_apart(state, accent, where))
+    doubts = (*_outside(state, accent, where), *repeated, *_no_longer_told_apart(state, accent, where))
+    return doubts or tuple(_without_effect(state, accent, where))
 
 
 # --- descriptions ----------------------------------------------------------------------------------------
@@ -112,6 +115,39 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
                 why = (f"`{known}` is declared",) if (known := _domain(state, name)) else ()
                 help = None if near is None else f"did you mean `{type_.wire(near)}`?"
                 yield Diagnostic("RQ217", "warning", message, accent.places.get(name), why, help)
+
+
+# --- accents that change nothing --------------------------------------------------------------------------
+
+
+def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """Yields RQ230 for an accent that changes no tuple. A unit accent is repeatable (N4): only the first one of an
+    attribute and a unit is doubtful."""
+    change, why, help = (
+        accent.primitive,
+        "",
+        "an accent that is not needed goes; or its function is another one",
+    )
+    name = change.attribute
+    match change:
+        case ToUnit(_, unit):
+            if any(is_same(unit, each) for each in state.named_units.get(name, ())):
+                return
+            if alters_of(state, accent, change) or regions.is_empty(_live(state, where), state.universe):
+                return
+            why = f": `{name}` is in {unit} already in all tuples that it describes"
+            help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
+        case Alter(_, function, None) if function.is_identity:
+            pass
+        case Recode(_, code) if name not in state.codes and all(one == other for one, other in code.pairs):
+            pass
+        case _:
+            return
+    yield Diagnostic("RQ230", "warning", f"the accent changes nothing{why}", accent.span, (), help)
+
+
+def _live(state: SourceState, where: Tree) -> Tree:
+    return regions.difference(where, state.closed)
 
 
 # --- attributes by which others are told apart ------------------------------------------------------------
