@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import frozen
 
 from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.exact_conversions import conversion_sql
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
@@ -28,6 +29,7 @@ from cedilla.compiler.operators import (
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.syntax import Expression
 
 Types = Mapping[str, Type]
 
@@ -43,10 +45,16 @@ def condition_sql(operator: Select | Sample, types: Types) -> str:
 def items_sql(operator: Project, types: Types) -> dict[str, str]:
     """The items by name; those over attributes that do not exist are left out (P4)."""
     return {
-        name: sql(expression, types)
+        name: _item_sql(operator, name, expression, types)
         for name, expression in operator.items.items()
         if expressions.attributes(expression) <= types.keys()
     }
+
+
+def _item_sql(operator: Project, name: str, expression: Expression, types: Types) -> str:
+    if (function := operator.conversion(name)) is not None:
+        return conversion_sql(name, expression, function, types[name])
+    return sql(expression, types)
 
 
 def window_sql(operator: Window, types: Types) -> str:

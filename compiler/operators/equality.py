@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.expressions.exact_conversions import common_type, is_exact
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
@@ -21,7 +22,7 @@ def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
 def _common(a: Type, b: Type) -> Type:
     if a == b or not (a.is_numeric and b.is_numeric):
         return a
-    return LONG if a.is_integral and b.is_integral else DOUBLE
+    return common_type(a, b) if is_exact(a) and is_exact(b) else DOUBLE
 
 
 def clash(inputs: tuple[Facts, Facts]) -> str | None:

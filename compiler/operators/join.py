@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.exact_conversions import is_exact
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -44,9 +45,7 @@ class Matching(Operator):
         for a, b in self.on:
             require(a, left, self.span, "the left input of the join")
             require(b, right, self.span, "the right input of the join")
-            if left.types[a] != right.types[b] and not (
-                left.types[a].is_integral and right.types[b].is_integral
-            ):
+            if left.types[a] != right.types[b] and not (is_exact(left.types[a]) and is_exact(right.types[b])):
                 difference = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
                 raise failure("RQ103", f"a join requires equal types: {difference}", self.span)
         return [

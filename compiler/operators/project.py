@@ -10,6 +10,7 @@ from attrs import field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, scalar_calls
 from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
+from cedilla.compiler.expressions.exact_conversions import converted_type
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import Type
@@ -31,17 +32,14 @@ from cedilla.compiler.facts.facts import (
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.conditions import condition_warnings
-from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree, Universe
+from cedilla.compiler.operators.moves import Axes, Move
+from cedilla.compiler.regions import UNION, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.slips import misspelt
 from cedilla.grammar.syntax import Attribute, Expression, Scalar
-
-_Axes = dict[str, tuple[str, Affine | Step]]
-"""Input attribute -> the output attribute that regions over it can speak of, and how."""
-
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
 
@@ -78,6 +76,18 @@ class Project(Operator):
         """The items over an input with some attributes, those that stay by themselves too."""
         rest = names if self.rest else ()
         return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
+
+    def conversion(self, name: str) -> Affine | None:
+        """The function of an item that brings an attribute of the input to another unit, exactly (theory N12)."""
+        if not self.convert or self.absorb or name not in self.items:
+            return None
+        form = expressions.affine(self.items[name])
+        return None if form is None else form[1]
+
+    def _type(self, name: str, expression: Expression, types: Mapping[str, Type]) -> Type:
+        if (function := self.conversion(name)) is not None:
+            return converted_type(expression, function, types[name])
+        return expressions.type_of(expression, types)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute of the input that has the name of an item (J2)."""
@@ -147,8 +157,8 @@ class Project(Operator):
         }
         axes = _axes(existing, source.types)
         dropped = frozenset(source.types) - axes.keys()
-        move = _Move(axes, source.universe)
-        types = {n: expressions.type_of(e, source.types) for n, e in existing.items()}
+        move = Move(axes, source.universe)
+        types = {n: self._type(n, e, source.types) for n, e in existing.items()}
         closed = fold_closed(source, dropped)
         moved_closed = move.closed(closed)
 
@@ -180,7 +190,7 @@ class Project(Operator):
             for name, (target, function) in axes.items()
             if (domain := source.universe.get(name)) is not None
         }
-        views = (_Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
+        views = (Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
         lacking = frozenset(
             name for name in types if not source.lacking.isdisjoint(expressions.attributes(existing[name]))
         )
@@ -285,9 +295,9 @@ def _written(name: str, expression: Expression) -> str:
     return text if text == name else f"{text} as {name}"
 
 
-def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> _Axes:
+def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> Axes:
     """Plain items come first, then increasing affine functions, then step functions."""
-    axes: _Axes = {}
+    axes: Axes = {}
     for name, expression in items.items():
         if isinstance(expression, Attribute) and (expression.name == name or expression.name not in axes):
             axes[expression.name] = name, IDENTITY
@@ -302,7 +312,7 @@ def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> _Axes:
     return axes
 
 
-def _views(axes: _Axes, items: Mapping[str, Expression], types: Mapping[str, Type]) -> list[_Axes]:
+def _views(axes: Axes, items: Mapping[str, Expression], types: Mapping[str, Type]) -> list[Axes]:
     """The axes with one of them exchanged for a step function of the same attribute: patterns on the attribute
     itself stay, and those on its steps come on top."""
     steps = [(name, step) for name, expression in items.items() if (step := _step(expression, types))]
@@ -350,39 +360,3 @@ def carried(function: Affine, *, is_difference: bool = False) -> Callable[[Affin
         return function.after(alter.after(inverse))
 
     return carry
-
-
-class _Move:
-    """The image of a tree in the names and scales of the output; the outer one, where a step function has many
-    values in one cell (D1, G25)."""
-
-    def __init__(self, axes: _Axes, universe: Universe) -> None:
-        self.universe = universe
-        self.changed = {
-            name: (target, function)
-            for name, (target, function) in axes.items()
-            if target != name or function != IDENTITY
-        }
-        self.has_steps = any(isinstance(function, Step) for _, function in axes.values())
-
-    def __call__(self, tree: Tree, operation: Operation, start: Tree) -> Tree:
-        if not self.changed.keys() & regions.attributes(tree):
-            return tree
-        return regions.reshape(tree, self._image, operation, start)
-
-    def closed(self, region: Tree) -> Tree:
-        """The cells of which no tuple is outside a region: the inner image."""
-        return regions.complement(self(regions.complement(region), UNION, False))
-
-    def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
-        yield dict(self._member(name, members) for name, members in box.items())
-
-    def _member(self, name: str, members: Tree) -> tuple[str, Tree]:
-        target, function = self.changed.get(name, (name, IDENTITY))
-        if members is True or name not in self.changed:
-            return target, members
-        if isinstance(function, Step):
-            return target, function.image(members, target, self.universe.get(name, ANYTHING).integral)
-        if function != IDENTITY:  # only numbers have another
-            members = regions.transform(members, name, function)
-        return target, regions.renamed(members, target)

@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.conversions import applied, check_is_number, converted, known
+from cedilla.compiler.expressions.conversions import (
+    applied,
+    check_is_number,
+    converted,
+    known,
+    taken_to_be_in,
+)
+from cedilla.compiler.expressions.exact_conversions import as_double, exact_type, exactly_applied, is_exact
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.operators import Project
-from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.slips import meant
 
-Changed = Mapping[str, tuple[str, Affine]]
-"""Attribute -> its new unit, and the function that leads there."""
+Changed = Mapping[str, tuple[str, syntax.Expression]]
+"""Attribute -> its new unit, and the expression that leads there."""
 Side = tuple[Units, Mapping[str, Type]]
 
 
 def in_one_unit(
-    node: syntax.TwoInputs, pairs: Iterable[tuple[str, str]], left: Side, right: Side
+    node: syntax.TwoInputs,
+    pairs: Iterable[tuple[str, str]],
+    left: Side,
+    right: Side,
+    warn: Callable[[Diagnostic], object],
 ) -> tuple[Changed, Changed]:
-    """What changes on the left and on the right so that pairs of attributes are in one unit: that of the left; of whole
-    numbers that would not stay whole, that of the right. Raises RQ142 where units are of different dimensions."""
-    changed: tuple[dict[str, tuple[str, Affine]], ...] = ({}, {})
+    """What changes on the left and on the right so that pairs of attributes are in one unit: that of the left.
+
+    Whole numbers and decimals stay exact where a decimal holds them; else those of both sides become doubles.
+    `warn` takes RQ162, where one of a pair has no unit. Raises RQ142 where units are of different dimensions.
+    """
+    changed: tuple[dict[str, tuple[str, syntax.Expression]], ...] = ({}, {})
     for a, b in pairs:
         ours, theirs = left[0].get(a), right[0].get(b)
         if ours is None or theirs is None:
+            if ours is not theirs and a in left[1] and b in right[1]:
+                warn(_without_unit(node, a, b, ours or theirs or "", is_left=ours is None))
             continue
         function = _met(node, b, theirs, ours)
-        whole = left[1][a].is_integral and right[1][b].is_integral
-        if whole and not function.is_whole and function.inverse().is_whole:
-            changed[0][a] = theirs, function.inverse()
-        elif not function.is_identity:
-            changed[1][b] = ours, function
+        if function.is_identity:
+            continue
+        other = syntax.Attribute(b, span=node.span)
+        types = left[1][a], right[1][b]
+        if not all(map(is_exact, types)):
+            changed[1][b] = (
+                ours,
+                as_double(function, other) if is_exact(types[1]) else applied(function, other),
+            )
+        elif exact_type(types[1], function) is not None:
+            changed[1][b] = ours, exactly_applied(function, other)
+        else:
+            changed[0][a] = ours, as_double(IDENTITY, syntax.Attribute(a, span=node.span))
+            changed[1][b] = ours, as_double(function, other)
     return changed[0], changed[1]
+
+
+def _without_unit(node: syntax.TwoInputs, a: str, b: str, unit: str, *, is_left: bool) -> Diagnostic:
+    name, side = (a, "left") if is_left else (b, "right")
+    return taken_to_be_in(unit, f"`{name}` on the {side} of the {type(node).__name__.lower()}", node.span)
 
 
 def _met(node: syntax.TwoInputs, name: str, theirs: str, ours: str) -> Affine:
@@ -58,7 +88,7 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
     Raises RQ102 for an unknown one, RQ104 where one comes twice, RQ142 where it has no unit, or none of this dimension,
     RQ143, RQ144 where it is no number.
     """
-    changed: dict[str, tuple[str, Affine]] = {}
+    changed: dict[str, tuple[str, syntax.Expression]] = {}
     for each in node.units:
         if each.name not in types:
             hint = meant(each.name, types, "attributes")
@@ -73,7 +103,8 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
             hint += "what is computed has a unit where its parts give it one"
             message = f"`{each.name}` has no unit: nothing leads to {each.unit}"
             raise failure("RQ142", message, each.span, hint=hint)
-        changed[each.name] = each.unit, converted(own, each.unit, each.span)
+        function = converted(own, each.unit, each.span)
+        changed[each.name] = each.unit, applied(function, syntax.Attribute(each.name, span=node.span))
     return changed
 
 
@@ -82,7 +113,7 @@ def absorbing(
 ) -> Project:
     """The operator that gives an output's attributes units of their own. Their values are doubles from the start: an
     Alter at a source changes no type behind it."""
-    made = conversion_of(given, inputs, changed, types)
+    made = conversion_of(given, inputs, changed)
     return evolve(made, items={n: _as_double(e, types) for n, e in made.items.items()}, absorb=True)
 
 
@@ -93,14 +124,12 @@ def _as_double(expression: syntax.Expression, types: Mapping[str, Type]) -> synt
     return syntax.Binary("/", expression, one, span=expression.span)
 
 
-def conversion_of(
-    given: dict[str, Any], inputs: tuple[str, ...], changed: Changed, types: Mapping[str, Type]
-) -> Project:
-    """The operator that brings some attributes to other units; `types`: those of its input."""
+def conversion_of(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
+    """The operator that brings some attributes to other units."""
     return Project(
         **given,
         inputs=inputs,
-        items={n: applied(f, syntax.Attribute(n, span=given["span"])) for n, (_, f) in changed.items()},
+        items={name: expression for name, (_, expression) in changed.items()},
         rest=True,
         convert=True,
         units={name: unit for name, (unit, _) in changed.items()},

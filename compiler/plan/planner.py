@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from attrs import evolve, field, frozen, mutable
@@ -165,12 +166,15 @@ class _Planner:
     def _emit(self, node: syntax.Emit) -> None:
         check_sink_format(node.format, node.format_span or node.span)
         relation = self._relation(node.relation, None)
-        changed = fixed_units(node, self.units[relation], self.facts[relation].types)
+        types = self.facts[relation].types
+        changed = fixed_units(node, self.units[relation], types)
         name, number = relation, 1
         while name in {emit.name for emit in self.emits}:
             number += 1
             name = f"{relation}_{number}"
-        relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
+        relation = self._converted(
+            relation, changed, node, partial(absorbing, types=types), f"{relation}_in_units"
+        )
         self.emits.append(
             Emit(
                 name=name,
@@ -331,8 +335,9 @@ class _Planner:
         if isinstance(node, syntax.Join):
             pairs = [self._pair(pair, inputs) for pair in node.on]
         else:
-            pairs = [(name, name) for name in self.units[inputs[0]]]
-        changed = in_one_unit(node, pairs, *((self.units[i], self.facts[i].types) for i in inputs))
+            pairs = [(name, name) for name in {**self.units[inputs[0]], **self.units[inputs[1]]}]
+        sides = [(self.units[i], self.facts[i].types) for i in inputs]
+        changed = in_one_unit(node, pairs, sides[0], sides[1], self.warnings.append)
         left, right = (self._converted(*each, node) for each in zip(inputs, changed, strict=True))
         return left, right
 
@@ -347,8 +352,7 @@ class _Planner:
         """A relation with some attributes in other units, as one more operator where there are any."""
         if not changed:
             return relation
-        planned, types = self._fresh(name), self.facts[relation].types
-        return self._operator((relation,), planned, node, lambda n, i: build(n, i, changed, types))
+        return self._operator((relation,), self._fresh(name), node, lambda n, i: build(n, i, changed))
 
     def _arrival(self, operator: Operator) -> Arrival:
         """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""

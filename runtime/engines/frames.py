@@ -15,12 +15,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
+from cedilla.compiler.expressions import exact_conversions
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, array_of, column, quote
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.workers import unfit_workers
 from cedilla.runtime.items.lines import damaged, is_compressed
-from cedilla.runtime.items.rejections import beyond
+from cedilla.runtime.items.rejections import beyond, beyond_in_unit
 
 ORDER = "$order"
 """The place of a tuple, a struct of epoch, source and place; only where an operator looks at it (`Plan.placed`)."""
@@ -143,9 +144,20 @@ def _widened(frame: DataFrame, other: DataFrame, rounded: Collection[str] = ()) 
             text := as_double(
                 f.name, column(f.name), f.dataType, theirs[f.name], is_rounded=f.name in rounded
             )
+            or _as_decimal(column(f.name), f.dataType, theirs[f.name])
         )
     }
     return frame.withColumns(wider) if wider else frame
+
+
+def _as_decimal(value: str, kind: DataType, other: DataType) -> str | None:
+    """SQL of a whole number or decimal as the decimal that holds the other one, too; `None` where it is one."""
+    exact = (IntegerType, LongType, DecimalType)
+    if kind == other or not isinstance(kind, exact) or not isinstance(other, exact):
+        return None
+    mine, theirs = (type_named(each.simpleString()) for each in (kind, other))
+    wanted = exact_conversions.common_type(mine, theirs)
+    return None if wanted in (mine, LONG) else f"CAST({value} AS {wanted.spark})"
 
 
 def as_double(
@@ -181,6 +193,8 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
     """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of workers that cannot
     do their part, or the `DiagnosticError` that a Python task has raised; `None`: for another reason."""
     text = str(problem)
+    if found := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
+        return beyond_in_unit(found[1])
     if found := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
         return beyond(found[1])
     if found := _RAISED.search(text):

@@ -68,3 +68,10 @@ def beyond(attribute: str) -> DiagnosticError:
     """RQ310 of a value that is kept in state, or of another input: no line of a source is to blame."""
     message = f"a value of `{attribute}` beyond 2^53 was there before an Alter made doubles of the attribute"
     return failure("RQ310", message, hint=BEYOND_HINT)
+
+
+def beyond_in_unit(attribute: str) -> DiagnosticError:
+    """RQ310 of a value of one input that is brought to the unit of another."""
+    message = f"a value of `{attribute}` is too large for the unit of what it meets"
+    hint = "both inputs in one unit, or the attribute declared as `double` or `decimal`"
+    return failure("RQ310", message, hint=hint)

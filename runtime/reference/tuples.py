@@ -6,14 +6,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.exact_conversions import is_too_large
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts
-from cedilla.runtime.items.rejections import beyond
+from cedilla.grammar.syntax import Expression
+from cedilla.runtime.items.rejections import beyond, beyond_in_unit
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.node import Node, Row, Rows, only_defined
 from cedilla.runtime.reference.scalars import VALUES
-from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
+from cedilla.runtime.reference.scalars.arithmetic import affine, double, is_beyond, number
 
 
 class Select(Node):
@@ -48,9 +50,17 @@ class Project(Node):
             if expressions.attributes(e) <= inputs[0].types.keys()
         }
         return [
-            only_defined({**{n: evaluate(e, row) for n, e in items.items()}, ORDER: row.get(ORDER)})
+            only_defined({**{n: self._value(n, e, row) for n, e in items.items()}, ORDER: row.get(ORDER)})
             for row in new[0]
         ]
+
+    def _value(self, name: str, expression: Expression, row: Row) -> Any:
+        function, value = self.operator.conversion(name), row.get(name)
+        if function is None or value is None:
+            return evaluate(expression, row)
+        if not isinstance(value, float) and is_too_large(expression, function, number(value)):
+            raise beyond_in_unit(name)
+        return affine(function, number(value))
 
 
 class Rename(Node):

@@ -182,16 +182,16 @@ def test_relations_have_units(relation: str, attribute: str, unit: str | None) -
 @pytest.mark.parametrize(
     ("relation", "converted"),
     [
-        ("r union c", ["ts * 1000 as ts | r", "(t * 9 + 160) / 5 as t, v * 18 / 5 as v | c"]),
+        ("r union c", ["ts * 0.001 as ts, (t * 9 + 160) / 5 as t, v * 18 / 5 as v | c"]),
         ("c minus r", ["ts * 1000 as ts, (t * 5 - 160) / 9 as t, v * 5 / 18 as v | r"]),
         ("c intersect c", []),
-        ("r join rename[s as q, v as z, t as u](c) on ts", ["ts * 1000 as ts | r"]),
+        ("r join rename[s as q, v as z, t as u](c) on ts", ["ts * 0.001 as ts | rename"]),
         ("r join rename[s as q, v as z, ts as k](c) on t", ["(t * 9 + 160) / 5 as t | rename"]),
-        ("r join rename[v as z, t as u, ts as m](c) on ts = m and s", ["ts * 1000 as ts | r"]),
+        ("r join rename[v as z, t as u, ts as m](c) on ts = m and s", ["m * 0.001 as m | rename"]),
     ],
 )
 def test_inputs_are_brought_to_one_unit(relation: str, converted: list[str]) -> None:
-    """The right one to that of the left; but seconds to milliseconds, where both are whole numbers."""
+    """The right one to that of the left, also where its whole numbers become decimals."""
     plan = compile_query(f'{HEAD}emit {relation} to json "o";').plan
     made = [each for each in plan.operators if isinstance(each, Project) and each.convert]
     assert [f"{', '.join(map(str, o.parameters()['items'][1:]))} | {o.inputs[0]}" for o in made] == converted  # type: ignore[index]
@@ -201,7 +201,7 @@ def test_pairs_may_name_the_inputs_of_a_join() -> None:
     plan = compile_query(
         f'{HEAD}k := rename[v as z, t as u, ts as m](c);\nemit r join k on r.ts = k.m and s to json "o";'
     ).plan
-    assert plan.operator_of["converted"].inputs == ("r",)
+    assert plan.operator_of["converted"].inputs == ("k",)
 
 
 def test_a_given_constant_keeps_the_unit_of_the_one_that_is_declared() -> None:

@@ -1,0 +1,138 @@
+"""Whole numbers and decimals in another unit: exact where a decimal holds the result, else doubles (theory N12).
+
+A conversion without a quotient is exact: its values are whole numbers or decimals. One that ends in a quotient gives
+doubles, of numbers that a double keeps to the last digit. Values beyond end the query (RQ310).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from cedilla.compiler.expressions.conversions import applied, is_decimal, number_of
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, column, quote
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.grammar.syntax import Attribute, Binary, Expression
+
+BEYOND = "RQ310 in another unit "
+"""How the message of a job begins that meets a value that is too large for its new unit; then its attribute."""
+
+_MOST = 38
+_LONGS = 2**63
+
+
+def exact_type(type_: Type, function: Affine) -> Type | None:
+    """The type that holds all values of a type in another unit to the last digit; `None` where there is none."""
+    if not is_exact(type_) or not is_decimal(function.slope) or not is_decimal(function.shift):
+        return None
+    if type_.is_integral and function.is_whole:
+        return LONG
+    digits, scale = _digits(type_)
+    most = function.slope * 10 ** (digits - scale) + abs(function.shift)
+    places = max(scale + _places(function.slope), _places(function.shift))
+    # The engines make the product before it is cast, in the digits of both sides and two more.
+    if digits + len(str(function.slope * 10 ** _places(function.slope))) + 2 > _MOST:
+        return None
+    return _decimal(len(str(int(most))), places)
+
+
+def common_type(a: Type, b: Type) -> Type:
+    """The type that holds the numbers of two exact types, to the last digit where there is one."""
+    if a.is_integral and b.is_integral:
+        return a if a == b else LONG
+    (digits, scale), (others, other_scale) = _digits(a), _digits(b)
+    return _decimal(max(digits - scale, others - other_scale), max(scale, other_scale)) or DOUBLE
+
+
+def is_exact(type_: Type) -> bool:
+    """Whether a type is of whole numbers or decimals."""
+    return type_.name in ("int", "long", "decimal")
+
+
+def _digits(type_: Type) -> tuple[int, int]:
+    """The digits of the numbers of an exact type, and how many of them are after the point."""
+    if type_.name == "decimal":
+        return type_.parameters[0], type_.parameters[1]
+    return (10 if type_.name == "int" else 19), 0
+
+
+def _decimal(before: int, after: int) -> Type | None:
+    return Type("decimal", (before + after, after)) if before + after <= _MOST else None
+
+
+def _places(number: Fraction) -> int:
+    """The digits after the point of a number that has a decimal notation."""
+    return next(places for places in range(_MOST * 10) if (number * 10**places).denominator == 1)
+
+
+def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
+    """The conversion without a quotient: `x * 0.001`."""
+    slope, shift, span = function.slope, function.shift, attribute.span
+    result: Expression = attribute
+    if slope != 1:
+        result = Binary("*", result, number_of(slope, span), span=span)
+    if shift:
+        result = Binary("+" if shift > 0 else "-", result, number_of(abs(shift), span), span=span)
+    return result
+
+
+def as_double(function: Affine, attribute: Attribute) -> Expression:
+    """The conversion with a quotient, `x / 60`, whose values are doubles."""
+    if function.integers()[2] != 1:
+        return applied(function, attribute)
+    return Binary(
+        "/", applied(function, attribute), number_of(Fraction(1), attribute.span), span=attribute.span
+    )
+
+
+def gives_doubles(conversion: Expression) -> bool:
+    """Whether a conversion ends in a quotient."""
+    return isinstance(conversion, Binary) and conversion.operator == "/"
+
+
+def converted_type(conversion: Expression, function: Affine, type_: Type) -> Type:
+    """The type of values of a type in another unit."""
+    exact = None if gives_doubles(conversion) else exact_type(type_, function)
+    return exact or DOUBLE
+
+
+def _limit(conversion: Expression, function: Affine) -> int:
+    """The least absolute value that is too large for its new unit: of 2^53 there as a double, of 64 bits else."""
+    p, q, _ = function.integers()
+    return ((LARGEST if gives_doubles(conversion) else _LONGS) - abs(q) - 1) // p + 1
+
+
+def is_too_large(conversion: Expression, function: Affine, value: int | Fraction) -> bool:
+    """Whether an exact value has no place in the type of its new unit."""
+    is_decimal_there = not gives_doubles(conversion) and not (function.is_whole and isinstance(value, int))
+    return not is_decimal_there and abs(value) >= _limit(conversion, function)
+
+
+def conversion_sql(name: str, conversion: Expression, function: Affine, type_: Type) -> str:
+    """The SQL of a column of a type in another unit, in one rounding at most."""
+    value, wanted = column(name), converted_type(conversion, function, type_)
+    if wanted == DOUBLE:
+        plain = value if type_ == DOUBLE else f"CAST({value} AS DOUBLE)"
+        text = plain if function == IDENTITY else function.sql(plain)
+    elif wanted == LONG:
+        p, q, _ = function.integers()
+        text = f"CAST({value} AS BIGINT) * {p}L" + (f" {'+' if q > 0 else '-'} {abs(q)}L" if q else "")
+    else:
+        digits, scale = _digits(type_)
+        text = f"CAST({value} AS DECIMAL({digits}, {scale}))"
+        text += "" if function.slope == 1 else f" * {_literal(function.slope)}"
+        text += (
+            f" {'+' if function.shift > 0 else '-'} {_literal(abs(function.shift))}" if function.shift else ""
+        )
+        text = f"CAST({text} AS {wanted.spark})"
+    end = _limit(conversion, function)
+    digits, scale = _digits(type_) if is_exact(type_) else (0, 0)
+    if wanted.name == "decimal" or end >= min(10 ** (digits - scale), _LONGS):
+        return text
+    kept = f"{value} IS NULL OR ({value} > {-end}L AND {value} < {end}L)"
+    return f"CASE WHEN {kept} THEN {text} ELSE raise_error({quote(BEYOND + name)}) END"
+
+
+def _literal(number: Fraction) -> str:
+    places = _places(number)
+    whole, rest = divmod(int(number * 10**places), 10**places)
+    return f"{whole}.{rest:0{places}}BD" if places else f"{whole}BD"

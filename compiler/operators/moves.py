@@ -1,0 +1,49 @@
+"""Regions over the input of a projection as regions over its output, by the axes that carry them (D1, G25)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.step_functions import Step
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Operation, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+
+Axes = dict[str, tuple[str, Affine | Step]]
+"""Input attribute -> the output attribute that regions over it can speak of, and how."""
+
+
+class Move:
+    """The image of a tree in the names and scales of the output; the outer one, where a step function has many
+    values in one cell (D1, G25)."""
+
+    def __init__(self, axes: Axes, universe: Universe) -> None:
+        self.universe = universe
+        self.changed = {
+            name: (target, function)
+            for name, (target, function) in axes.items()
+            if target != name or function != IDENTITY
+        }
+        self.has_steps = any(isinstance(function, Step) for _, function in axes.values())
+
+    def __call__(self, tree: Tree, operation: Operation, start: Tree) -> Tree:
+        if not self.changed.keys() & regions.attributes(tree):
+            return tree
+        return regions.reshape(tree, self._image, operation, start)
+
+    def closed(self, region: Tree) -> Tree:
+        """The cells of which no tuple is outside a region: the inner image."""
+        return regions.complement(self(regions.complement(region), UNION, False))
+
+    def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
+        yield dict(self._member(name, members) for name, members in box.items())
+
+    def _member(self, name: str, members: Tree) -> tuple[str, Tree]:
+        target, function = self.changed.get(name, (name, IDENTITY))
+        if members is True or name not in self.changed:
+            return target, members
+        if isinstance(function, Step):
+            return target, function.image(members, target, self.universe.get(name, ANYTHING).integral)
+        if function != IDENTITY:  # only numbers have another
+            members = regions.transform(members, name, function)
+        return target, regions.renamed(members, target)
