@@ -26,10 +26,12 @@ _RECORD = re.compile(r"(\d+)-(\d+)\.json")
 
 @frozen
 class Found:
-    """Files of a stream, and of its folder of markers, some of which may be known."""
+    """Files of a stream, and of its folder of markers, some of which may be known. `stop`: a file of tuples that is not
+    to be read yet, nor anything that comes after it."""
 
     data: Sequence[FoundFile] = ()
     markers: Sequence[FoundFile] = ()
+    stop: FoundFile | None = None
 
 
 @frozen
@@ -66,7 +68,7 @@ class Arrivals:
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
         new = {
-            name: in_order(self._unseen(name, each.data), self._unseen(name, each.markers))
+            name: in_order(self._unseen(name, each.data), self._unseen(name, each.markers), each.stop)
             for name, each in found.items()
         }
         if not any(new.values()):

@@ -39,6 +39,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.state.segments import Segment, paths
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import missing
 
 _VERSION = 1
 _BASES = re.compile(r'"base": "([^"]+)"')
@@ -111,6 +112,12 @@ class Checkpoint:
         self.streams = plans.streams
         self.files.write(f"{self.path}/plan.json", json.dumps(plans.dump(), indent=1))
 
+    def check_there(self, epoch: int) -> None:
+        """Raise `DiagnosticError` RQ451 where the record of the last epoch is gone, or before the first the plan."""
+        name = "plan.json" if epoch < 0 else f"commits/{epoch:012d}.json"
+        if not self.files.exists(f"{self.path}/{name}"):
+            raise missing(f"{self.path}/{name}")
+
     def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.
 
@@ -150,7 +157,9 @@ class Checkpoint:
         self._trees.keep_only_used(record.epoch, frozenset(_BASES.findall(text)))
 
     def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:
-        """Keep what ends a run after an epoch, for whoever asks for the status."""
+        """Keep what ends a run after an epoch, for whoever asks for the status; not where the checkpoint is gone."""
+        if not self.files.exists(f"{self.path}/plan.json"):
+            return
         failure_record = {
             "time": moment(),
             "epoch": epoch,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.lines import merged
@@ -21,11 +22,16 @@ def listed_files(files: Files, path: str) -> list[InputFile]:
     return in_order(files.tree(path))
 
 
-def in_order(data: Iterable[FoundFile], markers: Iterable[FoundFile] = ()) -> list[InputFile]:
-    """The files of a stream and of its folder of markers as one (`lines.merged`)."""
+def in_order(
+    data: Iterable[FoundFile], markers: Iterable[FoundFile] = (), stop: FoundFile | None = None
+) -> list[InputFile]:
+    """The files of a stream and of its folder of markers as one (`lines.merged`), up to where a file of tuples would
+    be that is not to be read yet: `stop`."""
     marking = sorted(filter(_has_bytes, markers), key=lambda file: (file.modified, file.path))
-    together = merged(sorted(filter(_has_bytes, data), key=_place), marking, lambda file: file.modified)
-    return [InputFile(file.path, file.length, is_markers=is_markers) for file, is_markers in together]
+    reading = sorted(filter(_has_bytes, [*data, *([stop] if stop else [])]), key=_place)
+    together = merged(reading, marking, lambda file: file.modified)
+    before = takewhile(lambda found: found[0] is not stop, together)
+    return [InputFile(file.path, file.length, is_markers=is_markers) for file, is_markers in before]
 
 
 def _has_bytes(file: FoundFile) -> bool:

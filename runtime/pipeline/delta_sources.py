@@ -50,12 +50,10 @@ class DeltaSources:
     def __bool__(self) -> bool:
         return bool(self.logs)
 
-    def look(self) -> dict[str, list[FoundFile]]:
-        """The files of the versions that have come, in order by their moments. Raises `DiagnosticError`: RQ431, RQ438,
-        RQ439, RQ471, RQ472; if something came before, `finish` does."""
-        return {name: self._look(log, self._read[name]) for name, log in self.logs.items()}
-
-    def _look(self, log: DeltaLog, read: _Read) -> list[FoundFile]:
+    def look(self, name: str) -> list[FoundFile]:
+        """The files of the versions of a table that have come, in order by their moments. Raises `DiagnosticError`:
+        RQ431, RQ434, RQ438, RQ439, RQ471, RQ472; if something came before, `finish` does."""
+        log, read = self.logs[name], self._read[name]
         found: list[FoundFile] = []
         try:
             entries = log.entries()
@@ -82,10 +80,20 @@ class DeltaSources:
                 raise refusal
             self.tell(f"{refusal.diagnostics[0].message}: passed over")
             added = []
-        # Clocks of writers differ: versions keep their order.
-        moment = max(entry.file.modified, read.moment + 1)
+        moment = _moment(entry, read)
         read.version, read.moment = entry.version, moment
         return [evolve(file, modified=moment) for file in added]
+
+    def first_unread(self, name: str) -> FoundFile | None:
+        """The entry of the first version that no look has read; markers that are later than it have to wait."""
+        read = self._read[name]
+        unread = (entry for entry in self.logs[name].entries() if entry.version > read.version)
+        entry = next(unread, None)
+        if entry is None:
+            return None
+        # A version that is not in the log may be as early as the one after the last.
+        is_next = entry.version == read.version + 1
+        return evolve(entry.file, modified=_moment(entry, read) if is_next else read.moment + 1)
 
     def finish(self) -> None:
         """What was found is in a batch. Raises what `look` has kept back."""
@@ -95,3 +103,8 @@ class DeltaSources:
         self.files.write(self.place, json.dumps(known))
         if self._failure is not None:
             raise self._failure
+
+
+def _moment(entry: LogEntry, read: _Read) -> int:
+    """When a version came. Clocks of writers differ: versions keep their order."""
+    return max(entry.file.modified, read.moment + 1)

@@ -1,7 +1,7 @@
-"""Where the files of a run come from: a look at the folders, and then Spark's file stream; on other engines and beside
-topics and tables of Delta, a look now and then. Records of topics are fetched into files first.
+"""Where the files of a run come from: folders, tables of Delta and topics are looked at now and then, on every engine.
 
-What is new is told by the checkpoint (`Arrivals`), so a run goes on where one on another engine has ended.
+The checkpoint says what is new (`Arrivals`), so a run goes on where one on another engine has ended. Records of topics
+are fetched into files first.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
-from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.engines.spark import stream_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
-from cedilla.runtime.storage.files import FoundFile
+from cedilla.runtime.pipeline.source_folders import SourceFolders
 
 _POLL_SECONDS, _LEAST_SECONDS = 0.1, 0.01
 
@@ -34,28 +32,24 @@ def drive(
         executor.process(0, {}, interrupted)
         return
     arrivals = Arrivals(executor.checkpoint)
-    is_connected = is_connect(executor.spark)
 
     def tell(note: str) -> None:
         on_step(note)  # there may be no epoch that tells it
         executor.notes += (note,)
 
     tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
-    is_looked_for = is_connected or bool(executor.topics) or bool(tables)
+    in_folders = [s for s in streams if not s.is_topic]
+    folders = SourceFolders(executor.files, executor.plan, in_folders, tables, on_step, interval is None)
+
     is_idle = False  # and has been said
 
-    def take(found: Mapping[str, Sequence[FoundFile]], stopped: Callable[[], bool] = interrupted) -> None:
+    def take(found: Mapping[str, Found]) -> None:
         nonlocal is_idle
-        new = arrivals.batch(
-            {s.name: Found(found[s.name], found.get(f"{s.name}.markers", ())) for s in streams}
-        )
+        executor.checkpoint.check_there(executor.last.epoch)
+        new = arrivals.batch({s.name: found.get(s.name, Found()) for s in streams})
         if new is not None:
             is_idle = False
-            executor.process(*new, stopped, added)
-
-    def added() -> Mapping[str, Sequence[InputFile]]:
-        # A batch that goes on keeps a run from looking at folders and tables.
-        return {} if folders or tables else arrivals.added(executor.topics.fetched())
+            executor.process(*new, interrupted, added)
 
     def wait(idle: bool) -> None:
         nonlocal is_idle
@@ -65,49 +59,37 @@ def drive(
             is_idle = True
             on_step("waiting for records" if executor.topics else "waiting for files")
 
-    folders = [
-        (name, path)
-        for s in streams
-        for name, path in ((s.name, None if s.is_topic else s.path), (f"{s.name}.markers", s.markers))
-        if path is not None and name not in tables.logs
-    ]
+    def added() -> Mapping[str, Sequence[InputFile]]:
+        # A batch that goes on keeps a run from looking at folders and tables.
+        return {} if in_folders else arrivals.added(executor.topics.fetched())
+
     if arrivals.last is not None:
         executor.process(arrivals.last, {}, interrupted)  # what is left of it
     if executor.topics:
         executor.topics.begin(executor.last.topics)
-    if is_looked_for:
-        _look(executor, tables, folders, interval, take, wait)
-        return
-    # Files that are there need no streaming query: starting one takes the driver's JVM some seconds.
-    take({name: executor.files.tree(path) for name, path in folders})
-    wait(False)
-    if interval is not None:
-        record = executor.files.for_engine(f"{executor.checkpoint.path}/spark")
-        # Spark's current directory may be another.
-        places = [(name, executor.files.for_engine(path)) for name, path in folders]
-        # Spark's own threads are told by its query where they are to stop.
-        stream_files(executor.spark, places, record, interval, lambda found: take(found, lambda: False), wait)
+    _look(executor, folders, interval, take, wait)
 
 
 def _look(
     executor: Executor,
-    tables: DeltaSources,
-    folders: Sequence[tuple[str, str]],
+    folders: SourceFolders,
     interval: float | None,
-    take: Callable[[Mapping[str, Sequence[FoundFile]]], None],
+    take: Callable[[Mapping[str, Found]], None],
     wait: Callable[[bool], None],
 ) -> None:
     """Look at folders, tables and topics, once or for ever."""
-    topics = executor.topics
+    topics, tables = executor.topics, folders.tables
     while True:
         looked = time.monotonic()
         fetched = topics.fetch(lambda: wait(False)) if topics else {}
-        added = tables.look()
-        take({**{name: executor.files.tree(path) for name, path in folders}, **added, **fetched})
+        found = folders.look()
+        take({**found, **{name: Found(files) for name, files in fetched.items()}})
         tables.finish()
-        if interval is None and (not topics or topics.is_done()) and not any(added.values()):
+        # A look that stops before a file has not seen all; one at a table has not seen all versions.
+        is_part = any(each.stop or (name in tables.logs and each.data) for name, each in found.items())
+        if interval is None and (not topics or topics.is_done()) and not is_part:
             return
-        if any(fetched.values()) or any(added.values()) or interval is None:
+        if any(fetched.values()) or is_part or interval is None:
             wait(False)
             continue
         wait(True)

@@ -240,6 +240,7 @@ class Executor:
     def _start(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
+        self.checkpoint.check_there(self.last.epoch)
         remaining = self._remaining
         slices = remaining.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
@@ -295,6 +296,7 @@ class Executor:
     def _complete(self, running: RunningEpoch) -> None:
         """Wait for an epoch's jobs, and commit it."""
         settle(running.jobs)
+        self.checkpoint.check_there(self.last.epoch)
         number = running.record.epoch
         for name, markers in running.markers.items():
             self.sinks[name].stage_markers(number, markers)

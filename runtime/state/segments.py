@@ -16,7 +16,8 @@ from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
-from cedilla.runtime.storage.written import read_parquet, written
+from cedilla.runtime.storage.stores import scheme_of
+from cedilla.runtime.storage.written import missing, read_parquet, written
 
 _AXES = frozenset({"int", "bigint", "timestamp", "date"})
 """The types whose values are whole numbers to regions."""
@@ -83,6 +84,7 @@ class StateStore:
         self._known: dict[
             str, Segment
         ] = {}  # the last commit's, as measured; one in flight lists them as planned
+        self._seen: set[str] = set()  # segments that were seen in a store
         self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
 
     def read(self, key: str, region: Tree = True) -> DataFrame | None:
@@ -105,10 +107,23 @@ class StateStore:
             known = segment if write is None else _measured(segment, write.result())
             if (write is not None and not known.length) or known.lies_in(unasked):
                 continue
+            if write is None:
+                self._check_there(segment)
             written.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
         for schema, paths in written.items():
             frames += read_parquet(self._spark, schema, paths)
         return reduce(stacked, frames) if frames else None
+
+    def _check_there(self, segment: Segment) -> None:
+        """Raise RQ451 where files of a segment are gone: not all engines miss them. Stores are asked once, as they take
+        some time."""
+        if segment.path in self._seen:
+            return
+        found = self._files.list(segment.path)
+        if not found or sum(file.length for file in found) < segment.length:
+            raise missing(segment.path)
+        if scheme_of(segment.path) not in ("", "file"):
+            self._seen.add(segment.path)
 
     @property
     def length(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.stores import is_pattern
 
@@ -41,6 +41,15 @@ def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
 def _has_files(spark: SparkSession, path: str) -> bool:
     """Whether an engine sees files in a folder."""
     try:
-        return spark.read.format("binaryFile").option(*_AS_IT_IS).load(path).select("path").limit(1).count() > 0
+        return (
+            spark.read.format("binaryFile").option(*_AS_IT_IS).load(path).select("path").limit(1).count() > 0
+        )
     except PySparkException:  # there is no such folder
         return False
+
+
+def missing(path: str) -> DiagnosticError:
+    """RQ451: a file or folder of a checkpoint that its last commit needs is gone."""
+    message = f"{path} is not there any more, which the checkpoint needs to go on"
+    hint = "the checkpoint as it was, and the next run goes on; else a new one, with other outputs"
+    return failure("RQ451", message, hint=hint)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla import Options, run
 from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
+from cedilla.runtime.pipeline import delta_sources
 from cedilla.runtime.terminal.report import EpochReport
 from tests.pipeline import read_output
 from tests.stream import is_tuple
@@ -170,3 +171,66 @@ def test_what_is_no_plain_table_is_refused(
 def test_a_table_of_delta_is_no_table_of_a_query() -> None:
     with pytest.raises(DiagnosticError, match="RQ473"):
         compile_query('table r(k: long) from delta "r";\nemit r to json "out";')
+
+
+def _version(table: Table, number: int, moment: int) -> None:
+    """When a version was written, by the clock of its writer."""
+    os.utime(table.root / f"r/_delta_log/{number:020}.json", (moment, moment))
+
+
+@pytest.fixture
+def gap(spark: SparkSession, tmp_path: Path) -> Table:
+    """Metres, a version that takes a row back, metres, an accent, centimetres."""
+    table = Table(spark, tmp_path, markers="ops")
+    table.text = table.text.replace("t: double", "t: double unit m").replace(
+        'to json "out"', 'to json "out" with t in m'
+    )
+    table.write({"k": 1, "t": 1.0}, {"k": 2, "t": 2.0})
+    deltalake.DeltaTable(table.path).delete("k = 2")
+    table.write({"k": 3, "t": 3.0})
+    table.write({"k": 4, "t": 400.0})
+    (tmp_path / "ops").mkdir()
+    marker = tmp_path / "ops" / "1.jsonl"
+    marker.write_text('{"$accent": "[[unit(t, cm)]]"}\n')
+    for number, moment in enumerate((10, 20, 30, 50)):
+        _version(table, number, moment)
+    os.utime(marker, (40, 40))
+    return table
+
+
+def _values(table: Table) -> list[tuple[int, float]]:
+    return [(row["k"], row["t"]) for row in table.output()]
+
+
+def test_markers_wait_where_versions_stop(gap: Table) -> None:
+    """A marker that is later than a version that ends the query is read after what comes between them."""
+    for _ in range(2):
+        with pytest.raises(DiagnosticError, match="RQ438"):
+            gap.run()
+        assert _values(gap) == [(1, 1.0), (2, 2.0)]
+    gap.text += "set gaps = skip;\n"
+    gap.run(yes=True)
+    assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]
+
+
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_markers_wait_for_versions_of_later_looks(
+    gap: Table, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
+) -> None:
+    """Where a table has more new versions than one look reads."""
+    monkeypatch.setattr(delta_sources, "_MOST", 1)
+    gap.text += "set gaps = skip;\n"
+    gap.run(files_per_epoch=files_per_epoch)
+    assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]
+
+
+def test_markers_wait_at_a_version_that_has_left_the_log(gap: Table) -> None:
+    """What comes after it is not read, so neither is a marker between."""
+    gap.text += "set gaps = skip;\n"
+    (gap.root / "r/_delta_log/00000000000000000002.json").rename(gap.root / "gone")
+    with pytest.raises(DiagnosticError, match=r"RQ439.*version 2 has left"):
+        gap.run()
+    assert _values(gap) == [(1, 1.0), (2, 2.0)]
+    (gap.root / "gone").rename(gap.root / "r/_delta_log/00000000000000000002.json")
+    gap.run()
+    assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]

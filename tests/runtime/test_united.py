@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla.runtime import run as run_query
-from cedilla.runtime.engines import spark as engine
 from cedilla.runtime.pipeline import running_epoch
-from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
-from tests.stream import Item, read_output
+from tests.stream import Item
 
 QUERY = """
 set suspect = off;
@@ -82,21 +79,3 @@ def test_an_epoch_of_one_source_is_not_united_with_the_quiet_ones(
     run.process()
     assert tables == [1]
     assert _rows(run) == [(2, 8.0)]
-
-
-def test_files_that_are_there_need_no_streaming_query(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "_arriving", None)
-    run = Run(spark, tmp_path, QUERY)
-    for name in "abcde":
-        run.write(name, [{"k": 1, "v": 8.0}])
-    places = {name: str(tmp_path / "in" / name) for name in "abcde"}
-    options = Options(
-        once=True,
-        checkpoint=str(tmp_path / "checkpoint"),
-        sources=places,
-        sinks={"all": str(tmp_path / "out" / "all")},
-    )
-    run_query(QUERY, options, spark=spark)
-    assert len(_tuples(read_output(tmp_path / "out" / "all"))) == 5
