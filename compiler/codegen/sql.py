@@ -124,4 +124,4 @@ def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[st
 def _member(value: str, type_: Type, points: list[Value]) -> str:
     if len(points) == 1:
         return f"{value} = {type_.sql(points[0])}"
-    return f"{value} IN ({', '.join(type_.sql(p) for p in sorted(points))})"
+    return type_.member(value, sorted(points))

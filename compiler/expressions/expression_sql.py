@@ -51,8 +51,8 @@ def _sql(expression: Expression, types: Types) -> str:
             return f"NOT {_operand(operand, types)}"
         case InSet(operand, values, negated):
             of = type_of(operand, types)
-            listed = ", ".join(of.sql(of.value(v)) for v in values)
-            return f"{_compared_operand(operand, types)} {'NOT IN' if negated else 'IN'} ({listed})"
+            inside = of.member(_compared_operand(operand, types), map(of.value, values))
+            return f"NOT ({inside})" if negated else inside
         case InRange(operand, pattern, negated):
             of, tested = type_of(operand, types), _compared_operand(operand, types)
             bounds: list[str] = []

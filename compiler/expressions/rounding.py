@@ -68,7 +68,9 @@ def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, in
         off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
     else:
         off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _LEAST - 1), ("<=", _BEYOND - 1))
-    inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < _WIDEST)
+    # What has more digits than the value has room for is beyond all its values.
+    room = _WIDEST // 10**scale
+    inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < room)
     whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
     rounded = f"CAST({whole} AS BIGINT) {off}" if r == 1 else f"{whole} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded

@@ -6,10 +6,11 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
-from cedilla.compiler.expressions import aggregate_functions, patterns, regexes
+from cedilla.compiler.expressions import aggregate_functions, patterns, regexes, scalar_sql
 from cedilla.compiler.expressions.conversions import names_conversion
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
+    DATE,
     FORMAT,
     FUNCTIONS,
     INT,
@@ -17,7 +18,7 @@ from cedilla.compiler.expressions.scalar_functions import (
     WORDS,
     Function,
 )
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, quote
+from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, quote
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
@@ -203,8 +204,16 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
         for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
     ]
     if callable(function.sql):
-        return function.sql(arguments, types)
-    return function.sql.format(*arguments, all=", ".join(arguments))
+        text = function.sql(arguments, types)
+    else:
+        text = function.sql.format(*arguments, all=", ".join(arguments))
+    counts = not _COUNTS.isdisjoint(kinds)
+    return scalar_sql.within_years(text, function.gives) if counts and function.gives in _MOMENTS else text
+
+
+_MOMENTS = (TIMESTAMP, DATE)
+_COUNTS = {"number", "whole", *BOUNDS}
+"""Kinds of arguments by which a moment may come to lie in any year."""
 
 
 def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
@@ -236,10 +245,9 @@ def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
             return text
         if type_ == DOUBLE:
             text = f"round({text})"  # an altered whole number may be a hair off
-        whole = text if type_ == INT else f"try_cast({text} AS INT)"
-        if kind == "length":  # a negative one is as good as none, but not for every engine
-            return f"CASE WHEN {whole} <= {high} THEN greatest({whole}, 0) END"
-        return f"CASE WHEN {whole} BETWEEN {low} AND {high} THEN {whole} END" if kind in BOUNDS else whole
+        whole = scalar_sql.as_int(text, type_, low, high)
+        # A negative length is as good as none, but not for every engine.
+        return f"IF({whole} < 0, 0, {whole})" if kind == "length" else whole
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
         return quote(argument.value.lower())
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind == "regex":

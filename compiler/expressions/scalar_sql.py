@@ -26,8 +26,34 @@ def not_nan(name: str) -> str:
 
 
 def log(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The natural logarithm, or that to a base; undefined where there is none."""
-    return not_nan("ln" if len(arguments) == 1 else "log").format(all=", ".join(arguments))
+    """The natural logarithm, or that to a base; undefined where one of them has none."""
+    if len(arguments) == 1:
+        return not_nan("ln").format(all=arguments[0])
+    base, x = arguments
+    return f"CASE WHEN {base} > 0 AND {x} > 0 THEN nanvl(log({base}, {x}), NULL) END"
+
+
+def hypot(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """The root of the sum of two squares. A factor, a power of two, rounds nothing and keeps the squares in range."""
+    x, y = (as_double(each, type_) for each, type_ in zip(arguments, types, strict=True))
+    greater = f"greatest(abs({x}), abs({y}))"
+    plain, large, small = (_root_of_squares(x, y, scale) for scale in (1.0, 2.0**-600, 2.0**600))
+    return (
+        f"nanvl(CASE WHEN {greater} > {2.0**500!r}D THEN {large} "
+        f"WHEN {greater} < {2.0**-400!r}D THEN {small} ELSE {plain} END, NULL)"
+    )
+
+
+def _root_of_squares(x: str, y: str, scale: float) -> str:
+    if scale == 1.0:
+        return f"sqrt({x} * {x} + {y} * {y})"
+    x, y = (f"({each} * {scale!r}D)" for each in (x, y))
+    return f"sqrt({x} * {x} + {y} * {y}) * {1 / scale!r}D"
+
+
+def as_double(number: str, type_: Type) -> str:
+    """A number as a double; what is computed of whole numbers would overflow."""
+    return number if type_ == DOUBLE else f"CAST({number} AS DOUBLE)"
 
 
 def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -41,18 +67,23 @@ def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 def log1p(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """ln(1 + x), to the last digits where x is near zero: by `ln` they are lost."""
-    x = arguments[0] if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
-    return f"IF(abs({x}) < 0.5D, 2D * atanh({x} / ({x} + 2D)), nanvl(ln({x} + 1D), NULL))"
+    x = as_double(arguments[0], types[0])
+    near = f"IF(abs({x}) < 1E-17D, {x}, 2D * atanh({x} / ({x} + 2D)))"
+    return f"IF(abs({x}) < 0.5D, {near}, nanvl(ln({x} + 1D), NULL))"
 
 
-def remainder(form: str) -> Writer:
-    """A writer of a remainder in some form: undefined by zero, NaN of doubles that have none."""
+def remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """A remainder with the sign of the dividend: undefined by zero, NaN of doubles that have none."""
+    text = f"({arguments[0]} % {not_zero(arguments[1], types[1])})"
+    return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
 
-    def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
-        text = form.format(arguments[0], not_zero(arguments[1], types[1]))
-        return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
 
-    return sql
+def positive_remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """The remainder plus a positive divisor where it is negative; no sum of the two overflows."""
+    rest, divisor = remainder(arguments, types), not_zero(arguments[1], types[1])
+    more = f"({rest} + {divisor}) % {divisor}" if DOUBLE in types else f"{rest} + {divisor}"
+    text = f"CASE WHEN {rest} < 0 AND {divisor} > 0 THEN {more} ELSE {rest} END"
+    return f"{text} + 0D" if DOUBLE in types else text
 
 
 def not_zero(number: str, type_: Type) -> str:
@@ -61,21 +92,19 @@ def not_zero(number: str, type_: Type) -> str:
 
 
 def rounded(name: str) -> Writer:
-    """By the digits that a double is written with, as 1.005 is a little less than it seems."""
+    """By the digits that a double is written with, as 1.005 is a little less than it seems. A zero has no sign."""
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
         x, digits = arguments[0], arguments[1] if len(arguments) > 1 else "0"
         if types[0] != DOUBLE:
             return x
-        if digits == "0":
-            return f"{name}({x}, 0)"
-        if name == "bround":
-            return f"bround({x}, {digits})"
+        if digits == "0" or name == "bround":
+            return f"({name}({x}, {digits}) + 0D)"
         least = 0.1 ** int(digits)
         exact = f"{name}(CAST({_digits(x, small=least < _WRITTEN_OUT)} AS DECIMAL(38, 22)), {digits})"
         return (
             f"CASE WHEN abs({x}) < {least / 10!r}D THEN 0D "
-            f"WHEN abs({x}) < 4503599627370496D THEN CAST({exact} AS DOUBLE) ELSE {x} END"
+            f"WHEN abs({x}) < {2.0**51!r}D THEN CAST(CAST({exact} AS STRING) AS DOUBLE) ELSE {x} END"
         )
 
     return sql
@@ -100,7 +129,17 @@ def _digits(x: str, *, small: bool) -> str:
 
 def rint(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The nearest whole number as a double, the even one of two."""
-    return f"bround({arguments[0]}, 0)" if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
+    return f"(bround({arguments[0]}, 0) + 0D)" if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
+
+
+def best(name: str) -> Writer:
+    """A writer of the greatest or the least of some values. Of two zeros, it is the one without a sign."""
+
+    def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
+        text = f"{name}({', '.join(arguments)})"
+        return f"({text} + 0D)" if DOUBLE in types else text
+
+    return sql
 
 
 def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -237,8 +276,38 @@ def hashed(arguments: Sequence[str], types: Sequence[Type]) -> str:
     return f"hash({', '.join(parts)})"
 
 
-def since_1970(units: int) -> str:
-    """The form of a moment from a count of so many `units` a second; undefined beyond the years 1 to 9999."""
-    bounds = f"{-62_135_596_800 * units}D AND {253_402_300_799 * units}D"
-    scaled = f"{{0}} * {1_000_000 // units}D"
-    return f"timestamp_micros(CASE WHEN {{0}} BETWEEN {bounds} THEN CAST(round({scaled}) AS BIGINT) END)"
+def since_1970(units: int) -> Writer:
+    """A writer of a moment from a count of so many `units` a second, to the microsecond."""
+    factor = 1_000_000 // units
+
+    def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
+        (x,) = arguments
+        mark, most = ("D" if types[0] == DOUBLE else "L"), _SECONDS * units
+        micros = f"CAST(round({x} * {factor}D) AS BIGINT)" if types[0] == DOUBLE else f"{x} * {factor}L"
+        return f"timestamp_micros(CASE WHEN {x} BETWEEN -{most}{mark} AND {most}{mark} THEN {micros} END)"
+
+    return sql
+
+
+_SECONDS = 300_000_000_000
+"""More than there are from 1970 to the years 1 and 9999; as microseconds they are no more than a long has room for."""
+
+
+def within_years(moment: str, type_: Type) -> str:
+    """A timestamp or date, undefined beyond the years 1 to 9999, of which no text says it."""
+    return f"CASE WHEN {type_.axis(moment)} BETWEEN {type_.first}L AND {type_.last}L THEN {moment} END"
+
+
+def as_int(number: str, type_: Type, low: int = -(2**31), high: int = 2**31 - 1) -> str:
+    """A whole number as an INT, undefined outside its bounds. Of a mere cast, Sail compares the number that is cast."""
+    if type_.name == "int" and high - low == 2**32 - 1:
+        return number
+    mark = "D" if type_ == DOUBLE else "L"
+    whole = number if type_.name == "int" else f"try_cast({number} AS INT)"
+    return f"CASE WHEN {number} BETWEEN {low}{mark} AND {high}{mark} THEN {whole} END"
+
+
+def int_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """A number, towards zero, a text or a condition as an INT."""
+    (x,) = arguments
+    return as_int(x, types[0]) if types[0].name == "long" else f"try_cast({x} AS INT)"

@@ -7,6 +7,7 @@ microseconds and dates as days since 1970-01-01 (UTC), strings, booleans.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -175,6 +176,11 @@ class Type:
         if abs(value) > _LARGEST:
             return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
+
+    def member(self, text: str, values: Iterable[Value]) -> str:
+        """Whether a value, as SQL, is one of several. A long list is hashed, where -0.0 is no 0.0 to all engines."""
+        tested = f"{text} + 0D" if self.name == "double" else text
+        return f"{tested} IN ({', '.join(map(self.sql, values))})"
 
     def wire(self, value: Value) -> str:
         """The value as a constant in an accent or punctuation."""

@@ -30,7 +30,7 @@ def evaluate(expression: Expression, row: Row) -> Any:
             return value
         case Unary("-", operand):
             value = number(evaluate(operand, row))
-            return None if value is None else in_range(-value)
+            return None if value is None else in_range(0 - value)
         case Unary(_, operand):
             value = evaluate(operand, row)
             return None if value is None else not value
@@ -54,7 +54,7 @@ def evaluate(expression: Expression, row: Row) -> Any:
             if x is None or y is None:
                 return None
             if sign == "-" and (isinstance(x, datetime) or isinstance(y, datetime)):
-                return (micros(as_kind("timestamp", x)) - micros(as_kind("timestamp", y))) / 1_000_000
+                return float(micros(as_kind("timestamp", x)) - micros(as_kind("timestamp", y))) / 1e6
             return compare(sign, x, y) if sign in COMPARED else arithmetic(sign, number(x), number(y))
         case Case(branches, otherwise):
             for branch in branches:

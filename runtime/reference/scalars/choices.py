@@ -14,7 +14,7 @@ def _best(better: str) -> Callable[..., Any]:
         for value in arguments:
             if value is not None and (choice is None or compare(better, value, choice)):
                 choice = value
-        return choice
+        return choice + 0.0 if isinstance(choice, float) else choice  # of two zeros, the one without a sign
 
     return best
 

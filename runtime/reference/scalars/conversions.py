@@ -26,7 +26,9 @@ def _to_whole(bits: int) -> Callable[[Any], int | None]:
     return convert
 
 
-_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?|[+-]?inf(?:inity)?", re.IGNORECASE)
+_REAL = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?|[+-]?inf(?:inity)?", re.IGNORECASE
+)
 
 
 def _to_double(value: Any) -> float | None:

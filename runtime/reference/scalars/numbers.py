@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from cedilla.runtime.reference.scalars.arithmetic import double, in_range, is_odd, remainder
 
 
 def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
-    """A number to so many digits, by those that it is written with."""
+    """A number to so many digits, by those that it is written with. A zero has no sign."""
     if isinstance(value, int) or is_odd(value):
         return value
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(repr(double(value)))
-    return float(exact.quantize(Decimal(1).scaleb(-digits), mode)) if abs(exact) < 2**52 else float(exact)
+    if abs(exact) >= 2**52:
+        return float(exact)
+    return float(exact.quantize(Decimal(1).scaleb(-digits), mode, _ALL_DIGITS)) + 0.0
+
+
+_ALL_DIGITS = Context(prec=40)
+"""Room for 16 digits before the point and 15 after it."""
 
 
 def _rounding(function: Callable[[Any], int]) -> Callable[[Any], Any]:
@@ -24,7 +30,18 @@ def _rounding(function: Callable[[Any], int]) -> Callable[[Any], Any]:
 
 def _positive_remainder(x: Any, y: Any) -> Any:
     rest = remainder(x, y)
-    return rest if rest is None or rest >= 0 else remainder(rest + y, y)
+    if rest is None:
+        return None
+    rest = remainder(rest + y, y) if rest < 0 < y else rest
+    return rest + 0.0 if isinstance(rest, float) else rest
+
+
+def _root_of_squares(x: float, y: float) -> float:
+    """In steps that are rounded alike everywhere; a power of two keeps the squares in range."""
+    greater = max(abs(x), abs(y))
+    scale = 2.0**-600 if greater > 2.0**500 else 2.0**600 if greater < 2.0**-400 else 1.0
+    x, y = x * scale, y * scale
+    return math.sqrt(x * x + y * y) / scale
 
 
 def _real(function: Callable[..., float]) -> Callable[..., Any]:
@@ -56,7 +73,7 @@ def _log(x: float, *y: float) -> float:
     if not y:
         return math.log(x)
     base, of = math.log(x), math.log(*y)
-    return of / base if base else math.copysign(math.inf, of) if of else math.nan
+    return of / base if base else math.copysign(math.inf, of) if abs(of) > 0 else math.nan
 
 
 def _tangent_hyperbolic(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -80,7 +97,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "mod": remainder,
     "pmod": _positive_remainder,
     "sqrt": _real(math.sqrt),
-    "cbrt": _real(lambda x: math.copysign(abs(x) ** (1 / 3), x)),
+    "cbrt": _real(math.cbrt),
     "pow": _real(_power),
     "exp": _real(math.exp),
     "expm1": _real(math.expm1),
@@ -101,7 +118,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "tanh": _real(math.tanh),
     "degrees": _real(math.degrees),
     "radians": _real(math.radians),
-    "hypot": _real(math.hypot),
+    "hypot": _real(_root_of_squares),
     "pi": lambda: math.pi,
     "e": lambda: math.e,
     "isnan": lambda x: x is not None and isinstance(x, float) and math.isnan(x),

@@ -11,6 +11,7 @@ from cedilla.compiler.expressions import scalar_functions
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax import Literal
+from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 from cedilla.runtime.reference.scalars.numbers import rounded
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,9 +40,10 @@ def micros(moment: datetime) -> int:
 
 def _since_1970(units: int) -> Callable[[Any], datetime | None]:
     def moment(value: Any) -> datetime | None:
-        if not -62_135_596_800 * units <= value <= 253_402_300_799 * units:
+        if is_odd(value):
             return None
-        return START + timedelta(microseconds=int(rounded(value * (1_000_000 // units))))
+        exact = value if isinstance(value, int) else double(value)
+        return START + timedelta(microseconds=int(rounded(exact * (1_000_000 // units))))
 
     return moment
 

@@ -1,0 +1,429 @@
+"""Every function and operator over the product of edge values of its arguments: calls, rows and exact comparison.
+
+The calls come from the table of functions (`compiler/expressions/scalar_functions.py`), so a new function is swept by
+itself. Each argument is a column of each type that its kind takes, or a constant.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from itertools import islice, product
+from random import Random
+from typing import Any
+
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.engines import Engine, refused
+from cedilla.compiler.expressions.scalar_functions import BOUNDS, FUNCTIONS
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.parser import parse_expression
+from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.scalars.arithmetic import double
+from cedilla.runtime.reference.scalars.times import START, micros
+
+_MICROS = timedelta(microseconds=1)
+_MOMENTS = (
+    *(
+        "0001-01-01T00:00:00",
+        "0001-01-01T00:00:00.000001",
+        "9999-12-31T23:59:59.999999",
+        "9999-12-31T00:00:00",
+    ),
+    *(
+        "1969-12-31T23:59:59.999999",
+        "1970-01-01T00:00:00",
+        "2024-02-29T12:34:56.789012",
+        "1582-10-10T01:02:03.5",
+    ),
+)
+_DAYS = (
+    *("0001-01-01", "0001-01-31", "9999-12-31", "9999-11-30", "1969-12-31", "1970-01-01", "2024-02-29"),
+    *("2023-12-31", "1582-10-10"),
+)
+_DOUBLES = (
+    *(
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3.0,
+        7.0,
+        0.1 + 0.2,
+        0.29,
+        1.005,
+        -1.45,
+        8.0,
+        64.0,
+        125.0,
+        1000.0,
+    ),
+    *(
+        2.0**31 - 1,
+        2.0**31,
+        -(2.0**31),
+        -(2.0**31) - 1,
+        2.0**53 - 1,
+        2.0**53,
+        -(2.0**53),
+        2.0**63,
+        -(2.0**63),
+    ),
+    *(
+        2.0**52 - 0.5,
+        0.49999999999999994,
+        9.5,
+        1e-5,
+        1e-200,
+        -1e200,
+        5e-324,
+        1.7976931348623157e308,
+        1e16,
+        1e22,
+    ),
+    *(123456789.125, 0.00099, 9999999.5, 2.0**51 - 0.25, 2.0**50 + 0.25, 1234567890.12345, -0.04),
+    *(math.nan, math.inf, -math.inf),
+)
+_STRINGS = (
+    *(
+        "",
+        " ",
+        "\t\n",
+        "a",
+        "abc",
+        "A b,c",
+        "ab,,b",
+        "aaa",
+        "ÄÖ ß",
+        "e\u0301é",
+        "日本",
+        "😀a",
+        "\u00a0x",
+        "%_\\",
+    ),
+    *("12", " +12 ", "-1.5e3", "1e400", "NaN", "Infinity", "-inf", "true", "No", "3d", "9223372036854775808"),
+    *("3٣", "3３", "३", "0x10", "1_000", "2024-02-29", "2024-02-29T23:59:59.999999Z", "ıİſ", "a.b", "x" * 40),
+)
+VALUES: dict[str, tuple[Any, ...]] = {
+    "int": (0, 1, -1, 2, 7, 255, 10_000, 2**31 - 1, -(2**31)),
+    "long": (
+        *(0, 1, -1, 3, 12, 10_001, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**53 - 1, 2**53, 2**53 + 1),
+        *(
+            -(2**53) - 1,
+            2**63 - 1,
+            -(2**63),
+            -(2**63) + 1,
+            253402300799,
+            253402300800,
+            -62135596801,
+            3_652_058,
+        ),
+    ),
+    "double": _DOUBLES,
+    "decimal(8, 2)": tuple(
+        map(Decimal, ("0.00", "0.29", "-0.10", "1.00", "2.50", "999999.99", "-999999.99"))
+    ),
+    "decimal(38, 10)": tuple(
+        map(Decimal, ("0", "0.3", "-2.5", "9" * 28 + "." + "9" * 10, "-" + "9" * 28 + ".5", "1e-10", "7"))
+    ),
+    "string": _STRINGS,
+    "boolean": (True, False),
+    "timestamp": tuple(datetime.fromisoformat(f"{text}+00:00") for text in _MOMENTS),
+    "date": tuple(map(date.fromisoformat, _DAYS)),
+}
+"""Values at the edges of each type; each may be undefined, too."""
+
+CONSTANTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("int", "long"), ("0", "1", "-1", "2", "2147483648", "-9223372036854775807")),
+    "double": ("0.0", "0.5", "-0.5", "3", "1e300"),
+    "string": ("''", "'a'", "','", "'é😀'"),
+    "boolean": ("true",),
+    "timestamp": ("'0001-01-01T00:00:00.000001Z'", "'9999-12-31'"),
+    "date": ("'2024-02-29'", "'9999-12-31'"),
+}
+NUMBERS = ("int", "long", "double", "decimal(8, 2)", "decimal(38, 10)")
+_WHOLE = ("int", "long", "double", "decimal(8, 2)")
+TAKEN: dict[str, tuple[str, ...]] = {
+    "number": NUMBERS,
+    **dict.fromkeys(("whole", *BOUNDS), _WHOLE),
+    "string": ("string",),
+    "boolean": ("boolean",),
+    **dict.fromkeys(("timestamp", "date"), ("timestamp", "date")),
+    **dict.fromkeys(("value", "any", "same"), (*NUMBERS, "string", "boolean", "timestamp", "date")),
+    "plain": (*NUMBERS, "string", "boolean"),
+    "dated": ("timestamp", "date", "string"),
+}
+"""The types of columns that arguments of each kind are tried with."""
+WRITTEN: dict[str, tuple[str, ...]] = {
+    "digits": ("0", "1", "2", "7", "15"),
+    "bits": ("224", "256", "384", "512"),
+    "unit": tuple(
+        map(
+            repr,
+            (
+                "microsecond",
+                "millisecond",
+                "second",
+                "minute",
+                "hour",
+                "day",
+                "week",
+                "month",
+                "quarter",
+                "year",
+            ),
+        )
+    ),
+    "dateunit": tuple(map(repr, ("week", "month", "quarter", "year"))),
+    "format": (repr("yyyy-MM-dd HH:mm:ss.SSS"),),
+    "like": ("'a%'", "'_'", r"'%\\%%'", "''", "'%é%'", r"'\\\\'"),
+    "regex": (r"'^[a-c]+$'", r"'(\\d+)\\s*'", "'.'", "'a|b'", "'(,)(b?)'", r"'\\w+\\W'"),
+    "group": ("0", "1"),
+    "replacement": ("''", "'é'", "'ab'"),
+}
+"""The texts of arguments that have to be constants."""
+
+
+@frozen
+class Form:
+    """A function or an operator, as `text` with a `{}` for each argument of some kind."""
+
+    name: str
+    text: str
+    kinds: tuple[str, ...]
+
+
+def functions() -> Iterator[Form]:
+    """Every function of the table with each number of arguments that it takes, up to three."""
+    for function in {f.name: f for f in FUNCTIONS.values()}.values():
+        most = len(function.takes) + (1 if function.repeats else 0)
+        for count in range(function.required, min(3, most) + 1):
+            kinds = (*function.takes, *function.takes[-1:])[:count]
+            yield Form(function.name, f"{function.name}({', '.join(['{}'] * count)})", kinds)
+
+
+OPERATORS = (
+    *(Form(sign, f"{{}} {sign} {{}}", ("number", "number")) for sign in "+-*/%"),
+    *(Form(sign, f"{{}} {sign} {{}}", ("same", "same")) for sign in ("=", "!=", "<", "<=", ">", ">=")),
+    *(Form(word, f"{{}} {word} {{}}", ("boolean", "boolean")) for word in ("and", "or")),
+    Form("not", "not {}", ("boolean",)),
+    Form("sign", "-{}", ("number",)),
+    Form("||", "{} || {}", ("string", "string")),
+    Form("in", "{} in {{0, 1, 0.29, 9223372036854775807}}", ("number",)),
+    Form("in", "{} in [-0.5, 9007199254740993)", ("number",)),
+    Form("in", "{} in ['a', 'b']", ("string",)),
+    Form("between", "{} between {} and {}", ("number", "number", "number")),
+    Form("case", "case when {} then {} else {} end", ("boolean", "same", "same")),
+    Form("seconds between", "{} - {}", ("timestamp", "timestamp")),
+    *(
+        Form(name, text, kinds)
+        for name in ("floor", "ceil")
+        for text, kinds in (
+            (f"{name}({{}} / {{}})", ("number", "number")),
+            (f"{name}({{}} * 0.29)", ("number",)),
+            (f"{name}({{}} / 7 + 1)", ("number",)),
+        )
+    ),
+)
+FORMS = (*functions(), *OPERATORS)
+_LETTERS = {type_: chr(ord("a") + place) for place, type_ in enumerate(VALUES)}
+
+
+@frozen
+class Call:
+    """A form over columns and constants; `columns`: the types of its columns, by their names."""
+
+    form: Form
+    text: str
+    columns: Mapping[str, str]
+
+
+def calls(forms: Iterable[Form] = FORMS, each: int | None = None, seed: int = 0) -> Iterator[Call]:
+    """Each form over columns of each type, and over one column beside constants; `each`: at most that many of a form."""
+    for form in forms:
+        candidates = [*_candidates(form)]
+        if each is not None:
+            Random(f"{seed}{form.text}").shuffle(candidates)
+        yield from islice((c for c in candidates if _is_in_the_language(c.text, c.columns)), each)
+
+
+def _candidates(form: Form) -> Iterator[Call]:
+    free = sum(kind not in WRITTEN for kind in form.kinds)
+    for arguments in product(*(tuple(_arguments(kind, n)) for n, kind in enumerate(form.kinds))):
+        columns = {name: type_ for name, type_ in arguments if type_}
+        if len(columns) not in (free, min(free, 1)) or not _fits(columns):
+            continue
+        text = form.text.format(*(name for name, _ in arguments))
+        yield Call(form, text, columns)
+        if len(columns) == free:  # an engine may look into what it compares, or asks whether it is null
+            yield from (Call(form, f"({tested}) is null", columns) for tested in (f"({text}) >= 0", text))
+
+
+def _arguments(kind: str, place: int) -> Iterator[tuple[str, str]]:
+    """A column and its type, or a constant and no type."""
+    if kind in WRITTEN:
+        yield from ((text, "") for text in WRITTEN[kind])
+        return
+    for type_ in TAKEN[kind]:
+        yield f"{_LETTERS[type_]}{place}", type_
+    for text in dict.fromkeys(text for type_ in TAKEN[kind] for text in CONSTANTS.get(type_, ())):
+        yield text, ""
+
+
+def _fits(columns: Mapping[str, str]) -> bool:
+    """Leaves out three columns of different numbers, which would only be more of the same."""
+    return len(columns) < 3 or len({t for t in columns.values() if t in NUMBERS}) < 2
+
+
+@cache
+def _parsed(text: str) -> Any:
+    return parse_expression(text)
+
+
+def _is_in_the_language(text: str, columns: Mapping[str, str]) -> bool:
+    """Returns True for a call whose types go together."""
+    try:
+        expressions.type_of(_parsed(text), {name: Type.parse(type_) for name, type_ in columns.items()})
+    except (DiagnosticError, ValueError):
+        return False
+    return True
+
+
+def rows_of(columns: Mapping[str, str], most: int | None, seed: int = 0) -> list[tuple[Any, ...]]:
+    """The product of the edge values of some columns; `most`: a sample of that size."""
+    rows = [*product(*((None, *VALUES[type_]) for type_ in columns.values()))]
+    if most is None or len(rows) <= most:
+        return rows
+    return Random(f"{seed}{sorted(columns)}").sample(rows, most)
+
+
+def frame_of(spark: SparkSession, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """The rows with their numbers, `$row`. Timestamps and dates come as numbers, as Python has no zone-free ones."""
+    plain = {"timestamp": "bigint", "date": "int"}
+    schema = ", ".join(f"{name} {plain.get(t, Type.parse(t).spark)}" for name, t in columns.items())
+    frame = spark.createDataFrame(
+        [(number, *map(_number, row)) for number, row in enumerate(rows)], f"`$row` bigint, {schema}"
+    )
+    casts = {"timestamp": "timestamp_micros({0})", "date": "date_from_unix_date({0})"}
+    return frame.selectExpr(
+        "`$row`", *(f"{casts.get(t, '{0}').format(name)} AS {name}" for name, t in columns.items())
+    )
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return micros(value)
+    return (value - START.date()).days if isinstance(value, date) else value
+
+
+def differences(
+    session: SparkSession,
+    engine: Engine,
+    given: Iterable[Call],
+    most: int | None = None,
+    seed: int = 0,
+    batch: int = 24,
+) -> Iterator[str]:
+    """Where an engine differs from the reference: the call, its arguments, what came and what should have."""
+    shapes: dict[tuple[tuple[str, str], ...], list[Call]] = {}
+    for call in given:
+        if not list(refused(_parsed(call.text), engine)):
+            shapes.setdefault(tuple(call.columns.items()), []).append(call)
+    for shape, listed in shapes.items():
+        columns = dict(shape) or {"a0": "int"}
+        rows = rows_of(columns, most, seed)
+        frame = frame_of(session, columns, rows)
+        for start in range(0, len(listed), batch):
+            yield from compared(frame, columns, rows, listed[start : start + batch])
+
+
+def compared(
+    frame: DataFrame, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]], given: Sequence[Call]
+) -> Iterator[str]:
+    """The differences of some calls over the columns and rows of a frame (`frame_of`)."""
+    types = {name: Type.parse(type_) for name, type_ in columns.items()}
+    parsed = [_parsed(call.text) for call in given]
+    said = [expressions.type_of(e, types) for e in parsed]
+    texts = [expression_sql.sql(e, types) for e in parsed]
+    result = frame.selectExpr("`$row`", *(f"{text} AS x{i}" for i, text in enumerate(texts)))
+    found = [*types_of(result).values()]
+    for call, expected, got in zip(given, said, found, strict=True):
+        if expected != got:
+            yield f"{call.text} of {dict(call.columns)}: {got} is said to be {expected}"
+    axes = [t.axis(f"x{i}") for i, t in enumerate(found)]
+    for number, *values in result.selectExpr("`$row`", *axes).collect():
+        row = dict(zip(columns, rows[number], strict=True))
+        for call, expression, type_, value in zip(given, parsed, said, values, strict=True):
+            expected = evaluate(expression, row)
+            if not agree(call.form.name, type_, value, expected):
+                yield f"{call.text}: {value!r}, {plain(type_, expected)!r} in the reference, for {row}"
+
+
+def agree(name: str, type_: Type, value: Any, expected: Any) -> bool:
+    """Whether a value is the expected one, to the last bit; of some functions to the last but two, unless one is whole,
+    where `floor` would jump."""
+    expected = plain(type_, expected)
+    if value is None or expected is None or type_.name != "double":
+        return type(value) is type(expected) and value == expected
+    if bits(value) == bits(expected):
+        return True
+    if name not in INEXACT or not (math.isfinite(value) and math.isfinite(expected)):
+        return False
+    jumps = (value.is_integer() or expected.is_integer()) and abs(expected) < 2**53
+    return not jumps and value * expected > 0 and abs(value - expected) <= 2 * math.ulp(expected)
+
+
+INEXACT = frozenset(
+    {
+        *(
+            "cbrt",
+            "pow",
+            "exp",
+            "expm1",
+            "ln",
+            "log",
+            "log10",
+            "log2",
+            "log1p",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+        ),
+        *("atan", "atan2", "sinh", "cosh", "tanh", "degrees", "radians"),
+    }
+)
+"""Functions whose last digit depends on the engine (docs/language.md): no two libraries round them alike."""
+
+
+def plain(type_: Type, value: Any) -> Any:
+    """A value of the reference as one of a type."""
+    if value is None:
+        return None
+    if type_.name == "double":
+        return double(value)
+    if isinstance(value, datetime | date):
+        return _number(value)
+    if isinstance(value, Fraction):
+        return int(value) if type_.is_integral and value.denominator == 1 else value
+    return value
+
+
+def bits(value: float) -> bytes:
+    """The bits of a double; all that are NaN are one."""
+    return struct.pack("<d", math.nan if math.isnan(value) else value)
