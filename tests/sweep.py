@@ -116,7 +116,18 @@ _STRINGS = (
         "%_\\",
     ),
     *("12", " +12 ", "-1.5e3", "1e400", "NaN", "Infinity", "-inf", "true", "No", "3d", "9223372036854775808"),
-    *("3٣", "3３", "३", "0x10", "1_000", "2024-02-29", "2024-02-29T23:59:59.999999Z", "ıİſ", "a.b", "x" * 40),
+    *(
+        "3٣",
+        "3３",
+        "३",
+        "0x10",
+        "1_000",
+        "2024-02-29",
+        "2024-02-29T23:59:59.999999Z",
+        "ıİſΑΣ ﬁǆ",
+        "a.b",
+        "x" * 40,
+    ),
 )
 VALUES: dict[str, tuple[Any, ...]] = {
     "int": (0, 1, -1, 2, 7, 255, 10_000, 2**31 - 1, -(2**31)),
@@ -253,7 +264,7 @@ class Call:
 
 
 def calls(forms: Iterable[Form] = FORMS, each: int | None = None, seed: int = 0) -> Iterator[Call]:
-    """Each form over columns of each type, and over one column beside constants; `each`: at most that many of a form."""
+    """Each form over columns of each type, and over one column and constants; `each`: at most that many of a form."""
     for form in forms:
         candidates = [*_candidates(form)]
         if each is not None:

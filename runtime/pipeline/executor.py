@@ -161,7 +161,7 @@ class Executor:
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = GrowingBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
-            while self._in_flight or self._remaining.has_files(files):
+            while self._in_flight or self._remaining.has_files(files) or self._is_without_input:
                 if self.topics and self._remaining.is_short(files):
                     growing.grow()
                 self._step(files)
@@ -194,6 +194,11 @@ class Executor:
     def _base(self) -> Commit:
         """What the next epoch builds on: the last commit, or the one to come of an epoch that runs."""
         return self._in_flight[-1].record if self._in_flight else self.last
+
+    @property
+    def _is_without_input(self) -> bool:
+        """Whether all is closed before any file is there: tables without files have one epoch, the first."""
+        return self._base.epoch < 0 and all(source.table for source in self.plan.sources)
 
     @property
     def _remaining(self) -> Remaining:
@@ -258,7 +263,7 @@ class Executor:
         if not effects.stops:
             self.marker_search.prefetch(remaining.next(files, slices))
         stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
-        if all(name in ends and ends[name] == remaining.of(name) for name in parts):
+        if parts and all(name in ends and ends[name] == remaining.of(name) for name in parts):
             self._refuse(stopped)
             # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
             self.last = evolve(self.last, sources={**self.last.sources, **effects.states})

@@ -424,6 +424,15 @@ def test_a_restart_before_the_end_keeps_the_row_of_no_tuples(
     assert {name: [row for step in steps for row in step[name].tuples] for name in OF_NOTHING} == OF_NOTHING
 
 
+def test_a_table_without_files_has_an_epoch_and_its_group_a_row(spark: SparkSession, tmp_path: Path) -> None:
+    """A table is closed from the start (theory 1.3), so that `simulate` gives the row as well."""
+    text = 'table e(a: int) from json "in"; emit aggregate[count() as n, max(a) as most](e) to json "out";'
+    run = Run(spark, tmp_path, text)
+    for _ in range(2):
+        run.process()
+        assert run.output("aggregate") == [{"n": 0}, {"$punctuation": "[]"}]
+
+
 # --- count windows ---
 
 COUNTED = """
