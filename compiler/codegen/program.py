@@ -163,7 +163,7 @@ def _attribute(attribute: Attribute) -> str:
     if attribute.unit_from is not None:
         rest += f", unit_from={attribute.unit_from!r}"
     if attribute.keys:
-        rest += f", keys={attribute.keys!r}"
+        rest += f", keys={attribute.keys!r}" + (", in_text=True" if attribute.in_text else "")
     return f"Attribute({attribute.name!r}, {str(attribute.type)!r}{rest})"
 
 

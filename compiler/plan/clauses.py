@@ -36,7 +36,7 @@ from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.declared_units import check_units, declared_unit
 from cedilla.compiler.plan.formats import DELTA
-from cedilla.compiler.plan.origins import check_origins, keys_of
+from cedilla.compiler.plan.origins import TextKeys, check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -86,7 +86,10 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
     keys = keys_of(node.origin)
     text = _domain_text(domain, type_)
-    return Attribute(node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=keys)
+    in_text = isinstance(keys, TextKeys)
+    return Attribute(
+        node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=tuple(keys), in_text=in_text
+    )
 
 
 def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: Type) -> str | None:

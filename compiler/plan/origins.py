@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 Keys = tuple[str, ...]
 
+
+class TextKeys(Keys):
+    """Keys that lead to a text in which a number is written: `from text "state"`."""
+
+
+TEXT = "text"
+"""What stands before the path of a number that is written in a text."""
+
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
@@ -29,8 +37,12 @@ def keys_of(origin: syntax.Origin | None) -> Keys:
     """The keys of an origin; none where there is none. Raises RQ145 where its text is no path."""
     if origin is None:
         return ()
-    if origin.root is not None:
-        return origin.root, origin.text
+    if origin.root == TEXT:
+        return TextKeys(_keys_in(origin))
+    return _keys_in(origin) if origin.root is None else (origin.root, origin.text)
+
+
+def _keys_in(origin: syntax.Origin) -> Keys:
     keys: list[str] = []
     at, end = 0, "."
     while end and (found := _KEY.match(origin.text, at)) is not None:
@@ -48,16 +60,27 @@ def path_text(keys: Keys) -> str:
     return ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in keys)
 
 
+def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) -> None:
+    if declared.type.name not in ("int", "long", "double", "decimal"):
+        message = f"`{declared.name}` is {declared.type.name}, and `from text` reads numbers"
+        hint = f'`from "{origin.text}"` reads a text as it is'
+        raise failure("RQ164", message, origin.span, hint=hint)
+
+
 def check_origins(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Raise RQ146 where an attribute comes from inside what has no inside; RQ145 where two attributes come from one
-    key, or one from inside what another is."""
+    key, or one from inside what another is; RQ164 where what is read from a text is no number."""
     taken: dict[Keys, str] = {}
     for declared in node.attributes:
+        if (origin := declared.origin) is not None and origin.root == TEXT:
+            _check_text(declared, origin)
         keys = attributes[declared.name].keys or (declared.name,)
         span = declared.span if declared.origin is None else declared.origin.span
         if declared.origin is not None and node.format not in NESTED:
             message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
             hint = "paths are for `json`, `kafka` and `otlp`; elsewhere an attribute has its column's name"
+            if declared.origin.root == TEXT:
+                hint = f"a number is read as it is declared there, `{declared.name}: {declared.type.name}`"
             raise failure("RQ146", message, span, hint=hint)
         for other, name in taken.items():
             shorter = min(len(other), len(keys))

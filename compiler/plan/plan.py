@@ -17,7 +17,7 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.plan.origins import Keys, path_text
+from cedilla.compiler.plan.origins import Keys, TextKeys, path_text
 from cedilla.compiler.plan.topics import TOPIC, TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span
@@ -54,7 +54,8 @@ class Attribute:
     canonical values. `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
     `members`: the values of a domain that comes from a table, once the table has been looked at. `keys`: those that
-    lead to its value in an object; none where its name is the key.
+    lead to its value in an object; none where its name is the key. `in_text`: its value is a text, and what the text
+    says.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Attribute:
     unit: str | None = None
     unit_from: tuple[str, tuple[str, ...]] | None = None
     keys: Keys = ()
+    in_text: bool = False
 
     def domain_members(self) -> Tree:
         """The declared domain without ⊥; every value of the type where none is declared or known."""
@@ -101,7 +103,8 @@ class Attribute:
         if self.unit_from is not None:
             of, units = self.unit_from
             unit = f" unit from {of} in {{{', '.join(map(unit_text, units))}}}"
-        origin = f" from {quote(path_text(self.keys))}" if self.keys else ""
+        words = "from text" if self.in_text else "from"
+        origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
         return f"{self.name}{'?' if self.optional else ''}: {self.type}{origin}{unit}{domain}"
 
 
@@ -153,7 +156,7 @@ class Source:
     @property
     def paths(self) -> dict[str, Keys]:
         """The keys that lead to the values of attributes inside of objects, where these are not their names."""
-        return {a.name: a.keys for a in self.attributes if a.keys}
+        return {a.name: TextKeys(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
 
     @property
     def tied(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cedilla.compiler.plan.origins import Keys, path_text
+from cedilla.compiler.plan.origins import TEXT, Keys, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import closest, meant
@@ -67,7 +67,7 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
                 raise failure("RQ149", message, declared.span, hint=f"a {' or a '.join(FIELDS[keys[0]])}")
         elif len(keys) != 2 or keys[0] not in ROOTS:
             message = f"a data point has no `{path_text(keys)}`"
-            named = declared.origin is not None and declared.origin.root is not None
+            named = declared.origin is not None and declared.origin.root not in (None, TEXT)
             raise failure("RQ148", message, span, hint=_root(*keys) if named else _instead(*keys))
 
 

@@ -182,7 +182,7 @@ class _Comparison:
         unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
             yield self._unit(name, unit, attribute.unit)
-        if old is not None and old.keys != attribute.keys:
+        if old is not None and (old.keys, old.in_text) != (attribute.keys, attribute.in_text):
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)

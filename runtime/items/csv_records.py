@@ -130,11 +130,18 @@ def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
     return item
 
 
+def number_in(text: str) -> int | Decimal | None:
+    """The number that a text is; `None` where it is none."""
+    if (found := _NUMBER.fullmatch(text)) is None or len(text) > _MOST_DIGITS:
+        return None
+    is_whole = found[2] is None and found[3] is None and found[4] is None
+    return int(found[1]) if is_whole else Decimal(found[1])
+
+
 def value_of(text: str) -> Any:
     """What a text means as JSON has it: a number, a truth value, a list, or the text itself."""
-    if (found := _NUMBER.fullmatch(text)) and len(text) <= _MOST_DIGITS:
-        is_whole = found[2] is None and found[3] is None and found[4] is None
-        return int(found[1]) if is_whole else Decimal(found[1])
+    if (number := number_in(text)) is not None:
+        return number
     plain = text.strip(" \t")
     if plain in _WORDS:
         return _WORDS[plain]

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from cedilla.compiler.plan.origins import Keys, path_text
+from cedilla.compiler.plan.origins import Keys, TextKeys, path_text
 from cedilla.runtime.items import json_objects
+from cedilla.runtime.items.csv_records import number_in
 from cedilla.runtime.items.json_objects import JsonObject, NoObject, parse_line
 
 Paths = Mapping[str, Keys]
@@ -62,8 +63,14 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     nested.line, nested.whole, nested.paths = item.line, item, paths
     for name, keys in paths.items():
         if (value := _value(item, keys)) is not None:
-            nested[name] = value
+            nested[name] = in_text(value) if isinstance(keys, TextKeys) else value
     return nested
+
+
+def in_text(value: Any) -> Any:
+    """The number that a text is, as JSON would have it; else the value itself, which is no number then."""
+    number = number_in(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 def _value(item: Mapping[str, Any], keys: Keys) -> Any:

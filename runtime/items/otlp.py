@@ -18,10 +18,10 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.origins import Keys
+from cedilla.compiler.plan.origins import Keys, TextKeys
 from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.runtime.items.json_objects import JsonObject, json_text
-from cedilla.runtime.items.nested import Paths, read_from
+from cedilla.runtime.items.nested import Paths, in_text, read_from
 
 NO_REQUEST = "the line is no ExportMetricsServiceRequest in JSON"
 KINDS = ("sum", "gauge", "histogram", "exponentialHistogram", "summary")
@@ -149,7 +149,7 @@ class PointReader:
                 case _:
                     value = _field(root, metric, kind, point, type_)
             if value is not None:
-                found[name] = value
+                found[name] = in_text(value) if isinstance(self.paths.get(name), TextKeys) else value
         return found
 
 

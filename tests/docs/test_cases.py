@@ -14,6 +14,8 @@ from tests.stream import read_output
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted((ROOT / "docs" / "cases").glob("*.md"))
+SET_ASIDE = {"home-assistant": ["RQ301"]}
+"""The codes of the lines that a page says are set aside."""
 _QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
 _RESULT = re.compile(r"^```json out/\w+\n((?:.*\n)*?)```$", re.MULTILINE)
 _FILE = re.compile(r"queries/(\w+)\.rq\)")
@@ -33,7 +35,7 @@ def test_a_case_gives_what_its_page_says(page: Path, tmp_path: Path, monkeypatch
         on_rejected=lambda line, code: aside.append(code),
     )
     assert read_output(tmp_path) == [json.loads(line) for line in result.splitlines()]
-    assert not aside
+    assert aside == SET_ASIDE.get(page.stem, [])
 
 
 def _emitted(query: str) -> str:

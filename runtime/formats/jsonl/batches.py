@@ -18,12 +18,20 @@ from attrs import field, frozen
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import STRING, Type
-from cedilla.compiler.plan.origins import Keys
+from cedilla.compiler.plan.origins import Keys, TextKeys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.uniform import columns
-from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, joined, moments_of, one_array
+from cedilla.runtime.formats.lines.batches import (
+    TextBatches,
+    fits,
+    is_utf8,
+    joined,
+    moments_of,
+    numbers_in_texts,
+    one_array,
+)
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
@@ -71,14 +79,18 @@ class JsonBatches(TextBatches):
             return None
         corrupt: pa.Array = pa.nulls(count, pa.string())
         found: list[pa.Array] = []
+        odd: Any = np.zeros(count, bool)
         for name, type_ in self.types.items():
             if (keys := self._keys.get(name)) is None:
                 found.append(pa.nulls(count, arrow_type(type_)))
                 continue
             column = one_array(table.column(keys[0]).chunks)
             column = pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
-            if type_ == STRING and column.type != pa.string():
+            if self._is_text(name, type_) and column.type != pa.string():
                 column = column.cast(pa.string())
+            if isinstance(keys, TextKeys):
+                column, is_odd = numbers_in_texts(column, type_)
+                odd |= is_odd
             elif type_.name in ("timestamp", "date"):
                 moments = moments_of(column, type_)
                 if moments is None:
@@ -87,7 +99,23 @@ class JsonBatches(TextBatches):
             elif type_.name == "decimal" and not fits(column):
                 return None
             found.append(column)
-        return [*found, corrupt]
+        return self._with_rows([*found, corrupt], odd, text, starts, ends)
+
+    def _is_text(self, name: str, type_: Type) -> bool:
+        return type_ == STRING or isinstance(self.paths.get(name), TextKeys)
+
+    def _with_rows(
+        self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
+    ) -> list[pa.Array] | None:
+        """Columns in which the odd rows are each read by itself."""
+        places = np.flatnonzero(odd)
+        if not len(places):
+            return columns
+        if any(type_.element is not None for type_ in self.types.values()):
+            return None
+        rows = self._read([text[starts[n] : ends[n]] for n in places])
+        mask = pa.array(odd)
+        return [pc.replace_with_mask(column, mask, row) for column, row in zip(columns, rows, strict=True)]
 
     def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """The values of lines that are written alike; `None` where they may not be."""
@@ -101,11 +129,12 @@ class JsonBatches(TextBatches):
         A number or a truth value for a string is refused first; of a whole number the text is what it is written as.
         """
         numbers: set[Keys] = set()
-        parsed = {keys: self.types[name] for name, keys in self._keys.items()}
+        types = self.types
+        parsed = {k: STRING if self._is_text(n, types[n]) else types[n] for n, k in self._keys.items()}
         while True:
             try:
-                types = {keys: _parsed_as(t) for keys, t in parsed.items() if keys not in numbers}
-                table = read_json(text, nested_types(types), infer=bool(numbers))
+                asked = {keys: _parsed_as(t) for keys, t in parsed.items() if keys not in numbers}
+                table = read_json(text, nested_types(asked), infer=bool(numbers))
             except pa.ArrowInvalid as problem:
                 found = _NO_STRING.search(str(problem))
                 keys = () if found is None else tuple(found[1].split("/"))

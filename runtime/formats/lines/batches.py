@@ -166,6 +166,27 @@ def fits(column: pa.Array) -> bool:
     return True
 
 
+def numbers_in_texts(texts: pa.Array, type_: Type) -> tuple[pa.Array, Any]:
+    """The numbers of a type that texts are as most people write them, and which others have to be looked at."""
+    is_usual = pc.match_substring_regex(texts, _usual(type_))
+    numbers = pc.if_else(is_usual, texts, None).cast(arrow_type(type_))
+    is_odd = pc.fill_null(pc.invert(is_usual), False)
+    return numbers, is_odd.to_numpy(zero_copy_only=False)
+
+
+def _usual(type_: Type) -> str:
+    """A regular expression of texts that a cast to a type takes, and takes for what they are."""
+    match type_.name:
+        case "int" | "long":
+            return f"^-?[0-9]{{1,{9 if type_.name == 'int' else 18}}}$"
+        case "decimal":
+            digits, scale = type_.parameters
+            before = f"[0-9]{{1,{digits - scale}}}" if digits > scale else "0"
+            return rf"^-?{before}(\.[0-9]{{1,{scale}}})?$" if scale else f"^-?{before}$"
+        case _:
+            return r"^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?$"
+
+
 _MOMENT = {
     "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$",
     "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from cedilla.compiler.plan.origins import TextKeys
 from cedilla.runtime.formats.jsonl.batches import has_odd_words, plain_lines, tuple_lines
 from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8
 from cedilla.runtime.formats.lines.blocks import Block, Places
@@ -29,7 +30,10 @@ class PointBatches(TextBatches):
         return parse_line(row.decode().strip("\r"))
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """The columns of the points of some lines, and their places; `None` where some may be something else."""
+        """The columns of the points of some lines, and their places; `None` where some may be something else, or where
+        numbers are written in texts."""
+        if any(isinstance(keys, TextKeys) for keys in self.reader.paths.values()):
+            return None
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
