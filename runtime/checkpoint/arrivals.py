@@ -7,21 +7,20 @@ has the files of the last batch, `files/` the names of those of all before it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from urllib.parse import unquote
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import astuple, define, evolve, field, frozen
 
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.read_files import Batch, ReadFile, Record, last_batch, records, seen
 from cedilla.runtime.formats.listing import in_order
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.record_files import record_file
-from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.files import FoundFile
 
 _TOGETHER = 8
 """So many records of as many batches each become one."""
-_RECORD = re.compile(r"(\d+)-(\d+)\.json")
 
 
 @frozen
@@ -32,14 +31,6 @@ class Found:
     data: Sequence[FoundFile] = ()
     markers: Sequence[FoundFile] = ()
     stop: FoundFile | None = None
-
-
-@frozen
-class Batch:
-    """Its number, and the paths of its files by source."""
-
-    number: int
-    files: Mapping[str, Sequence[str]]
 
 
 @define(eq=False)
@@ -54,8 +45,8 @@ class Arrivals:
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
         self._last = last_batch(files, root)
-        for source, paths in seen(files, root, self._last):
-            self._seen.setdefault(source, set()).update(paths)
+        for source, read in seen(files, root, self._last):
+            self._see({source: read})
 
     @property
     def last(self) -> int | None:
@@ -68,7 +59,9 @@ class Arrivals:
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
         new = {
-            name: in_order(self._unseen(name, each.data), self._unseen(name, each.markers), each.stop)
+            name: in_order(
+                self._unseen(name, each.data), self._unseen(name, each.markers, is_markers=True), each.stop
+            )
             for name, each in found.items()
         }
         if not any(new.values()):
@@ -76,7 +69,7 @@ class Arrivals:
         if self._last is not None:
             _remember(self.checkpoint, self._last)
         number = 0 if self._last is None else self._last.number + 1
-        self._last = Batch(number, {name: [file.path for file in files] for name, files in new.items()})
+        self._last = Batch(number, self._recorded(new))
         self._see(self._last.files)
         return number, new
 
@@ -87,91 +80,55 @@ class Arrivals:
         """
         assert self._last is not None
         new = {name: in_order(self._unseen(name, each), ()) for name, each in found.items()}
-        paths = {name: [file.path for file in files] for name, files in new.items()}
+        recorded = self._recorded(new)
         self._last = evolve(
             self._last,
-            files={n: [*before, *paths.get(n, ())] for n, before in self._last.files.items()},
+            files={n: [*before, *recorded.get(n, ())] for n, before in self._last.files.items()},
         )
-        self._see(paths)
+        self._see(recorded)
         return new
 
-    def _see(self, paths: Mapping[str, Sequence[str]]) -> None:
-        for name, some in paths.items():
-            self._seen.setdefault(name, set()).update(some)
+    def _recorded(self, new: Mapping[str, Sequence[InputFile]]) -> dict[str, list[ReadFile]]:
+        record = self.checkpoint.folders.record
+        return {
+            name: [
+                ReadFile(record(name, f.path, is_markers=f.is_markers), f.length, f.modified) for f in files
+            ]
+            for name, files in new.items()
+        }
 
-    def _unseen(self, name: str, found: Iterable[FoundFile]) -> list[FoundFile]:
-        of_all, seen = self._seen.get("", ()), self._seen.get(name, ())
-        return [file for file in found if file.path not in seen and file.path not in of_all]
+    def _see(self, read: Mapping[str, Sequence[ReadFile]]) -> None:
+        for name, some in read.items():
+            self._seen.setdefault(name, set()).update(file.path for file in some)
 
-
-def last_batch(files: Files, root: str) -> Batch | None:
-    """The last batch of a checkpoint, `None` before the first."""
-    if not files.exists(place := f"{root}/batch.json"):
-        return None
-    data = json.loads(files.read(place))
-    return Batch(
-        data["batch"], {name: [file[0] for file in listed] for name, listed in data["files"].items()}
-    )
-
-
-def seen(files: Files, root: str, last: Batch | None) -> Iterator[tuple[str, Sequence[str]]]:
-    """The paths of the files of all batches, by source; of those that only Spark's record knows, which was the only one
-    before, by an empty name."""
-    if last is not None:
-        yield from last.files.items()
-    records = _records(files, root)
-    for record in records:
-        yield from json.loads(files.read(f"{root}/files/{record.name}")).items()
-    if not records or min(record.first for record in records) > 0:
-        for source in files.folders(f"{root}/spark/sources", ""):
-            for log in files.list(f"{root}/spark/sources/{source}"):
-                entries = (json.loads(line) for line in files.read(log.path).splitlines()[1:])
-                yield "", [re.sub("^file:/+", "file:/", unquote(entry["path"])) for entry in entries]
-
-
-@frozen(order=True)
-class _Record:
-    """The batches that a file of `files/` is about."""
-
-    first: int
-    last: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.first:012d}-{self.last:012d}.json"
-
-    @property
-    def count(self) -> int:
-        return self.last - self.first + 1
-
-
-def _records(files: Files, root: str) -> list[_Record]:
-    """What there is, in order, without those that are part of another: a crash has kept them from deletion."""
-    names = (_RECORD.fullmatch(name_of(file.path)) for file in files.list(f"{root}/files"))
-    records = sorted(_Record(int(name[1]), int(name[2])) for name in names if name)
-    return [
-        r for r in records if not any(o != r and o.first <= r.first and r.last <= o.last for o in records)
-    ]
+    def _unseen(self, name: str, found: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
+        record, nothing = self.checkpoint.folders.record, set[str]()
+        of_all, seen = self._seen.get("", nothing), self._seen.get(name, nothing)
+        paths = ((file, record(name, file.path, is_markers=is_markers)) for file in found)
+        return [file for file, path in paths if path not in seen and path not in of_all]
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     """Write the files of a batch; where there are many records, fewer and longer ones."""
     root, files = checkpoint.path, checkpoint.files
     # Records of topics never come again: the commit record has their offsets.
-    names = {name: [p for p in paths if record_file(p) is None] for name, paths in batch.files.items()}
-    _write(checkpoint, _Record(batch.number, batch.number), names)
-    records = _records(files, root)
-    while len(same := [r for r in records if r.count == records[-1].count]) >= _TOGETHER:
-        together: dict[str, list[str]] = {}
+    names = {
+        name: [astuple(file) for file in read if record_file(file.path) is None]
+        for name, read in batch.files.items()
+    }
+    _write(checkpoint, Record(batch.number, batch.number), names)
+    listed = records(files, root)
+    while len(same := [r for r in listed if r.count == listed[-1].count]) >= _TOGETHER:
+        together: dict[str, list[Any]] = {}
         for record in same:
             for name, some in json.loads(files.read(f"{root}/files/{record.name}")).items():
                 together.setdefault(name, []).extend(some)
-        longer = _Record(same[0].first, same[-1].last)
+        longer = Record(same[0].first, same[-1].last)
         _write(checkpoint, longer, together)
         for record in same:
             files.delete(f"{root}/files/{record.name}")
-        records = [*(record for record in records if record not in same), longer]
+        listed = [*(record for record in listed if record not in same), longer]
 
 
-def _write(checkpoint: Checkpoint, record: _Record, paths: Mapping[str, Sequence[str]]) -> None:
-    checkpoint.files.write(f"{checkpoint.path}/files/{record.name}", json.dumps(dict(paths)))
+def _write(checkpoint: Checkpoint, record: Record, listed: Mapping[str, Sequence[Any]]) -> None:
+    checkpoint.files.write(f"{checkpoint.path}/files/{record.name}", json.dumps(dict(listed)))

@@ -18,8 +18,10 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.ownership import Ownership, lost
 from cedilla.runtime.checkpoint.plan_changes import resume
+from cedilla.runtime.checkpoint.read_files import input_file
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, check_version, reading
 from cedilla.runtime.checkpoint.tree_files import (
     TreeFiles,
@@ -59,6 +61,7 @@ class Checkpoint:
         self.path = path.rstrip("/")
         self.streams: tuple[str, ...] = ()
         """The streams in the order in which Spark's own record has them."""
+        self.folders = KnownFolders(self.path)
         self._trees = TreeFiles(f"{self.path}/trees", files)
 
     def open(self, plan: Plan, on_edited: OnEdited = resume) -> Commit:
@@ -66,12 +69,11 @@ class Checkpoint:
 
         Where the query was edited, or a table that gives a domain has more values, `on_edited` tells what it goes on
         from, and that is committed as an epoch of its own, without tuples. Raises `DiagnosticError` RQ402 where it
-        cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read.
+        cannot go on, or has to be confirmed, RQ411 where the checkpoint cannot be read, RQ452 as `KnownFolders.of`.
         """
+        self.folders = KnownFolders.of(self.files, self.path, plan)
         commit = self._opened(plan, on_edited)
-        streams = {s.name: self.files.absolute(s.path) for s in plan.sources if not (s.table or s.is_topic)}
-        markers = {s.name: self.files.absolute(s.markers) for s in plan.sources if s.markers is not None}
-        self.files.write(f"{self.path}/paths.json", json.dumps({"streams": streams, "markers": markers}))
+        self.folders.write(self.files)
         return commit
 
     def _opened(self, plan: Plan, on_edited: OnEdited) -> Commit:
@@ -87,7 +89,7 @@ class Checkpoint:
             self._trees.used[number - len(records)] = frozenset(_BASES.findall(text))
         described = self.files.read(place)
         with reading(self.path):
-            last = load_commit(json.loads(records[-1]), self._trees) if records else Commit()
+            last = load_commit(json.loads(records[-1]), self._trees, self.path) if records else Commit()
             plans = StoredPlans.load(json.loads(described))
             stored = plans.in_force(last.epoch)
         self.streams = plans.streams
@@ -128,7 +130,10 @@ class Checkpoint:
         if self.files.exists(place):
             record = json.loads(self.files.read(place))
             if record["batch"] == batch:
-                listed = {n: [_input_file(file) for file in found] for n, found in record["files"].items()}
+                locate = self.folders.locate
+                listed = {
+                    n: [locate(n, input_file(f)) for f in found] for n, found in record["files"].items()
+                }
                 if ordered.keys() <= listed.keys():
                     return listed
                 ordered = {**ordered, **listed}  # an edited query may have a table more
@@ -137,7 +142,14 @@ class Checkpoint:
 
     def keep_order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> None:
         """Keep the files of a batch, to which some may have been added behind those that it has."""
-        places = {name: [astuple(f) for f in found] for name, found in files.items()}
+        record = self.folders.record
+        places = {
+            name: [
+                astuple(evolve(file, path=record(name, file.path, is_markers=file.is_markers)))
+                for file in found
+            ]
+            for name, found in files.items()
+        }
         self.files.write(f"{self.path}/batch.json", json.dumps({"batch": batch, "files": places}))
 
     def commit(self, record: Commit) -> None:
@@ -146,7 +158,9 @@ class Checkpoint:
         Raises `DiagnosticError` RQ476 where the checkpoint belongs to another run by now: the record of an epoch is
         only ever created, so that of two runs one commits it.
         """
-        text = json.dumps(dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch)))
+        text = json.dumps(
+            dump_commit(evolve(record, time=moment()), self._trees.during(record.epoch), self.path)
+        )
         if self._ownership is not None:
             self._ownership.check()
         place = f"{self.path}/commits/{record.epoch:012d}.json"
@@ -168,14 +182,6 @@ class Checkpoint:
         self.files.write(f"{self.path}/error.json", json.dumps(failure_record))
 
 
-def _input_file(stored: list[Any]) -> InputFile:
-    """A file of a batch; records of before have its URI in the second place, and perhaps what is not known any more."""
-    path, *rest = stored
-    if isinstance(rest[0], str):
-        return InputFile(path, rest[1], is_markers=bool(rest[2:] and rest[-1]))
-    return InputFile(path, *rest)
-
-
 def moment(at: datetime | None = None) -> str:
     """A moment, by default now, for people: in UTC, to the second."""
     return f"{at or datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -184,8 +190,9 @@ def moment(at: datetime | None = None) -> str:
 # --- to and from JSON ------------------------------------------------------------------------------------
 
 
-def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
-    """A commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it."""
+def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
+    """A commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it. `home`: the
+    folder of the checkpoint, of which segments are recorded by their places in it."""
     trees = trees or Trees()
     return {
         "version": _VERSION,
@@ -198,7 +205,9 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
         "sinks": {name: _dump_sink(state, trees, f"sink {name}") for name, state in record.sinks.items()},
         "held": {n: _dump_trees(s.held, trees, f"held {n}") for n, s in record.state_facts.items()},
         "closed": {n: trees.dump(f"closed {n}", s.closed) for n, s in record.state_facts.items()},
-        "segments": {key: [asdict(s) for s in segments] for key, segments in record.segments.items()},
+        "segments": {
+            key: [_dump_segment(s, home) for s in segments] for key, segments in record.segments.items()
+        },
         "counters": dict(record.counters),
         "read": dict(record.read),
         "written": dict(record.written),
@@ -210,7 +219,26 @@ def dump_commit(record: Commit, trees: Trees | None = None) -> dict[str, Any]:
     }
 
 
-def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
+def _dump_segment(segment: Segment, home: str) -> dict[str, Any]:
+    state = f"{home}/state/"
+    if not (home and segment.path.startswith(state)):
+        return asdict(segment)
+    return {
+        "place": segment.path.removeprefix(state),
+        **asdict(segment, filter=lambda a, _: a.name != "path"),
+    }
+
+
+def _load_segment(data: dict[str, Any], home: str) -> Segment:
+    if "place" in data:
+        return Segment(f"{home}/state/{data['place']}", **{n: v for n, v in data.items() if n != "place"})
+    # Earlier versions have the whole path, which the checkpoint may have left.
+    place = data["path"].rpartition("/state/")[2]
+    place = place if "/" in place else f"state/{place}"
+    return Segment(**{**data, "path": f"{home}/state/{place}"} if home else data)
+
+
+def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = "") -> Commit:
     """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
     check_version(data, _VERSION)
     trees = trees or Trees()
@@ -221,7 +249,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None) -> Commit:
         {name: _load_source(state, trees, f"source {name}") for name, state in data["sources"].items()},
         {name: _load_sink(state, trees, f"sink {name}") for name, state in data["sinks"].items()},
         {n: _load_state_facts(n, held, data.get("closed", {}), trees) for n, held in data["held"].items()},
-        {key: tuple(Segment(**s) for s in segments) for key, segments in data["segments"].items()},
+        {key: tuple(_load_segment(s, home) for s in segments) for key, segments in data["segments"].items()},
         data["counters"],
         data.get("read", {}),
         data.get("written", {}),

@@ -52,7 +52,7 @@ def _read(root: Path) -> CheckpointFolder:
     plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
     records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
     trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
-    commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees) if records else None
+    commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees, str(root)) if records else None
     return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, from_json
-from cedilla.runtime.checkpoint.arrivals import Batch, last_batch, seen
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.items.lines import files_of, local_path
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
+from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.storage.files import Files
 
 
@@ -72,21 +73,17 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
     """Stream -> files that no committed epoch has read, those of its folder of markers too; a stream whose folder
     cannot be seen from here is left out.
     """
-    record = root / "paths.json"
-    if not record.exists():
-        return {}
-    last = last_batch(Files(), str(root))
+    files, folders = Files(), KnownFolders.stored(Files(), str(root))
+    last = last_batch(files, str(root))
     left = {} if last is None else _left(last, commit)
-    taken = _resolved(path for _, paths in seen(Files(), str(root), last) for path in paths)
+    taken = {file.path for _, read in seen(files, str(root), last) for file in read}
     waiting: dict[str, int] = {}
-    content = json.loads(record.read_text("utf-8"))
-    for name, path in content["streams"].items():
-        paths = [path, content["markers"][name]] if name in content.get("markers", {}) else [path]
-        folders = [folder for each in paths if (folder := local_path(each)) is not None and folder.exists()]
-        if len(folders) == len(paths):
-            candidates = (file for folder in folders for file in files_of(str(folder)))
-            files = {file.resolve() for file in candidates if file.stat().st_size}
-            waiting[name] = len(files - taken) + left.get(name, 0)
+    for name, data in folders.streams.items():
+        markers = folders.markers.get(name)
+        both = [data] if markers is None else [data, markers]
+        if all((at := local_path(folder.at)) is not None and at.exists() for folder in both):
+            found = [folder.record(f.path) for folder in both for f in files.tree(folder.at) if f.length]
+            waiting[name] = len([path for path in found if path not in taken]) + left.get(name, 0)
     return waiting
 
 
@@ -96,7 +93,3 @@ def _left(batch: Batch, commit: Commit | None) -> dict[str, int]:
     return {
         name: len(paths) - (done[name].files if name in done else 0) for name, paths in batch.files.items()
     }
-
-
-def _resolved(paths: Iterable[str]) -> set[Path]:
-    return {place.resolve() for path in paths if (place := local_path(path)) is not None}

@@ -31,7 +31,7 @@ def in_order(
     reading = sorted(filter(_has_bytes, [*data, *([stop] if stop else [])]), key=_place)
     together = merged(reading, marking, lambda file: file.modified)
     before = takewhile(lambda found: found[0] is not stop, together)
-    return [InputFile(file.path, file.length, is_markers=is_markers) for file, is_markers in before]
+    return [InputFile(file.path, file.length, is_markers, file.modified) for file, is_markers in before]
 
 
 def _has_bytes(file: FoundFile) -> bool:

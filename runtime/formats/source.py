@@ -31,11 +31,13 @@ MAX_FILES = 1 << 15
 
 @frozen
 class InputFile:
-    """A file: its path, its length in bytes. `is_markers`: it is of the source's folder of markers."""
+    """A file: its path, its length in bytes. `is_markers`: it is of the source's folder of markers; `modified`: when it
+    was modified, in milliseconds."""
 
     path: str
     length: int = 0
     is_markers: bool = False
+    modified: int | None = None
 
     @property
     def shown(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from attrs import define, evolve, field
+from attrs import asdict, define, evolve, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.formats import DELTA
@@ -19,10 +19,12 @@ _MOST = 1000
 
 @define
 class _Read:
-    """Up to where a table is read: its `version`, and the latest `moment` of its files, in milliseconds."""
+    """Up to where a table is read: its `version`, and the latest `moment` of its files, in milliseconds. `id`: the
+    table's own, where its log has the first version."""
 
     version: int = -1
     moment: int = 0
+    id: str | None = None
 
 
 @define(eq=False)
@@ -36,6 +38,7 @@ class DeltaSources:
     skips: bool
     tell: Callable[[str], None]
     _read: dict[str, _Read] = field(init=False, factory=dict[str, _Read])
+    _identified: set[str] = field(init=False, factory=set[str])
     _failure: DiagnosticError | None = field(init=False, default=None)
 
     @classmethod
@@ -52,11 +55,12 @@ class DeltaSources:
 
     def look(self, name: str) -> list[FoundFile]:
         """The files of the versions of a table that have come, in order by their moments. Raises `DiagnosticError`:
-        RQ431, RQ434, RQ438, RQ439, RQ471, RQ472; if something came before, `finish` does."""
+        RQ431, RQ434, RQ438, RQ439, RQ452, RQ471, RQ472; if something came before, `finish` does."""
         log, read = self.logs[name], self._read[name]
         found: list[FoundFile] = []
         try:
             entries = log.entries()
+            self._identify(log, entries[0], read)
             if read.version < 0 < entries[0].version:
                 before = sorted(log.snapshot(entries[0]), key=lambda file: (file.modified, file.path))
                 found += before
@@ -69,6 +73,16 @@ class DeltaSources:
                 raise
             self._failure = self._failure or problem
         return found
+
+    def _identify(self, log: DeltaLog, first: LogEntry, read: _Read) -> None:
+        """Once a run: raise RQ452 where the table is not the one that was read."""
+        if log.source in self._identified:
+            return
+        self._identified.add(log.source)
+        identity = log.identity(first)
+        if identity is not None and read.id is not None and identity != read.id:
+            raise log.other()
+        read.id = read.id or identity
 
     def _take(self, log: DeltaLog, entry: LogEntry, read: _Read) -> list[FoundFile]:
         if entry.version > read.version + 1:
@@ -99,7 +113,7 @@ class DeltaSources:
         """What was found is in a batch. Raises what `look` has kept back."""
         if not self.logs:
             return
-        known = {name: {"version": r.version, "moment": r.moment} for name, r in self._read.items()}
+        known = {name: asdict(read) for name, read in self._read.items()}
         self.files.write(self.place, json.dumps(known))
         if self._failure is not None:
             raise self._failure

@@ -37,6 +37,8 @@ def drive(
         on_step(note)  # there may be no epoch that tells it
         executor.notes += (note,)
 
+    for note in executor.checkpoint.folders.notes:
+        tell(note)
     tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
     in_folders = [s for s in streams if not s.is_topic]
     folders = SourceFolders(executor.files, executor.plan, in_folders, tables, on_step, interval is None)

@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cedilla.runtime.checkpoint.arrivals import Arrivals, Found, seen
+from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.read_files import seen
 from cedilla.runtime.storage.files import Files, FoundFile
 
 
@@ -90,7 +91,7 @@ def test_many_batches_have_few_records(tmp_path: Path) -> None:
         assert take(tmp_path, r=found(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
     spans = [tuple(map(int, name.removesuffix(".json").split("-"))) for name in records(tmp_path)]
     assert spans == [(0, 63), (64, 71), (72, 72), (73, 73)]
-    assert [path for _, paths in seen(Files(), str(tmp_path), None) for path in paths] == [
+    assert [file.path for _, read in seen(Files(), str(tmp_path), None) for file in read] == [
         *map(str, range(74))
     ]
 

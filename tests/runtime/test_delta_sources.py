@@ -234,3 +234,22 @@ def test_markers_wait_at_a_version_that_has_left_the_log(gap: Table) -> None:
     (gap.root / "gone").rename(gap.root / "r/_delta_log/00000000000000000002.json")
     gap.run()
     assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]
+
+
+def test_a_table_under_another_path_goes_on_and_another_table_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table(spark, tmp_path)
+    table.write({"k": 1, "t": 1.0})
+    table.write({"k": 2, "t": 2.0})
+    table.run()
+    (tmp_path / "r").rename(tmp_path / "moved")
+    table.path = str(tmp_path / "moved")
+    table.write({"k": 3, "t": 3.0})
+    assert [row["k"] for row in table.run(yes=True)] == [1, 2, 3]
+    (tmp_path / "moved").rename(tmp_path / "away")
+    for k in range(10, 15):
+        table.write({"k": k, "t": 0.0})
+    with pytest.raises(DiagnosticError, match="RQ452"):
+        table.run()
+    assert [row["k"] for row in table.output()] == [1, 2, 3]

@@ -60,6 +60,12 @@ class DeltaLog:
             )
         return entries
 
+    def identity(self, entry: LogEntry) -> str | None:
+        """The id of the table, if a version says it, as the first one does."""
+        lines = self.files.read(entry.file.path).splitlines()
+        found = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
+        return next(filter(None, found), None)
+
     def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
         """The files that a version adds, as of the moment at which its entry was written; and what it does besides to
         rows that were there, `None` if nothing. Raises `DiagnosticError`: RQ439, RQ472."""
@@ -122,6 +128,11 @@ class DeltaLog:
         message = f"{which} left the log of {self.table} before stream `{self.source}` has read them"
         hint = "a new checkpoint, with other outputs; `delta.logRetentionDuration` keeps the log for longer"
         return failure("RQ439", message, hint=hint)
+
+    def other(self) -> DiagnosticError:
+        """RQ452: the table is another one than the one that was read."""
+        message = f"{self.table} of stream `{self.source}` is not the table that was read: its id is another"
+        return failure("RQ452", message, hint="that table; or a new checkpoint with other outputs")
 
     def changed(self, version: int, what: str) -> DiagnosticError:
         """RQ438: a version does more than add rows."""

@@ -1,0 +1,207 @@
+"""Where the folders of sources are, and where they were when a checkpoint began to read them.
+
+Files are recorded by their paths there, so those of a folder that is moved, linked, mounted or written in another way
+are known: by their places in it. A folder under another path is recognised by its files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan.formats import DELTA
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.checkpoint.read_files import ReadFile, read_files
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
+
+_PATHS = "paths.json"
+_KINDS = "streams", "markers", "tables"
+_RECORDED = "_recorded"
+_COMPARED = 3
+"""So many files of two folders are compared byte by byte, where their lengths agree and their times do not."""
+
+
+@frozen
+class KnownFolder:
+    """A folder that is `at` a path, whose files are recorded as if it were at the path `recorded`; as URIs."""
+
+    at: str
+    recorded: str
+
+    def record(self, path: str) -> str:
+        """The path by which a file of the folder is recorded."""
+        return _moved(path, self.at, self.recorded)
+
+    def locate(self, path: str) -> str:
+        """The file that a recorded path means."""
+        return _moved(path, self.recorded, self.at)
+
+
+def _moved(path: str, before: str, after: str) -> str:
+    rest = path.removeprefix(before)
+    return after + rest if rest != path and rest[:1] in ("", "/") else path
+
+
+Folders = Mapping[str, KnownFolder]
+"""By the names of sources."""
+
+
+@frozen
+class KnownFolders:
+    """The folders of a plan's streams, of their markers, and of its tables. `home`: the checkpoint, which has the files
+    of topics; `notes`: what people are to be told of folders under other paths."""
+
+    home: str = ""
+    streams: Folders = field(factory=dict[str, KnownFolder])
+    markers: Folders = field(factory=dict[str, KnownFolder])
+    tables: Folders = field(factory=dict[str, KnownFolder])
+    notes: Sequence[str] = ()
+
+    def record(self, source: str, path: str, *, is_markers: bool = False) -> str:
+        """The path by which a file of a source is recorded."""
+        folder = self._of(source, is_markers=is_markers)
+        return path if folder is None else folder.record(path)
+
+    def locate(self, source: str, file: InputFile) -> InputFile:
+        """The file that is there by the one that is recorded."""
+        if (records := record_file(file.path)) is not None:
+            return evolve(file, path=records.path(f"{self.home}/topics/{source}"))
+        folder = self._of(source, is_markers=file.is_markers)
+        return file if folder is None else evolve(file, path=folder.locate(file.path))
+
+    def _of(self, source: str, *, is_markers: bool) -> KnownFolder | None:
+        return self.markers.get(source) if is_markers else self.streams.get(source, self.tables.get(source))
+
+    def write(self, files: Files) -> None:
+        """Keep them in the checkpoint."""
+        content = {
+            f"{kind}{suffix}": {name: getattr(folder, part) for name, folder in getattr(self, kind).items()}
+            for kind in _KINDS
+            for suffix, part in (("", "at"), (_RECORDED, "recorded"))
+        }
+        files.write(f"{self.home}/{_PATHS}", json.dumps(content))
+
+    @classmethod
+    def stored(cls, files: Files, home: str) -> KnownFolders:
+        """The folders as the last run had them; none in a new checkpoint."""
+        if not files.exists(place := f"{home}/{_PATHS}"):
+            return cls(home)
+        content = json.loads(files.read(place))
+
+        def of(kind: str) -> dict[str, KnownFolder]:
+            recorded = content.get(f"{kind}{_RECORDED}", {})
+            return {n: KnownFolder(path, recorded.get(n, path)) for n, path in content.get(kind, {}).items()}
+
+        streams, markers, tables = map(of, _KINDS)
+        return cls(home, streams, markers, tables)
+
+    @classmethod
+    def of(cls, files: Files, home: str, plan: Plan) -> KnownFolders:
+        """The folders of a plan. Raises `DiagnosticError` RQ452 where a folder is under another path, and it is in
+        doubt whether its files are those that were read."""
+        before = cls.stored(files, home)
+        read = cache(lambda: read_files(files, home))
+        notes: list[str] = []
+
+        def known(source: Source, path: str, last: KnownFolder | None, what: str) -> KnownFolder:
+            at = files.absolute(path)
+            if last is None or last.at == at:
+                return last or KnownFolder(at, at)
+            moved = KnownFolder(at, last.recorded)
+            recorded = [*read().get(source.name, ()), *read().get("", ())]
+            if not _Recognition(
+                files, source, f"{what} `{source.name}`", path, last, moved, recorded
+            ).is_same():
+                return KnownFolder(at, at)
+            notes.append(f"{path} of {what} `{source.name}` is the folder that was read as {last.at}")
+            return moved
+
+        def kept(of: Folders, what: str, paths: Mapping[str, str | None]) -> dict[str, KnownFolder]:
+            return {
+                name: known(plan.source_of[name], path, of.get(name), what)
+                for name, path in paths.items()
+                if path is not None
+            }
+
+        streams = [s for s in plan.sources if not (s.table or s.is_topic)]
+        return cls(
+            home,
+            kept(before.streams, "stream", {s.name: s.path for s in streams}),
+            kept(before.markers, "the markers of stream", {s.name: s.markers for s in streams}),
+            kept(before.tables, "table", {s.name: s.path for s in plan.sources if s.table}),
+            notes,
+        )
+
+
+@frozen
+class _Recognition:
+    """Whether the folder of a source under another path is the one that was read."""
+
+    files: Files
+    source: Source
+    what: str
+    path: str
+    last: KnownFolder
+    moved: KnownFolder
+    read: Collection[ReadFile]
+
+    def is_same(self) -> bool:
+        """Raises RQ452 where that is in doubt."""
+        if self._is_link():
+            return True
+        root = self.last.recorded
+        known = {f.path: f for f in self.read if f.path == root or f.path.startswith(f"{root}/")}
+        found = self.files.tree(self.moved.at)
+        pairs = [(known[path], file) for file in found if (path := self.moved.record(file.path)) in known]
+        if not known and self.source.format != DELTA:  # files that a batch has listed are where the folder is
+            return not self.files.exists(self.last.at)
+        if not pairs:
+            self._check_depth(known, found)
+            return False
+        # A copy does not always keep times, and a file that was mended has another length.
+        if 2 * sum(read.is_like(file) for read, file in pairs) <= len(pairs):
+            self._check_lengths(pairs)
+        return True
+
+    def _is_link(self) -> bool:
+        places = [local_path(folder.at) for folder in (self.last, self.moved)]
+        old, new = (None if place is None else place.resolve() for place in places)
+        return old is not None and old == new and old.exists()
+
+    def _check_lengths(self, pairs: Sequence[tuple[ReadFile, FoundFile]]) -> None:
+        if all(read.length is None for read, _ in pairs):
+            raise self._refused("the checkpoint, of an earlier version, knows too little of its files")
+        for read, file in pairs:
+            if read.length is not None and read.length != file.length:
+                raise self._refused(f"{file.path} is not the file that was read by this name")
+        for read, file in pairs[:_COMPARED]:
+            before = self.last.locate(read.path)
+            if self.files.exists(before) and any(
+                one != other
+                for one, other in zip(self.files.blocks(before), self.files.blocks(file.path), strict=False)
+            ):
+                raise self._refused(f"{file.path} is not {before}, which was read by this name")
+
+    def _check_depth(self, known: Mapping[str, ReadFile], found: Iterable[FoundFile]) -> None:
+        """Files that were read, at other places in the folder, would be read again."""
+        read = {(name_of(f.path), f.length, f.modified) for f in known.values() if f.length is not None}
+        for file in found:
+            if file.path not in known and (name_of(file.path), file.length, file.modified) in read:
+                raise self._refused(f"{file.path} was read, but at another place in the folder")
+        if self.source.format == DELTA and known:
+            raise self._refused("none of the files that were read is in it")
+
+    def _refused(self, why: str) -> DiagnosticError:
+        message = f"{self.path} of {self.what} is not the folder {self.last.at} that was read: {why}"
+        hint = (
+            "the folder that was read, moved as it is, or a link to it at its old path; for other files, a folder that "
+            "has both below it, or a new checkpoint with other outputs"
+        )
+        return failure("RQ452", message, self.source.span, hint=hint)
