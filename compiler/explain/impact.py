@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
@@ -107,7 +107,7 @@ class Fate:
 
 @frozen
 class Arrival:
-    """An accent at a relation: the attribute that carries it, and the steps that led it there."""
+    """An accent at a relation: the attribute that carries it, and the steps of all ways that led it there."""
 
     attribute: str
     mentions: frozenset[str]
@@ -127,11 +127,13 @@ def walk(
     It is the accent of a stream without accents so far. `state_safety`: the plan's safety, where it is known.
     """
     state_safety = state_safety or safety(plan)
-    arriving: dict[str, list[Arrival]] = {source: [Arrival(attribute, mentions)]}
+    arriving: dict[str, dict[tuple[str, frozenset[str]], Arrival]] = {
+        source: {(attribute, mentions): Arrival(attribute, mentions)}
+    }
     steps: list[Step] = []
     for operator in plan.operators:
         for side, name in enumerate(operator.inputs):
-            for arrival in arriving.get(name, ()):
+            for arrival in arriving.get(name, {}).values():
                 carried, described = arrival.attribute, arrival.mentions
                 outcome = reaction(plan, operator, kind, carried, side, described)
                 if outcome is None:
@@ -145,11 +147,13 @@ def walk(
                 step = Step(operator, name, carried, described, outcome, waits, held)
                 steps.append(step)
                 if outcome.kind != "aborts":
-                    onward = arriving.setdefault(operator.name, [])
-                    onward += [
-                        Arrival(out, outcome.mentions, (*arrival.steps, step)) for out in outcome.passes
-                    ]
-    return steps, arriving
+                    onward = arriving.setdefault(operator.name, {})
+                    for out in outcome.passes:
+                        # Ways that meet are one arrival: there may be exponentially many.
+                        before = onward.get((out, outcome.mentions), Arrival(out, outcome.mentions))
+                        ways = {id(each): each for each in (*before.steps, *arrival.steps, step)}
+                        onward[out, outcome.mentions] = evolve(before, steps=tuple(ways.values()))
+    return steps, {name: list(arrivals.values()) for name, arrivals in arriving.items()}
 
 
 def _waits(

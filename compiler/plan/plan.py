@@ -372,7 +372,8 @@ def follow(
 
     An operator without an entry never sees the accent.
     """
-    arriving: dict[str, list[tuple[str, frozenset[str]]]] = {source: [(attribute, mentions)]}
+    # A set in the order of arrival: ways that meet are one, and there may be exponentially many.
+    arriving: dict[str, dict[tuple[str, frozenset[str]], None]] = {source: {(attribute, mentions): None}}
     reactions: list[tuple[Operator, Reaction]] = []
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
@@ -381,6 +382,6 @@ def follow(
                 reaction = operator.reaction(kind, carried, described, inputs, side)
                 reactions.append((operator, reaction))
                 if reaction.kind != "aborts":
-                    onward = arriving.setdefault(operator.name, [])
-                    onward += [(out, reaction.mentions) for out in reaction.passes]
+                    onward = arriving.setdefault(operator.name, {})
+                    onward |= dict.fromkeys((out, reaction.mentions) for out in reaction.passes)
     return reactions
