@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-
 _MOST_DIGITS = 1000
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _WORDS = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
-_MARKER = re.compile(r'[ \t"{]*\$(?:accent|punctuation)\b')
+_MARKER = re.compile(r"""[^\w$,;]*\$(?:accent|punctuation)\b""")
 
 
 @frozen

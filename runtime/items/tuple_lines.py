@@ -10,7 +10,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.items.json_objects import JsonObject, json_text
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.near_markers import marker_of
 from cedilla.runtime.items.nested import by_names
 from cedilla.runtime.items.otlp import PointReader
 
@@ -50,5 +50,4 @@ def _tuple(line: Line) -> JsonObject | None:
         item = line.holds()
     except ValueError:
         return None
-    is_marker = any(item.get(f"${kind}") is not None for kind in ("accent", "punctuation"))
-    return None if is_marker or not line.is_utf8 or near_key(line.text, item) is not None else item
+    return item if line.is_utf8 and marker_of(line.text, item) is None else None

@@ -23,9 +23,12 @@ BLANK = b" \t\r\n\f\v"
 MALFORMED = "the element is malformed"
 MARKERS = (b"<accent:", b"<punct:")
 """How the elements of markers begin."""
+MEANT = (*MARKERS, b"$accent", b"$punctuation")
+"""What a piece has that is meant as a marker, also as one of JSON."""
 SPOILT = (
     "an element that is meant as a marker is malformed",
-    "inside it `<` and `&` are written `&lt;` and `&amp;`; a punctuation has an element for each pattern",
+    "`<accent:NAME>[[...]]</accent:NAME>`, inside it `<` and `&` are written `&lt;` and `&amp;`; a punctuation is "
+    "`<punct:NAME>` with an element for each pattern",
 )
 """What is wrong with it, and what mends it (RQ212)."""
 
@@ -121,7 +124,7 @@ def kind_of(piece: bytes) -> str:
     try:
         _texts(piece)
     except ValueError:
-        return "spoilt" if any(each in piece for each in MARKERS) else "malformed"
+        return "spoilt" if any(each in piece for each in MEANT) else "malformed"
     return "punctuation" if piece.startswith(MARKERS[1]) else "tuple"
 
 

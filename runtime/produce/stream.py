@@ -57,7 +57,7 @@ class Stream:
 
     What a stream holds already is read first. Every method raises `DiagnosticError` with what `cedilla validate` would
     find, and has written nothing then; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the place. A marker that is
-    doubtful (RQ217, RQ218, RQ229, RQ230) is written, and `on_warning` told; otherwise it is a warning of Python's. It
+    doubtful is written, and `on_warning` told; otherwise it is a warning of Python's. It
     is used by one thread.
     """
 

@@ -11,7 +11,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.near_markers import is_near_marker
+from cedilla.runtime.items.near_markers import KINDS, marker_of
 from cedilla.runtime.reference.reference import Item
 
 
@@ -45,15 +45,14 @@ def parsed(source: Source, line: Line) -> Input:
     if line.fault:
         return Input(source.name, {"$corrupt": line.text, "$fault": line.fault}, line)
     try:
-        item: Any = parse_line(line.text)
+        item: Any = parse_line(line.text) if line.is_utf8 else None
     except ValueError:
         item = None
-    declared = {attribute.name for attribute in source.attributes}
-    if item is not None and is_near_marker(line.text, declared):
+    found = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
+    if found is not None and found[0] not in KINDS:
         item = {"$spoilt": line.text}
-    elif item is None or not line.is_utf8:
-        spoilt = '"$accent"' in line.text or '"$punctuation"' in line.text
-        item = {"$spoilt" if spoilt else "$corrupt": line.text}
+    elif item is None:
+        item = {"$corrupt": line.text}
     return Input(source.name, item, line)
 
 

@@ -16,7 +16,7 @@ from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.items.json_objects import word
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.near_markers import marker_of
 
 SAMPLE = 1000
 """How many lines tell the schema where none is given."""
@@ -82,7 +82,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
             continue
         if isinstance(text := item.get("$accent"), str):
             added |= _added(text)
-        elif "$punctuation" not in item and near_key(line.text, item) is None:
+        elif marker_of(line.text, item) is None:
             for name, value in item.items():
                 if value is not None and name not in added:
                     kinds.setdefault(name, set()).add(_kind(value))

@@ -30,7 +30,7 @@ from cedilla.runtime.items import csv_records, near_markers
 from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
-from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.near_markers import KINDS, marker_of
 from cedilla.runtime.items.rejections import BEYOND_HINT, NO_OBJECT, misfit, reason
 from cedilla.runtime.items.values import applied, near_digits, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
@@ -92,22 +92,27 @@ class StreamChecker:
             if not line.is_utf8:
                 raise ValueError("it is not UTF-8")
         except ValueError as problem:
-            said = ("RQ301", line.fault, None) if line.fault else _unreadable(line.text, problem)
+            said = ("RQ301", line.fault, None) if line.fault else self._unreadable(line.text, problem)
             return None, [_complaint(line, *said)]
-        marker = next((str(item[k]) for k in ("$accent", "$punctuation") if item.get(k) is not None), None)
-        if near_key(line.text, item, self._declared) is not None:
+        kind, marker = marker_of(line.text, item, self._declared) or (None, None)
+        if kind is not None and kind not in KINDS:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
         try:
-            if item.get("$accent") is not None:
+            if kind == "accent":
                 accent, warnings = self._accent(str(marker), line)
                 return accent, [line.mark(each, marker) for each in warnings]
-            if marker is not None:
-                return self._punctuation(marker, line), []
+            if kind == "punctuation":
+                return self._punctuation(str(marker), line), []
         except DiagnosticError as error:
             return None, [line.mark(each, marker) for each in error.diagnostics]
         if line.only_markers:
             return None, [_complaint(line, "RQ224", *STRAY)]
         return self._tuple(item, line)
+
+    def _unreadable(self, text: str, problem: ValueError) -> tuple[str, str, str | None]:
+        if marker_of(text, None, self._declared) is not None:
+            return "RQ212", *near_markers.problem(text)
+        return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
     # --- markers ---
 
@@ -215,12 +220,6 @@ class StreamChecker:
             if regions.contains(region, row.canonical):
                 return f": {text} of {place}"
         return ""
-
-
-def _unreadable(text: str, problem: ValueError) -> tuple[str, str, str | None]:
-    if '"$accent"' in text or '"$punctuation"' in text:
-        return "RQ212", *near_markers.problem(text)
-    return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
 
 def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:

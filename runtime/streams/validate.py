@@ -40,8 +40,8 @@ def validate(
     """Follow a stream and report everything that makes it invalid or doubtful, in order. A wrong line changes nothing.
     `verdict`: that of other streams, to which this one is added.
 
-    Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: RQ217, RQ218,
-    RQ229 and RQ230. The last note of each is its place and its text. Memory grows with the number of different
+    Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: those of
+    `warnings_about`. The last note of each is its place and its text. Memory grows with the number of different
     descriptions and patterns, not with tuples.
     """
     follower = StreamChecker(schema)

@@ -74,7 +74,7 @@ class Console:
 
     def epoch(self, report: EpochReport) -> None:
         """One line about an epoch, and what is doubtful about its accents and values, on standard error; ten at most
-        of RQ218, RQ223, RQ229 and RQ230."""
+        of those that may come for each member of a fleet."""
         self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
@@ -92,7 +92,7 @@ class Console:
         )
 
 
-_MANY = ("RQ218", "RQ223", "RQ229", "RQ230")
+_MANY = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232")
 """Warnings that may come for each member of a fleet."""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_WARNINGS = 10
-"""So many warnings RQ218, RQ223, RQ229 and RQ230 of an epoch are shown, and for so many warnings the line is found."""
+"""So many warnings of one code that each member of a fleet may bring are shown of an epoch, with their lines."""
 
 
 @frozen

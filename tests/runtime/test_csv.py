@@ -167,6 +167,8 @@ def ending(run_it: Callable[[], object]) -> tuple[str, str, str]:
 STOPS = {
     b'ts,pump,t\n1,1,1\n$accent,"[[-(t)]]",\n': ("RQ212", "1.csv:3: $accent"),
     b'ts,pump,t\n1,1,1\n{"$punctuation": "[ts < 5]"}\n': ("RQ212", "1.csv:3: {"),
+    b"ts,pump,t\n1,1,1\n{'$punctuation': '[ts < 5]'}\n": ("RQ212", "1.csv:3: {"),
+    b"ts,pump,t\n1,1,1\n- $accent: [[-(t)]]\n": ("RQ212", "1.csv:3: -"),
     b"ts,pump,t,$accent\n1,1,1,\n": ("RQ212", "1.csv:1: ts"),
     b"\nts,pump,ts\n1,1,1\n": ("RQ426", "1.csv:2: ts,pump,ts"),
     b'ts,"pump\n1,1\n': ("RQ426", '1.csv:1: ts,"pump'),

@@ -16,7 +16,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.lines import lines_of
-from cedilla.runtime.items.near_markers import near_key
+from cedilla.runtime.items.near_markers import marker_of
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.streams.places import streams_at, with_schema
 from cedilla.runtime.streams.validate import validate
@@ -158,19 +158,68 @@ FAR = [
 ]
 
 
+SPOILT = [
+    """{'$accent': '[[s = 1, alter(t, y -> y * 2)]]'}""",
+    "$accent: [[s = 1, alter(t, y -> y * 2)]]",
+    "- $punctuation: '[ts < 3]'",
+    '{$accent: "[[s = 1, alter(t, y -> y * 2)]]"}',
+    '"{\\"$accent\\": \\"[[alter(t, y -> y * 2)]]\\"}"',
+    "{\u201c$accent\u201d: \u201c[[alter(t, y -> y * 2)]]\u201d}",
+    """{'accent': '[[alter(t, y -> y * 2)]]'}""",
+    '{accent: "[[alter(t, y -> y * 2)]]"}',
+    '{"$accent": "[[alter(t, y -> y * 2)]]", "ts": 3, "s": 1, "t": 7.0}',
+    '{"$accent": "[[alter(t, y -> y * 2)]]", "$punctuation": "[ts < 3]"}',
+    '{"$accent": "[[alter(t, y -> y * 2)]]", "$accent": "[[alter(t, y -> y * 3)]]"}',
+    '{"$punctuation": "[ts < 3]", "$acent": "[[alter(t, y -> y * 2)]]"}',
+]
+MARKERS = [
+    '{"$accent": "[[alter(t, y -> y * 2)]]", "$sent": "now"}',
+    '{"$punctuation": "[ts < 3]", "$accent": null, "ts": null}',
+]
+TUPLES = [
+    """{'ts': 3, 's': 1}""",
+    "costs: $accent colour",
+    '{"note": "$accent: [[x]]"}',
+    '{"$accent": null, "ts": 1}',
+]
+
+
+def kind(line: str, *attributes: str) -> str | None:
+    try:
+        item = json.loads(line)
+    except ValueError:
+        item = None
+    found = marker_of(line, item if isinstance(item, dict) else None, attributes)
+    return None if found is None else found[0]
+
+
 @pytest.mark.parametrize("line", NEAR)
 def test_a_line_whose_keys_are_near_a_markers_is_near_by_every_reader(line: str) -> None:
-    assert near_key(line, json.loads(line)) is not None
-    key = near_key(line, json.loads(line))
-    assert near_key(line, json.loads(line), {str(key)}) is None, "an attribute of that name is declared"
+    assert kind(line) == "near"
+    assert kind(line, *json.loads(line)) is None, "an attribute of that name is declared"
 
 
-@pytest.mark.parametrize("line", FAR)
+@pytest.mark.parametrize("line", FAR + TUPLES)
 def test_other_lines_are_not(line: str) -> None:
-    assert near_key(line, json.loads(line)) is None
+    assert kind(line) is None
 
 
-@pytest.mark.parametrize("lines", [NEAR[:1], rest(NEAR[1:])])
+@pytest.mark.parametrize("line", SPOILT)
+def test_a_marker_in_another_notation_or_with_more_on_its_line_is_spoilt(line: str) -> None:
+    assert kind(line) in ("near", "spoilt")
+
+
+@pytest.mark.parametrize("line", MARKERS)
+def test_a_marker_may_have_remarks_and_nulls_beside_it(line: str) -> None:
+    assert kind(line) in ("accent", "punctuation")
+
+
+def test_what_is_more_on_the_line_of_a_marker_is_named() -> None:
+    messages = [near_markers.problem(line)[0].partition(": ")[2] for line in SPOILT[8:12]]
+    assert messages == ["ts, s, t", "$punctuation", "$accent twice", "$acent"]
+
+
+@pytest.mark.parametrize("lines", [[NEAR[0], SPOILT[0], SPOILT[8]], rest(NEAR[1:] + SPOILT)])
 def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
     spark: SparkSession, tmp_path: Path, lines: list[str]
 ) -> None:

@@ -151,6 +151,60 @@ def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str]
     )
 
 
+# --- recodes that leave values out ---
+
+ORDERS = (
+    'ts: long, site?: string in {"A", "B"}, state: string in {"new", "paid", "sent"}, kind: long in {1, 2}'
+)
+LEFT_OUT: dict[str, tuple[list[str], list[str]]] = {
+    "a part": (["[[recode(state, {new: N})]]"], ['"paid", "sent" of `state`']),
+    "a part, for some": (['[[site = "A", recode(kind, {1: 7})]]'], ["2 of `kind`"]),
+    "of the codes in force": (
+        ["[[recode(state, {new: N, paid: P, sent: sent})]]", "[[recode(state, {N: new, P: paid})]]"],
+        ['"sent" of `state`'],
+    ),
+    "in two steps": (
+        ["[[recode(state, {new: N})]]", "[[recode(state, {N: M})]]"],
+        ['"paid", "sent" of `state`'],
+    ),
+    "where some have codes": (
+        ['[[site = "A", recode(kind, {1: 7, 2: 2})]]', '[[site = "A", recode(kind, {7: 1})]]'],
+        ["2 of `kind`"],
+    ),
+    "all": (["[[recode(kind, {1: 2, 2: 1})]]"], []),
+    "all that may come": (["[kind = 2]", "[[recode(kind, {1: 7})]]"], []),
+    "of nothing": (['[site = "A"]', '[[site = "A", recode(kind, {1: 7})]]'], []),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -> None:
+    found: list[Diagnostic] = []
+    markers, expected = LEFT_OUT[case]
+    lines = [
+        Line(json.dumps({"$accent" if text.startswith("[[") else "$punctuation": text}), f"s:{n}")
+        for n, text in enumerate(markers, 1)
+    ]
+    validate(lines, declared_schema(ORDERS), found.append)
+    assert [
+        each.message.removeprefix("the recode leaves out ").partition(":")[0]
+        for each in found
+        if each.code == "RQ232"
+    ] == expected
+    for each in found:
+        if each.code == "RQ232":
+            assert each.help is not None
+            whole = each.help.partition("`")[2].rstrip("`")
+            assert whole.startswith("recode("), "the hint is a recode that leaves out nothing"
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_every_command_warns_of_it(query: Path, command: str) -> None:
+    output = said(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
+    assert 'warning[RQ232]: the recode leaves out "south" of `place`' in output
+    assert '`recode(place, {"north": "N", "south": "south"})`' in output
+
+
 # --- functions that are applied twice ---
 
 
@@ -349,6 +403,19 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
     assert (Path(error.span.source).name, error.span.line) == (path.name, 2)
     assert error.excerpt == "[[pump = 22, alter(litres, y -> y / 2)]]"
     assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
+
+
+def test_a_run_warns_of_a_recode_of_a_part_once(spark: SparkSession, tmp_path: Path) -> None:
+    """In the epoch of the marker; what is set aside after it is counted as ever, also after a restart."""
+    run = Run(spark, tmp_path, QUERY)
+    row: Item = {"ts": 1, "pump": 1, "litres": 2.0, "place": "south"}
+    for batch, items in enumerate(
+        ([row, {"$accent": '[[recode(place, {"north": "N"})]]'}], [row, {**row, "place": "N"}])
+    ):
+        run.write("pumps", items)
+        run.go_on(run.executor(), batch)
+    assert [[each.code for each in report.warnings] for report in run.reports] == [["RQ232"], []]
+    assert [each["code"] for each in run.quarantine("pumps")] == ["RQ314"]
 
 
 @pytest.mark.parametrize("code", ["RQ218", "RQ223"])

@@ -88,15 +88,16 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     count, altered, closed = 20_000, 7_001, 12_345
     file = save_parquet(
         spark.range(count).selectExpr(
-            "id AS ts",
-            "CAST(id % 3 AS INT) AS s",
-            f"IF(id < {altered}, 1D, 33.8D) AS t",
+            f"IF(id IN ({altered}, {closed}), NULL, id) AS ts",
+            f"IF(id IN ({altered}, {closed}), NULL, CAST(id % 3 AS INT)) AS s",
+            f"IF(id IN ({altered}, {closed}), NULL, IF(id < {altered}, 1D, 33.8D)) AS t",
+            "id",
             f"IF(id = {altered}, '[[alter(t, y -> y * 9/5 + 32)]]', NULL) AS `$accent`",
             f"IF(id = {closed}, '[ts <= {closed}]', NULL) AS `$punctuation`",
         ),
         tmp_path / "in" / "r" / "1.parquet",
     )
-    parquet.write_table(parquet.read_table(file).sort_by("ts"), file, row_group_size=6000)
+    parquet.write_table(parquet.read_table(file).sort_by("id").drop("id"), file, row_group_size=6000)
     os.utime(file, (1, 1))
     run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     put(
@@ -168,6 +169,27 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
     run.process()
     assert sorted(row["ts"] for row in run.output("r") if is_tuple(row)) == list(range(7))
     assert run.quarantine("r") == []
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"ts": 1, "s": 1, "t": 1.0}, {"note": "a"}, {"$punctuation": "[ts < 1]"}],
+)
+def test_a_marker_with_values_in_other_columns_ends_the_query(
+    spark: SparkSession, tmp_path: Path, beside: Item
+) -> None:
+    """Whether statistics can tell or the columns have to be read."""
+    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    row: Item = {"ts": 0, "s": 1, "t": 1.0, "note": "b"}
+    drop: Item = {"$accent": "[[-(note)]]"}
+    put(run, 1, [row, {**row, "note": None}, {**row, "note": None}, drop, {**drop, **beside}])
+    with pytest.raises(DiagnosticError) as caught:
+        run.process()
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ212"
+    assert diagnostic.message == f"the line of a marker has more on it: {', '.join(beside)}"
+    assert diagnostic.notes[-1].endswith("/in/r/1.parquet:4: [[-(note)]]")
+    assert len(decode(run.output("r"))) == 3
 
 
 def test_empty_folders_and_files_are_fine(spark: SparkSession, tmp_path: Path) -> None:

@@ -269,6 +269,8 @@ KINDS = {
     "<punct:r><i>1</i><i>2</i></punct:r>": "spoilt",
     "<r><!-- <punct:r/> --><i>1</i></r>": None,
     "<r><punct:r/></r>": "spoilt",
+    '{"$accent": "[[-(s)]]"}': "spoilt",
+    "<r><s>$accent</s></r>": None,
 }
 
 

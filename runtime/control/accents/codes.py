@@ -49,6 +49,20 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
 _SHOWN = 20
 
 
+def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> list[Value]:
+    """The raw values that some of the tuples described may have and a recode does not list, of a declared list.
+    `live`: the canonical tuples described that may still come."""
+    name, found = recode.attribute, set[Value]()
+    for code, cell in _cells(codes.get(name, IDENTITY)):
+        unlisted = (_possible(name, code, universe) or set()) - recode.code.map.keys()
+        back = {value: value for value in unlisted} if code is None else code.inverse().map
+        there = regions.intersection(live, cell, regions.values(name, [back[value] for value in unlisted]))
+        members = regions.exists(there, regions.attributes(there) - {name}, universe)
+        may_come = set(listed(members))
+        found |= {value for value in unlisted if back[value] in may_come}
+    return sorted(found)
+
+
 def writable(codes: Codes, but: str = "") -> Tree:
     """The canonical tuples that can be written, as far as attributes but one tell."""
     region: Tree = True

@@ -1,11 +1,13 @@
-"""Accents that are mistakes, or likely ones: they describe what cannot be, convert values twice (theory N8), or take
-away what others are told apart by."""
+"""Accents that are mistakes, or likely ones: they describe what cannot be, convert values twice (theory N8), take away
+what others are told apart by, or leave values without a code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
+
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
@@ -16,7 +18,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.accents.codes import writable
+from cedilla.runtime.control.accents.codes import left_out, writable
 from cedilla.runtime.control.accents.trees import MANY
 from cedilla.runtime.control.descriptions.region_texts import region_texts, together
 from cedilla.runtime.control.markers.one_accent import alters_of
@@ -30,14 +32,14 @@ _CODES = 20
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
-    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229, RQ230.
+    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229, RQ230, RQ232.
 
     Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
     """
     where = state.canonical(accent.description)
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
-    repeated = (*_repeated(state, accent, where), *_recoded_back(state, accent, where))
+    repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
     doubts = (*_outside(state, accent, where), *repeated, *_no_longer_told_apart(state, accent, where))
     return doubts or tuple(_without_effect(state, accent, where))
 
@@ -239,19 +241,46 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
     )
 
 
-def _recoded_back(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+def _recodes(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+    """What is doubtful about a recode."""
+    if isinstance(recode := accent.primitive, Recode):
+        live = regions.difference(where, regions.union(state.closed, state.facts().dead(recode.attribute)))
+        yield from _recoded_back(state, accent, recode, live)
+        yield from _left_out(state, accent, recode, live)
+
+
+def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
+    """Declared values that have no code after the recode: tuples with one are set aside (RQ314)."""
+    values = left_out(state.codes, state.universe, recode, regions.intersection(live, writable(state.codes)))
+    if not values:
+        return
+    type_, own = recode.type, recode.code.with_own(values)
+    shown = ", ".join(type_.wire(value) for value in values[:_CODES])
+    more = f" and {len(values) - _CODES} more" if len(values) > _CODES else ""
+    hint = "each of them needs a code of its own in the recode"
+    if len(own.pairs) == len(recode.code.pairs) + len(values) <= _CODES:
+        hint = f"to keep them as they are: `{evolve(recode, code=own)}`"
+    yield Diagnostic(
+        "RQ232",
+        "warning",
+        f"the recode leaves out {shown}{more} of `{recode.attribute}`: from here on such tuples are set aside",
+        accent.span,
+        ("a recode lists every value that may come after it (RQ314)",),
+        hint,
+    )
+
+
+def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
     """The cells in which an exchange of codes is in force already, which it takes back; other recodes that come twice
     are refused (RQ464)."""
-    if not isinstance(accent.primitive, Recode) or accent.primitive.attribute not in state.codes:
+    name, code = recode.attribute, recode.code
+    if name not in state.codes:
         return
-    name, code = accent.primitive.attribute, accent.primitive.code
-    facts = state.facts()
-    live = regions.difference(where, facts.dead(name))
     twice = regions.within(
         live, state.codes[name], lambda leaf: isinstance(leaf, Code) and leaf.map == code.map
     )
     if not regions.is_empty(twice, state.universe):
-        there = _where(facts, name, anywhere(twice, state.universe))
+        there = _where(state.facts(), name, anywhere(twice, state.universe))
         yield Diagnostic(
             "RQ218",
             "warning",

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, place_of
 from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.near_markers import EDGE, near_key
+from cedilla.runtime.items.near_markers import EDGE, KEYS, TEXT_BEGINS, marker_of
 
-_KEYS = ((b'"$accent"', b"$"), (b'"$punctuation"', b"$"))
-"""The keys of markers, each with a byte of it that few lines have."""
-_TEXT = (b'"[', b"[")
+_KEYS = tuple((key.encode(), b"$") for key in KEYS)
+"""The keys of markers however they are quoted, each with a byte of it that few lines have."""
+_TEXTS = tuple((begin.encode(), begin[:1].encode()) for begin in TEXT_BEGINS)
 """How the text of a marker begins, also of one whose key is only near."""
+_LIKELY = (*(sign for sign, _ in _TEXTS), b'"$')
 _ESCAPE = (b"\\u00", b"\\")
 _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
 """A sign of a marker's key, oddly written; no writer of JSON escapes it."""
@@ -30,7 +31,7 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
     """The markers of a block in their order."""
     text = block.text
     lines = {begin: end for key in _KEYS for begin, end in _lines_with(block, *key)}
-    for begin, end in _lines_with(block, *_TEXT):
+    for begin, end in (found for sign in _TEXTS for found in _lines_with(block, *sign)):
         if begin not in lines and _is_likely(text[begin : min(end, begin + _WINDOW)]):
             lines[begin] = end
     if (escape := place_of(*_ESCAPE, text)) >= 0:
@@ -53,7 +54,7 @@ def _lines_with(block: Block, sign: bytes, rare: bytes) -> Iterator[tuple[int, i
 
 def _is_likely(start: bytes) -> bool:
     """Whether the key of a line that begins so may be near a marker's."""
-    return (_TEXT[0] in start or b'"$' in start) and start.lstrip(BLANK).startswith(b"{")
+    return any(sign in start for sign in _LIKELY) and start.lstrip(BLANK).startswith(b"{")
 
 
 def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
@@ -65,11 +66,6 @@ def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
         line.decode()
         item = parse_line(text)
     except ValueError:
-        spoilt = any(key.decode() in text for key, _ in _KEYS)
-        return FoundMarker("spoilt", text, begin, end) if spoilt else None
-    if near_key(text, item) is not None:
-        return FoundMarker("near", text, begin, end)
-    for kind in ("accent", "punctuation"):
-        if item.get(f"${kind}") is not None:
-            return FoundMarker(kind, str(item[f"${kind}"]), begin, end)
-    return None
+        item = None
+    found = marker_of(text, item)
+    return None if found is None else FoundMarker(*found, begin, end)

@@ -3,7 +3,7 @@ do not tell in which file, and where in it, a row stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,39 @@ def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
             found.append((name, value.as_py(), index + row))
         index += batch.num_rows
     return found
+
+
+def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]]:
+    """Row of a marker -> the other columns in which it has a value. `markers`: row -> the column of the marker. Only
+    columns that statistics do not show to be null there are read, in row groups that have markers. Raises
+    `UNREADABLE`."""
+    found: dict[int, list[str]] = {}
+    with Files().open(path) as stream, parquet.ParquetFile(stream) as file:
+        first = 0
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            here = [row - first for row in markers if first <= row < first + group.num_rows]
+            if here and (columns := _with_values(group, len(here))):
+                names = [name for name in file.schema_arrow.names if name in columns]
+                table = file.read_row_group(number, columns=names)
+                for row in here:
+                    there = [name for name in table.column_names if table.column(name)[row].is_valid]
+                    if others := [name for name in there if name != markers[first + row]]:
+                        found[first + row] = others
+            first += group.num_rows
+    return found
+
+
+def _with_values(group: Any, markers: int) -> set[str]:
+    """The columns of a row group in which markers may have values. Where as many rows lack one as there are markers,
+    these are the markers; a look at the values would read most of the file again."""
+    columns: set[str] = set()
+    for column in map(group.column, range(group.num_columns)):
+        statistics = column.statistics
+        nulls = statistics.null_count if statistics is not None and statistics.has_null_count else None
+        if nulls not in (markers, group.num_rows):
+            columns.add(column.path_in_schema.partition(".")[0])
+    return columns
 
 
 def _rows_with_values(columns: Sequence[pa.Array]) -> list[int]:

@@ -32,7 +32,13 @@ from cedilla.runtime.formats.parquet.conversions import (
     type_text,
 )
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
-from cedilla.runtime.formats.parquet.row_groups import UNREADABLE_HINT, frame_of_parts, markers_in, parts_of
+from cedilla.runtime.formats.parquet.row_groups import (
+    UNREADABLE_HINT,
+    beside_markers,
+    frame_of_parts,
+    markers_in,
+    parts_of,
+)
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -47,6 +53,7 @@ from cedilla.runtime.formats.source import (
     quoted,
 )
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
+from cedilla.runtime.items.near_markers import more_beside
 from cedilla.runtime.storage.parquet import UNREADABLE, reason
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
@@ -256,12 +263,18 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     try:
         names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
         found = markers_in(file.path, names) if footer.marked else []
+        beside = beside_markers(file.path, {row: name for name, _, row in found}) if found else {}
     except UNREADABLE as error:
-        problem, found = reason(error), []
+        problem, found, beside = reason(error), [], {}
     if problem:
         told = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
         return [MarkerLine("spoilt", problem, place, problem=told, code="RQ414")]
-    return [MarkerLine(name[1:], text, place + i, next=place + i + 1) for name, text, i in found]
+    return [
+        MarkerLine("spoilt", text, place + row, problem=more_beside(beside[row]))
+        if row in beside
+        else MarkerLine(name[1:], text, place + row, next=place + row + 1)
+        for name, text, row in found
+    ]
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

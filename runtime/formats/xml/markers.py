@@ -14,7 +14,7 @@ from cedilla.runtime.items import xml_records
 
 def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
     """The markers of a block in their order; elements that are meant as such are spoilt."""
-    for begin, end in block.rows_with(xml_records.MARKERS):
+    for begin, end in block.rows_with(xml_records.MEANT):
         piece = block.text[begin:end]
         kind = xml_records.kind_of(piece)
         if kind in ("accent", "punctuation", "spoilt"):
