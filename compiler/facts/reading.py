@@ -42,6 +42,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    Wildcard,
 )
 
 Types = Mapping[str, Type]
@@ -69,7 +70,7 @@ def read_accent(
     say.
     """
     node = parse_accent(text, source)
-    conditions, named = _by_attribute(node.description, names)
+    conditions, named = _by_attribute(node.description, types, names)
     mentions = frozenset(condition.attribute for condition in conditions)
     primitive = node.primitive
     if primitive.name in names and not isinstance(primitive, AddAttribute):
@@ -96,9 +97,15 @@ def read_accent(
 
 
 def _by_attribute(
-    conditions: tuple[Condition, ...], names: Names
+    conditions: tuple[Condition, ...], types: Types, names: Names
 ) -> tuple[tuple[Condition, ...], frozenset[str]]:
-    """Conditions on the attributes that names of tuples stand for, and these names."""
+    """Conditions on the attributes that names of tuples stand for, and these names. A wildcard says nothing, so an
+    attribute that is not known may have one."""
+    if any(isinstance(c.pattern, Wildcard) for c in conditions):
+        known = {*types, *names}
+        conditions = tuple(
+            c for c in conditions if c.attribute in known or not isinstance(c.pattern, Wildcard)
+        )
     named = frozenset(c.attribute for c in conditions) & names.keys()
     if not named:
         return conditions, frozenset()
@@ -139,7 +146,7 @@ def read_punctuation(
 ) -> Punctuation:
     """A punctuation from its text; `names`: those of renames; `units`: those of canonical values. Raises
     `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208."""
-    conditions, named = _by_attribute(parse_punctuation(text, source).conditions, names)
+    conditions, named = _by_attribute(parse_punctuation(text, source).conditions, types, names)
     try:
         plain, quantities = apart(conditions, types, units)
         return Punctuation(patterns.region_of(plain, types), text, named, quantities)

@@ -277,6 +277,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "added_units": dict(state.added_units),
         "named_units": {name: list(units) for name, units in state.named_units.items()},
         "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
+        "undeclared": dict(state.undeclared),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
 
@@ -298,6 +299,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
         added_units=data.get("added_units", {}),
         named_units={name: tuple(units) for name, units in data.get("named_units", {}).items()},
+        undeclared=data.get("undeclared", {}),
         codes=_load_trees(data.get("codes", {}), load_function, trees, f"{slot} codes"),
         names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
     ).next_epoch()

@@ -116,6 +116,7 @@ class _Comparison:
 
     def _forget(self, name: str) -> None:
         state = self.state
+        changed = name in state.units or name in state.codes or name in state.names.here
         self.state = evolve(
             state,
             types={n: each for n, each in state.types.items() if n != name},
@@ -131,10 +132,17 @@ class _Comparison:
             codes={n: each for n, each in state.codes.items() if n != name},
             added_units={n: each for n, each in state.added_units.items() if n != name},
             named_units={n: each for n, each in state.named_units.items() if n != name},
+            undeclared={**state.undeclared, name: "an accent before it was removed"}
+            if changed
+            else state.undeclared,
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:
         for name, attribute in self.after.items():
+            if name not in self.before and (marker := self.state.undeclared.get(name)):
+                why = f"how tuples write it was changed while it was not declared, by {marker}"
+                yield self._change("new checkpoint", f"{attribute} is new", why)
+                continue
             if name not in self.state.types:
                 yield from self._new(attribute)
                 continue

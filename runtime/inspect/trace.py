@@ -13,16 +13,17 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Drop, Recode, Rename, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.plan import Plan, Source, derive
+from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.control.descriptions.region_texts import SHOWN, region_texts, together
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.reading import read_accent, read_growth
+from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
 from cedilla.runtime.control.sources.always_there import always_there
 from cedilla.runtime.control.sources.measures import UnitNames, relation_units
@@ -83,8 +84,9 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
         states, warnings = _advanced(plan, states, source, text, number)
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
-        dead = _is_dead(plan.source_of[source], begun, states[source], text)
-        steps = _steps(plan, states[source], source, text, state_safety)
+        accent = _accent(plan, states[source], source, text)
+        dead = accent is not None and _is_dead(begun, accent)
+        steps = {} if accent is None else _steps(plan, source, accent, state_safety)
         units = relation_units(plan, states)
         relations: list[At] = []
         for node in (plan.source_of[source], *plan.operators):
@@ -98,6 +100,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
             here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
             if dead and name == source:
                 here = evolve(here, does=("concerns only tuples that are closed",))
+            if begun.undeclared != states[source].undeclared and name == source:
+                here = evolve(here, does=("passed over: it is about what the query does not declare",))
             if begun.grown != states[source].grown and name == source:
                 here = evolve(here, does=("its domain grows",))
             if name == source and _is_undone(begun, states[source]):
@@ -164,21 +168,28 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 # --- accents ---------------------------------------------------------------------------------------------
 
 
-def _is_dead(source: Source, begun: SourceState, state: SourceState, text: str) -> bool:
+def _accent(plan: Plan, state: SourceState, source: str, text: str) -> Accent | None:
+    """The accent that a marker is; `None` for a punctuation, a growth, and an accent that is passed over."""
+    if not _is_accent(text):
+        return None
+    try:
+        return (
+            None if read_growth(state, text) is not None else read_accent(plan.source_of[source], state, text)
+        )
+    except DiagnosticError as error:
+        if passed_over(plan.source_of[source], state, error, "accent", text) is None:
+            raise
+        return None
+
+
+def _is_dead(begun: SourceState, accent: Accent) -> bool:
     """Whether an accent describes only tuples that never come (P-dead)."""
-    if not _is_accent(text) or read_growth(state, text) is not None:
-        return False
-    described = begun.canonical(read_accent(source, state, text).description)
+    described = begun.canonical(accent.description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
-def _steps(
-    plan: Plan, state: SourceState, source: str, text: str, found: Safety
-) -> dict[str, list[tuple[Kind, Step]]]:
-    """The steps of an accent by operator; none for a punctuation."""
-    if not _is_accent(text) or read_growth(state, text) is not None:
-        return {}
-    accent = read_accent(plan.source_of[source], state, text)
+def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, list[tuple[Kind, Step]]]:
+    """The steps of an accent by operator."""
     match accent.primitive:
         case Rename() | Recode():
             return {}  # undone at the source (N2, N3)

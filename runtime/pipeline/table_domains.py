@@ -14,6 +14,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.table_domains import MOST, Values, gone, grown, listed, looked_up
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source_formats import format_of
@@ -109,6 +110,8 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
         accent = read_accent(table, state, text)
         return evolve(with_accent(state, accent, marker.position), dropped={})
     except DiagnosticError as error:
+        if passed_over(table, state, error, marker.kind, marker.wire(state.field_types)) is not None:
+            return state
         place = f"{part.files[marker.file].path}: {marker.text}"
         raise DiagnosticError(
             evolve(d, span=None, notes=(*d.notes, place)) for d in error.diagnostics

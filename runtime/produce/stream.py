@@ -104,7 +104,7 @@ class Stream:
             if isinstance(self._tuples, Sent):
                 self._tuples.check_key(self._source)
             # Each partition of a topic is a stream of its own.
-            self._checkers = {part: StreamChecker(schema) for part in self._parts()}
+            self._checkers = {part: StreamChecker(schema, is_reader=False) for part in self._parts()}
             for checker, stream in zip(self._checkers.values(), streams, strict=True):
                 for line in stream.lines:
                     try:

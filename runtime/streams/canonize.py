@@ -28,6 +28,7 @@ from cedilla.runtime.control.accents.codes import unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.markers.reading import canonical_maps
+from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.control.sources.measures import source_names
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import json_text
@@ -69,6 +70,8 @@ def canonize(
                     raise DiagnosticError([line.mark(_grows(item), item.text)])
                 continue  # no news
             warnings += diagnostics
+            if isinstance(item, PassedOver):
+                continue
             always.see(item)
             plain = before if isinstance(item, Row) else _without_codes(before)
             for each in _plain(item, before):

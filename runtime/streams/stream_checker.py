@@ -23,6 +23,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.growth import is_new
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
@@ -61,14 +62,19 @@ class Row:
     renamed: bool = False
 
 
-Read = Accent | Grow | Punctuation | Row
+Read = Accent | Grow | Punctuation | Row | PassedOver
 
 
 class StreamChecker:
-    """Takes a stream's lines in order; `state` is where the stream stands after those that were right."""
+    """Takes a stream's lines in order; `state` is where the stream stands after those that were right.
 
-    def __init__(self, schema: Schema) -> None:
+    `is_reader`: markers about attributes that a declared schema does not have are passed over, as queries do. A sender
+    knows its attributes, so to it they are wrong.
+    """
+
+    def __init__(self, schema: Schema, *, is_reader: bool = True) -> None:
         self._schema = schema
+        self._passes_over = is_reader and schema.declared
         self._source = schema.source
         self._declared = {a.name for a in schema.source.attributes}
         self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
@@ -97,14 +103,8 @@ class StreamChecker:
         kind, marker = marker_of(line.text, item, self._declared) or (None, None)
         if kind is not None and kind not in KINDS:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
-        try:
-            if kind == "accent":
-                accent, warnings = self._accent(str(marker), line)
-                return accent, [line.mark(each, marker) for each in warnings]
-            if kind == "punctuation":
-                return self._punctuation(str(marker), line), []
-        except DiagnosticError as error:
-            return None, [line.mark(each, marker) for each in error.diagnostics]
+        if kind is not None:
+            return self._marker(kind, str(marker), line)
         if line.only_markers:
             return None, [_complaint(line, "RQ224", *STRAY)]
         return self._tuple(item, line)
@@ -115,6 +115,19 @@ class StreamChecker:
         return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
     # --- markers ---
+
+    def _marker(self, kind: str, text: str, line: Line) -> tuple[Read | None, list[Diagnostic]]:
+        try:
+            if kind == "punctuation":
+                return self._punctuation(text, line), []
+            accent, warnings = self._accent(text, line)
+            return accent, [line.mark(each, text) for each in warnings]
+        except DiagnosticError as error:
+            about = passed_over(self._source, self.state, error, kind, text) if self._passes_over else None
+            if about is None:
+                return None, [line.mark(each, text) for each in error.diagnostics]
+            self.state, notes = with_passed_over(self.state, about)
+            return about, [line.mark(each, text) for each in notes]
 
     def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
         if (growth := read_growth(self.state, text)) is not None:

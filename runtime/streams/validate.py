@@ -10,6 +10,7 @@ from attrs import define, field
 
 from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, to_json
+from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
@@ -41,7 +42,7 @@ def validate(
     `verdict`: that of other streams, to which this one is added.
 
     Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: those of
-    `warnings_about`. The last note of each is its place and its text. Memory grows with the number of different
+    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number of different
     descriptions and patterns, not with tuples.
     """
     follower = StreamChecker(schema)
@@ -50,8 +51,9 @@ def validate(
         item, found = follower.take(line)
         verdict.lines += 1
         verdict.tuples += isinstance(item, Row)
-        verdict.accents += isinstance(item, Accent | Grow)
-        verdict.punctuations += isinstance(item, Punctuation)
+        is_accent = item.kind == "accent" if isinstance(item, PassedOver) else isinstance(item, Accent | Grow)
+        verdict.accents += is_accent
+        verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
         for each in found:
             (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
             on_finding(each)

@@ -81,8 +81,8 @@ BAD_MARKERS = {
     "[[alter(t, y -> 5 - y)]]": "RQ203",
     "[[alter(t, y -> y * 2, y -> y / 3)]]": "RQ204",
     "[[+(t: double)]]": "RQ205",
-    "[[-(absent)]]": "RQ207",
-    "[[alter(absent, y -> y * 2)]]": "RQ207",
+    "[[-(notes)]]": "RQ207",
+    "[[alter(tss, y -> y * 2)]]": "RQ207",
     "[[nowhere = 1, -(note)]]": "RQ207",
     '[[s = "one", -(note)]]': "RQ208",
     "[[alter(note, y -> y * 2)]]": "RQ208",
@@ -160,13 +160,13 @@ def test_a_table_is_closed_only_once_it_is_read_to_its_end(spark: SparkSession, 
     run.write("readings", [GOOD, {**GOOD, "s": 2}])
     path = run.write(
         "names",
-        [*rows, {"$accent": "[[-(nothing)]]"}, {"$accent": "[[+(name: string)]]"}, {"s": 2, "name": "two"}],
+        [*rows, {"$accent": "[[-(names)]]"}, {"$accent": "[[+(name: string)]]"}, {"s": 2, "name": "two"}],
     )
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:
             run.process()
         assert caught.value.diagnostics[0].code == "RQ207"
-    path.write_text(path.read_text().replace('{"$accent": "[[-(nothing)]]"}\n', ""))
+    path.write_text(path.read_text().replace('{"$accent": "[[-(names)]]"}\n', ""))
     executor = run.process()
     assert executor.last.counters == {}
     assert sorted(i["name"] for i in run.output("hot") if is_tuple(i)) == ["one", "two"]

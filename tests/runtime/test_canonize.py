@@ -624,7 +624,7 @@ def test_tuples_that_are_not_altered_stay_as_they_are_written() -> None:
 def test_only_a_valid_stream_has_a_canonical_form() -> None:
     output = io.StringIO()
     with pytest.raises(DiagnosticError) as caught:
-        canonize(lines([{"ts": 0, "s": 1, "t": 1.0}, {"$accent": "[[-(p)]]"}]), SCHEMA, output)
+        canonize(lines([{"ts": 0, "s": 1, "t": 1.0}, {"$accent": "[[-(tt)]]"}]), SCHEMA, output)
     (found,) = caught.value.diagnostics
     assert (found.code, output.getvalue()) == ("RQ207", "")
     assert found.notes[-1].startswith("s:2: ")

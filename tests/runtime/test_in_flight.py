@@ -119,7 +119,7 @@ def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Run) -> None:
 
 def test_all_before_a_marker_that_ends_the_query_is_committed(run: Run) -> None:
     """It stands in the epoch after the one that runs, and is complained of once that one is committed."""
-    _fill(run, 4, {2: '{"$accent": "[[alter(none, y -> y * 2)]]"}'})
+    _fill(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
     with pytest.raises(DiagnosticError) as failure:
         run.process(files_per_epoch=1)
     assert [d.code for d in failure.value.diagnostics] == ["RQ207"]

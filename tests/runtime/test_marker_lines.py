@@ -173,12 +173,12 @@ def test_a_marker_that_ends_the_query_is_found_at_its_line(
     spark: SparkSession, tmp_path: Path, lines: list[str]
 ) -> None:
     run = Run(spark, tmp_path, PASSED_ON)
-    bad = '{"$accent": "[[alter(none, y -> y * 2)]]"}'
+    bad = '{"$accent": "[[alter(tt, y -> y * 2)]]"}'
     run.write("r", [*lines, CLOSE, bad, *([] if lines else [TUPLE])])
     with pytest.raises(DiagnosticError) as failure:
         run.process()
     (diagnostic,) = failure.value.diagnostics
-    assert diagnostic.notes[-1].endswith(f"00001.jsonl:{len(lines) + 2}: [[alter(none, y -> y * 2)]]")
+    assert diagnostic.notes[-1].endswith(f"00001.jsonl:{len(lines) + 2}: [[alter(tt, y -> y * 2)]]")
     assert len(decode(run.output("q"))) == len(lines) - lines.count("")
     with pytest.raises(DiagnosticError) as again:
         run.process()

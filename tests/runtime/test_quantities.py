@@ -80,7 +80,7 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
         ("[t in [100 degF, 20 degC)]", "RQ006", "[100 degF, 20 degC)"),
         ("[[t > 30 degC, unit(t, kelvin)]]", "RQ201", None),
         ("[[t > 5000 degC, t < 5, -(p)]]", "RQ216", None),
-        ("[absent > 5 m]", "RQ207", "absent > 5 m"),
+        ("[tss > 5 m]", "RQ207", "tss > 5 m"),
         ("[[ts < 300 s = 2, -(p)]]", "RQ001", "s"),
         ("[[s = 2 alter(t, y -> y * 2)]]", "RQ001", "alter"),
         ("[[recode(s, {1 m: 2})]]", "RQ001", None),

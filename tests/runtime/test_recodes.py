@@ -172,7 +172,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         ([], '[[recode(k, {1: "one"})]]', "RQ208"),
         ([], "[[recode(k, {1: 9223372036854775808})]]", "9223372036854775808 is no long"),
         (["[[+(at: timestamp)]]"], '[[recode(at, {"2026-01-01": "2026-01-02"})]]', "RQ208"),
-        ([], "[[recode(speed, {1: 2})]]", "RQ207"),
+        ([], "[[recode(states, {1: 2})]]", "RQ207"),
         ([], '[[state = "M", recode(state, {"M": "m"})]]', "RQ201"),
         ([], "[[recode(k, {1: 5, 2: 5})]]", "RQ462"),  # two values with one code
         ([], "[[recode(k, {1: 5, 1: 6})]]", "RQ462"),

@@ -194,7 +194,7 @@ def test_files_vouch_for_their_names(
         (["[[s = 1, rename(temp, t)]]"], "[[rename(temp, t)]]", "RQ461"),  # renamed already
         ([], "[[rename(t, t)]]", "RQ461"),  # it comes by its own name
         (["[[rename(temp, t)]]"], "[[rename(temp, temp)]]", "RQ461"),
-        ([], "[[rename(temp, speed)]]", "RQ207"),
+        ([], "[[rename(temp, cities)]]", "RQ207"),
         (["[[-(city)]]"], "[[rename(town, city)]]", "RQ206"),
         ([], "[[t > 5, rename(temp, t)]]", "RQ201"),
         (["[[rename(temp, t)]]"], "[[temp > 5, alter(t, y -> y * 2)]]", "RQ201"),

@@ -70,7 +70,7 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ("added again after a drop", [ADD_P, {"$accent": "[[-(p)]]"}, ADD_P, {**ROW, "p": 1}], []),
     ("added with another type", [ADD_P, {"$accent": "[[s = 2, +(p: string)]]"}], ["RQ208"]),
     ("dropped twice", [{"$accent": "[[-(t)]]"}, {"$accent": "[[s = 1, -(t)]]"}], ["RQ206"]),
-    ("dropped, but never there", [{"$accent": "[[-(p)]]"}], ["RQ207"]),
+    ("dropped, but never there", [{"$accent": "[[-(tt)]]"}], ["RQ207"]),
     ("altered, but absent", [ADD_P, {"$accent": "[[s = 2, alter(p, y -> y * 2)]]"}], ["RQ206"]),
     (
         "of closed tuples only",
@@ -81,7 +81,7 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ("not affine", [{"$accent": "[[alter(t, y -> y * y)]]"}], ["RQ202"]),
     ("decreasing", [{"$accent": "[[alter(t, y -> -y)]]"}], ["RQ203"]),
     ("wrong inverse", [{"$accent": "[[alter(t, y -> 2 * y, y -> y / 3)]]"}], ["RQ204"]),
-    ("of unknown attributes", [{"$accent": "[[x = 1, -(t)]]"}, {"$punctuation": "[x = 1]"}], ["RQ207"] * 2),
+    ("of unknown attributes", [{"$accent": "[[x = 1, -(t)]]"}, {"$punctuation": "[tss = 1]"}], ["RQ207"] * 2),
     ("of another type", [{"$punctuation": '[ts < "soon"]'}], ["RQ208"]),
     ("no accent", [{"$accent": "[[s = 1]]"}, {"$punctuation": "[s"}], ["RQ001", "RQ002"]),
     (

@@ -18,6 +18,7 @@ from cedilla.runtime.control.markers.claims import claimed
 from cedilla.runtime.control.markers.one_accent import CutBefore, expecting, with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.runs import LEAST, Member, Run, applied, run_at
+from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -155,10 +156,31 @@ def _with_next(
 def _apply(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
-    state = states[source]
     if marker.kind in ("spoilt", "near"):
         message, hint = marker.problem or problem(marker.text)
         raise failure(marker.code, message, hint=hint)
+    try:
+        return _applied(plan, states, source, marker, place)
+    except DiagnosticError as error:
+        if (about := _passed_over(plan, states[source], source, marker, error)) is None:
+            raise
+        state, notes = with_passed_over(states[source], about)
+        return state, "accent" if marker.kind == "accent" else "punctuation", notes
+
+
+def _passed_over(
+    plan: Plan, state: SourceState, source: str, marker: MarkerLine, error: DiagnosticError
+) -> PassedOver | None:
+    """A marker about attributes that the query does not know, where it is passed over."""
+    infers = plan.settings["drift"] == "infer"
+    text = marker.wire(state.field_types)
+    return passed_over(plan.source_of[source], state, error, marker.kind, text, infers=infers)
+
+
+def _applied(
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
+    state = states[source]
     if marker.kind == "punctuation":
         declared = plan.source_of[source]
         punctuation = read_punctuation(declared, state, marker.wire(state.field_types))
@@ -204,6 +226,8 @@ def _grown(
             what = f"the domain of `{growth.attribute}` cannot grow"
             check_growth(plan, result.begun, states, what, growth.span)
         except DiagnosticError as error:
+            if _passed_over(plan, state, source.name, marker, error) is not None:
+                continue
             stop = Stop(source.name, marker, error.diagnostics)
             result = evolve(result, stops={**result.stops, source.name: stop})
             continue

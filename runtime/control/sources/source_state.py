@@ -51,8 +51,9 @@ class SourceState:
     `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3).
     `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
     `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
-    from a table. `added_units`: attribute -> the unit of canonical values, where an Add has named it; `named_units`:
-    the units that accents have named.
+    from a table. `undeclared`: attributes about which markers were passed over -> the first accent that changed how
+    their values are written, else empty. `added_units`: attribute -> the unit of canonical values, where an Add has
+    named it; `named_units`: the units that accents have named.
     """
 
     types: Mapping[str, Type]
@@ -74,6 +75,7 @@ class SourceState:
     added_units: Mapping[str, str] = field(factory=dict[str, str])
     named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    undeclared: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:

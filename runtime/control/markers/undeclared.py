@@ -1,0 +1,129 @@
+"""Markers about attributes that a query neither declares nor knows from an Add. No tuple of the query has them, so
+these markers are passed over, with a note for the first of each attribute (RQ233).
+
+A marker is passed over where all of this holds:
+
+- It is an accent about such an attribute, and no Add; its description may name anything. Or it is a punctuation that
+  names such an attribute with a pattern: it closes only some of the tuples that the query cannot tell apart (P-add,
+  theory 3.1), so it closes nothing here.
+- The name is not nearly one that the query knows: that is a mistake (RQ207).
+- The query reads nothing by the name: not the inside of such a field, and no attribute under another name.
+- `set drift = infer` does not bring such attributes as they come (accents only).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.origins import path_text
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.grammar.slips import closest
+from cedilla.grammar.syntax import (
+    AddAttribute,
+    DropAttribute,
+    GrowDomain,
+    RecodeAttribute,
+    RenameAttribute,
+    SetUnit,
+    Wildcard,
+)
+from cedilla.runtime.control.sources.source_state import SourceState
+
+_VERBS: dict[type, str] = {
+    DropAttribute: "drops",
+    RenameAttribute: "renames",
+    RecodeAttribute: "recodes",
+    GrowDomain: "lets the domain grow of",
+}
+_SHORTEST_STEM = 3
+"""A name is near a longer one that begins with it, from this many letters on."""
+
+
+@frozen
+class PassedOver:
+    """A marker that a query passes over.
+
+    `kind`: accent or punctuation; `names`: the attributes that the query does not know; `change`: the text of an accent
+    that changes how their values are written, else empty."""
+
+    kind: str
+    names: tuple[str, ...]
+    message: str
+    span: Span | None
+    change: str = ""
+
+    def note(self) -> Diagnostic:
+        """RQ233."""
+        (first, *_) = self.names
+        hint = f"where the query is to follow it, `{first}` is declared, as optional: `{first}?: TYPE`"
+        return Diagnostic("RQ233", "note", self.message, self.span, (), hint)
+
+
+def passed_over(
+    source: Source, state: SourceState, error: DiagnosticError, kind: str, text: str, *, infers: bool = False
+) -> PassedOver | None:
+    """The marker of a source where the query passes it over, else `None`.
+
+    `error`: what its reader says, of a marker that names an unknown attribute; `kind`: accent or punctuation; `text`:
+    in the wire format; `infers`: attributes come as tuples bring them.
+    """
+    if error.diagnostics[0].code != "RQ207":
+        return None
+    known = _known(source, state)
+    if kind == "punctuation":
+        conditions = parse_punctuation(text, "<punctuation>").conditions
+        unknown = [c for c in conditions if c.attribute not in known and not isinstance(c.pattern, Wildcard)]
+        names = tuple(dict.fromkeys(c.attribute for c in unknown))
+        if not names or any(_is_near(name, known) for name in names):
+            return None
+        listed = " and ".join(f"`{name}`" for name in names)
+        message = f"the punctuation names {listed}, which is not declared: it closes nothing here"
+        return PassedOver(kind, names, message, unknown[0].span)
+    change = parse_accent(text, "<accent>").primitive
+    if isinstance(change, AddAttribute) or infers or change.name in known or _is_near(change.name, known):
+        return None
+    # The arguments may be turned round.
+    other = change.unit if isinstance(change, SetUnit) else getattr(change, "field", None)
+    if other in known:
+        return None
+    verb = _VERBS.get(type(change), "alters")
+    message = f"the accent {verb} `{change.name}`, which is not declared: it is passed over"
+    changes = not isinstance(change, DropAttribute | GrowDomain)
+    return PassedOver(kind, (change.name,), message, change.span, text if changes else "")
+
+
+def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceState, tuple[Diagnostic, ...]]:
+    """The state that remembers a marker which was passed over, and a note about the first of its attributes."""
+    before = state.undeclared
+    news = {name: before.get(name) or marker.change for name in marker.names}
+    notes = () if all(name in before for name in news) else (marker.note(),)
+    after = {**before, **news}
+    return (state if after == before else evolve(state, undeclared=after)), notes
+
+
+def _known(source: Source, state: SourceState) -> set[str]:
+    """The names by which the query reads something."""
+    paths = source.paths.values()
+    return {*state.field_types, *(keys[0] for keys in paths), *map(path_text, paths)}
+
+
+def _is_near(name: str, known: Collection[str]) -> bool:
+    """Whether a name may be a slip for a known one; names that differ in digits only are different ones."""
+    others = [each for each in known if _without_digits(each) != _without_digits(name)]
+    if closest(name, others) is not None:
+        return True
+    lower = name.lower()
+    return any(
+        min(len(each), len(name)) >= _SHORTEST_STEM
+        and (each.lower().startswith(lower) or lower.startswith(each.lower()))
+        for each in others
+    )
+
+
+def _without_digits(name: str) -> str:
+    return re.sub(r"\d+", "", name)
