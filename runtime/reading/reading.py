@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -12,6 +13,8 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.reading.units import Units, mixed
@@ -166,9 +169,7 @@ def _take(units: Units, place: str, text: str) -> None:
 def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | None) -> dict[str, Type]:
     """What the attributes' types are said to be at the output's start."""
     if schema is not None:
-        from cedilla.runtime.streams.schema import declared_schema
-
-        return {a.name: a.type for a in declared_schema(schema).source.attributes}
+        return _declared(schema)
     if query is None:
         return {}
     from cedilla.compiler.compile import compiled_query
@@ -186,3 +187,20 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
         hint = f"the outputs are {names}; `schema` says the types, too"
         raise failure("RQ421", message, hint=hint)
     return dict(plan.start[emits[0].relation].types)
+
+
+_ARRAY = re.compile(r"(?P<name>[^\s,:?]+)(?P<between>\s*\??\s*:\s*)(?P<type>array<[\w\s(),<>]*?>+)")
+
+
+def _declared(schema: str) -> dict[str, Type]:
+    """The types that a schema tells; outputs, and no streams, may have arrays: `top: array<double>`."""
+    from cedilla.runtime.streams.schema import declared_schema
+
+    arrays: dict[str, Type] = {}
+    for found in _ARRAY.finditer(schema):
+        change = parse_accent(f"[[+({found['name']}: {found['type']})]]", "<schema>").primitive
+        assert isinstance(change, AddAttribute)
+        arrays[change.name] = Type.of(change.type)
+    # A type of the same length in its place leaves all other places as they are.
+    plain = _ARRAY.sub(lambda m: f"{m['name']}{m['between']}{'double'.ljust(len(m['type']))}", schema)
+    return {a.name: a.type for a in declared_schema(plain).source.attributes} | arrays

@@ -107,7 +107,7 @@ def _seen(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> d
     types: dict[str, Type] = {}
     for part in slices:
         for name, kind in format_.fields(spark, part).items():
-            found = type_named(kind)
+            found = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as `Units` takes them
             try:
                 found.spark  # noqa: B018
             except KeyError:  # of no type of the language: its text

@@ -81,11 +81,19 @@ class Units:
         self._needed: frozenset[str] = frozenset()
 
     def learn(self, item: Item) -> None:
-        """Take notice of a tuple's attributes."""
+        """Take notice of a tuple's attributes. An Alter that came before any tuple does not tell a number from an
+        array of numbers."""
         types = self.state.types
         new = {n: type_of_value(v) for n, v in item.items() if n not in types and v is not None}
         if new:
             self.declare(new)
+        arrays = [
+            n
+            for n, v in item.items()
+            if isinstance(v, list) and types.get(n) == DOUBLE and n not in self.told
+        ]
+        if arrays:
+            self.state = evolve(self.state, types={**types, **dict.fromkeys(arrays, array_of(DOUBLE))})
 
     def declare(self, types: Mapping[str, Type]) -> None:
         """Take attributes for there from the start, if they are not known."""
@@ -152,7 +160,7 @@ class Units:
             raw |= more
             final = {n: _through(end.scale.get(n, IDENTITY), canonical, v) for n, v in canonical.items()}
         result = dict(item)
-        result.update({n: _written(v) for n, v in final.items() if v != raw[n]})
+        result.update({n: _written(v, item[n]) for n, v in final.items() if v != raw[n]})
         return result
 
     def _value(self, name: str, value: Any) -> Value:
@@ -184,7 +192,10 @@ def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
     return value if function.is_identity or isinstance(value, float) else applied(function, value)
 
 
-def _written(value: Value) -> Any:
+def _written(value: Value, came: Any) -> Any:
+    """A value as an output has it; `came`: as it came, which NaN and infinities inside of arrays stay."""
+    if isinstance(value, tuple):
+        return [c if _is_not_finite(c) else number_to_json(v) for v, c in zip(value, came, strict=True)]
     return value if isinstance(value, str | bool) else number_to_json(value)
 
 

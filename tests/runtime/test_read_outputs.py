@@ -305,3 +305,59 @@ def test_follow_goes_on_with_new_epochs(tmp_path: Path) -> None:
     assert list(islice(rows, 2)) == [{"x": 6.0}, None]
     canonical = read(tmp_path).follow(0)
     assert list(islice(canonical, 3)) == [{"x": 1.0}, {"x": 3.0}, None]
+
+
+# --- arrays ---
+
+ALTERED_FIRST: list[list[Item]] = [
+    [{"$accent": "[[k = 1, alter(c, y -> y * 100)]]"}, {"$accent": "[[k = 1, alter(best, y -> y * 100)]]"}],
+    [{"k": 1, "c": [200.0, 50.0], "best": []}, {"k": 2, "c": [2.0], "best": ["NaN", 3.0]}],
+    [{"$accent": "[[alter(c, y -> y / 10)]]"}],
+    [{"k": 2, "c": [0.5]}, {"k": 1, "c": ["NaN", 10.0]}],
+]
+UNALTERED: list[Item] = [
+    {"k": 1, "c": [2.0, 0.5], "best": []},
+    {"k": 2, "c": [2.0], "best": ["NaN", 3.0]},
+    {"k": 2, "c": [5.0]},
+    {"k": 1, "c": ["NaN", 1.0]},
+]
+
+
+def output_of(folder: Path, epochs: list[list[Item]]) -> Path:
+    for number, items in enumerate(epochs):
+        epoch = folder / f"epoch={number:012d}"
+        epoch.mkdir(parents=True)
+        (epoch / "1.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    return folder
+
+
+@pytest.mark.parametrize("schema", [None, "k: long, c: array<double>, best?: array<decimal(9, 2)>"])
+def test_arrays_may_be_altered_before_the_first_tuple_has_them(tmp_path: Path, schema: str | None) -> None:
+    folder = output_of(tmp_path / "out", ALTERED_FIRST)
+    assert list(read(folder, schema=schema).rows()) == UNALTERED
+    assert [row.get("c") for row in read(folder, "latest", schema=schema).rows()] == [
+        [20.0, 5.0],
+        [0.2],
+        [0.5],
+        ["NaN", 10.0],
+    ]
+    expected = [str([*map(float, row["c"])]) for row in UNALTERED]
+    assert [*map(str, read(folder, schema=schema).pandas()["c"])] == expected
+    assert [*map(str, read(folder, schema=schema).arrow().column("c").to_pylist())] == expected
+    done = CliRunner().invoke(main, ["read", str(folder)])
+    assert [json.loads(line) for line in done.stdout.splitlines()] == UNALTERED
+
+
+@pytest.mark.either_engine
+def test_spark_reads_arrays_that_were_altered_first(spark: SparkSession, tmp_path: Path) -> None:
+    folder = output_of(
+        tmp_path / "out", [[r for r in items if "NaN" not in str(r)] for items in ALTERED_FIRST]
+    )
+    rows = read(folder).spark(spark).collect()
+    assert sorted((row["k"], row["c"]) for row in rows) == [(1, [2.0, 0.5]), (2, [5.0])]
+
+
+def test_a_schema_whose_array_has_no_such_element_is_refused(tmp_path: Path) -> None:
+    folder = output_of(tmp_path / "out", ALTERED_FIRST)
+    with pytest.raises(DiagnosticError, match="RQ005"):
+        read(folder, schema="k: long, c: array<real>")
