@@ -38,6 +38,18 @@ def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
     )
 
 
+def unused(plan: Plan) -> Iterator[Diagnostic]:
+    """RQ165 for each relation from which no output and no domain is computed, and no other relation either."""
+    used = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
+    used |= {name for operator in plan.operators for name in operator.inputs}
+    used |= {a.column.table for s in plan.sources for a in s.attributes if a.column is not None}
+    for node in (*plan.sources, *plan.operators):
+        if node.name not in used:
+            hint = f'`emit {node.name} to json "{node.name}";` writes it; else it can go'
+            message = f"nothing uses `{node.name}`: no output is computed from it"
+            yield Diagnostic("RQ165", "warning", message, node.span, help=hint)
+
+
 def findings(plan: Plan) -> tuple[Diagnostic, ...]:
     """What is not bounded, or never written, with the clause that would change it (design, section 8), and what a
     table that is read once will lack.

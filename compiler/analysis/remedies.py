@@ -44,11 +44,17 @@ def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
         yield f" if {names} sends such punctuations: the clause only promises them"
     for each in promising:
         scheme = each.changed.punctuated[-1]
-        if len(scheme) == 1 and each.source.heartbeat is None and _is_time(plan, each.source, scheme[0]):
-            type_ = plan.start[each.source.name].types[scheme[0]]
-            delay = "10 seconds" if type_.name == "timestamp" else "10"
-            heartbeat = f"`heartbeat {scheme[0]} delay {delay}` of `{each.source.name}`"
-            yield f"; {heartbeat} has Cedilla punctuate by itself, that long behind the greatest {scheme[0]}"
+        if len(scheme) == 1 and (advice := heartbeat_advice(plan, each.source, scheme[0])):
+            yield f"; {advice}"
+
+
+def heartbeat_advice(plan: Plan, source: Source, name: str) -> str | None:
+    """What a heartbeat on an attribute of a source would do; `None` where it has one, or the attribute is no time."""
+    if source.heartbeat is not None or not _is_time(plan, source, name):
+        return None
+    delay = "10 seconds" if plan.start[source.name].types[name].name == "timestamp" else "10"
+    heartbeat = f"`heartbeat {name} delay {delay}` of `{source.name}`"
+    return f"{heartbeat} has Cedilla punctuate by itself, that long behind the greatest {name}"
 
 
 def _is_time(plan: Plan, source: Source, name: str) -> bool:

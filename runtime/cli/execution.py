@@ -55,11 +55,12 @@ def _without_collections() -> Iterator[None]:
 @click.command("simulate")
 @query_argument
 @run_options
-def simulate_command(query: str, options: Options) -> None:
+@click.option("--end", is_flag=True, help="Pretend that every stream ends here: what waits is shown.")
+def simulate_command(query: str, options: Options, end: bool) -> None:
     """Run a query without Spark: the reference, for small streams.
 
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
-    into a folder. `--source NAME=-` reads standard input.
+    into a folder. `--source NAME=-` reads standard input. Rows that wait for punctuation are told on standard error.
     """
     from cedilla.compiler.analysis.findings import warnings as unbounded
     from cedilla.runtime.reference.inputs import Input
@@ -75,7 +76,7 @@ def simulate_command(query: str, options: Options) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
 
     with reported(console, texts):
-        simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], {}))
+        simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end)
 
 
 @click.command("verify")

@@ -151,14 +151,21 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it where an engine is to run it."""
-    from cedilla.compiler.analysis.findings import findings, nested_folders
+    from cedilla.compiler.analysis.findings import findings, nested_folders, unused
     from cedilla.compiler.compile import compile_query
+    from cedilla.runtime.terminal.places import check_unread
 
     texts: dict[str, str] = {}
     try:
         name, text = read_query(query)
         texts[name] = text
         compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
-        return texts, (*compiled.warnings, *nested_folders(compiled.plan), *findings(compiled.plan))
+        plan = compiled.plan
+        found = (*compiled.warnings, *nested_folders(plan), *unused(plan), *findings(plan))
+        try:
+            check_unread(plan)
+        except DiagnosticError as error:
+            return texts, (*error.diagnostics, *found)
+        return texts, found
     except DiagnosticError as error:
         return texts, error.diagnostics

@@ -11,6 +11,7 @@ from attrs import asdict, evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
+from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.explain.tree import units_said
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
@@ -29,7 +30,7 @@ from cedilla.runtime.control.sources.in_force import in_force, of_source
 from cedilla.runtime.control.sources.measures import UnitNames, relation_units, source_names
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.watch_record import told_of
-from cedilla.runtime.state.waiting import Waiting, rows_that_wait
+from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.streams.canonical import possible
 from cedilla.runtime.terminal.console import counted
 

@@ -32,6 +32,9 @@ class Aggregate(Groups):
             out.append(only_defined({**group, **computed}))
         return out
 
+    def waiting(self) -> int:
+        return sum(bool(rows) for rows in self.groups.values())
+
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         if attribute in self.operator.by:
             return super().state_has(attribute, region, inputs)

@@ -106,5 +106,8 @@ class LeftJoin(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return [*self.inner.step(new, inputs), *self.unmatched.step(new, inputs)]
 
+    def waiting(self) -> int:
+        return self.unmatched.waiting()
+
     def stored(self) -> Iterable[Row]:
         return (*self.inner.stored(), *self.unmatched.stored())

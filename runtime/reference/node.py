@@ -94,6 +94,10 @@ class Node:
         """Rows that may still pass, in whole or in part (G13)."""
         return ()
 
+    def waiting(self) -> int:
+        """How many rows or groups wait to pass."""
+        return sum(1 for _ in self.stored())
+
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         """Whether rows of a region that may still pass are defined on an attribute of the output."""
         names = frozenset[str]().union(*(facts.types for facts in inputs))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from attrs import evolve
 
+from cedilla.compiler.analysis.releases import releases
+from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
@@ -29,13 +31,16 @@ def simulate(
     options: Options | None = None,
     on_rejected: Callable[[Input, str], None] = lambda line, code: None,
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
+    *,
+    end: bool = False,
 ) -> None:
     """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
 
-    Outputs are printed, with their names where there are several; those for which the options have a sink are
-    written into that folder as `run` writes them. `on_rejected` is told every tuple
-    that is set aside and its code, `on_warning` what is doubtful about accents, and about values
-    under `set suspect = warn`. Raises `DiagnosticError` where a marker or, by setting, a tuple ends the query.
+    Outputs are printed as JSON Lines, whatever their formats, with their names where there are several. Those for
+    which the options have a sink are written into that folder, as `run` writes JSON Lines. `on_rejected` is told every
+    tuple that is set aside and its code, `on_warning` what is doubtful about accents, and about values
+    under `set suspect = warn`, and what waits at the end. `end`: every stream ends after what it holds. Raises
+    `DiagnosticError` where a marker or, by setting, a tuple ends the query.
     """
     options = options or Options()
     compiled, _ = compiled_query(query)
@@ -55,7 +60,7 @@ def simulate(
             to[name].add(output)
 
     try:
-        replay(compiled.plan, options, on_rejected, step, on_warning)
+        replay(compiled.plan, options, on_rejected, step, on_warning, end=end)
     finally:
         for writer in to.values():
             writer.flush()
@@ -68,14 +73,16 @@ def replay(
     on_step: Callable[[dict[str, Output]], None],
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     until: Offsets | None = None,
+    *,
+    end: bool = False,
 ) -> Mapping[str, Facts]:
     """Run a plan over what its folders and topics hold, without Spark; the facts of every relation at the end.
 
     Streams are read one file of each after the other, in the order of their declarations, and topics one partition
     after the other, up to where they end now, or to `until`; a run of tuples without a marker in between is one step.
     `on_step` gets what each step emits, `on_rejected` every tuple that is set aside and its code, `on_warning` what is
-    doubtful about accents, and about values under `set suspect = warn`. Raises `DiagnosticError` where a marker ends
-    the query.
+    doubtful about accents, and about values under `set suspect = warn`, and what waits at the end. `end`: then streams
+    end. Raises `DiagnosticError` where a marker ends the query.
     """
     plan = apply(plan, options)
     check_paths(plan)
@@ -109,17 +116,36 @@ def replay(
             on_warning(warning)
         for line, code in aside:
             on_rejected(line, code)
-    for warning in watches.end(reference.states):
+    reference.place = lambda item: "the end of the stream"
+    for source in plan.sources if end else ():
+        if reference.states[source.name].closed is not True:
+            for output in reference.step([(source.name, {"$punctuation": "[]"})]):
+                on_step(output)
+    for warning in (*watches.end(reference.states), *_waiting(reference)):
         on_warning(warning)
     return reference.after
 
 
+def _waiting(reference: Reference) -> Iterator[Diagnostic]:
+    """RQ234: the rows that no punctuation has let go of."""
+    plan = reference.plan
+    for release in releases(plan):
+        if count := reference.nodes[release.operator.name].waiting():
+            waiting = Waiting.of(release, count, reference.after)
+            advice = waiting.advice(plan)
+            hint = "`--end` simulates as if the streams ended here" + (f"; {advice}" if advice else "")
+            text = (
+                waiting.text() if waiting.missing else f"{waiting.short()} open: nothing has closed them yet"
+            )
+            yield Diagnostic("RQ234", "note", text, release.operator.span, (), hint)
+
+
 def _check(plan: Plan) -> None:
-    for node in (*plan.sources, *plan.emits):
-        if node.format not in ("json", "csv", "otlp") and not node.is_topic:
-            message = f"`{node.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
-            hint = "`cedilla run` reads and writes every format; `cedilla verify` takes Parquet, too"
-            raise failure("RQ406", message, node.span, hint=hint)
+    for source in plan.sources:
+        if source.format not in ("json", "csv", "otlp") and not source.is_topic:
+            message = f"`{source.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
+            hint = "`cedilla run` reads every format; `cedilla verify` takes Parquet, too"
+            raise failure("RQ406", message, source.span, hint=hint)
     check_inputs(plan, stdin=True)
 
 

@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.reference import Output
-from cedilla.runtime.terminal.options import Options, apply, written_to
+from cedilla.runtime.terminal.options import Options, apply
 from cedilla.runtime.terminal.places import check_outputs, check_unread
 
 _NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
@@ -77,12 +77,12 @@ class Writer:
 
 
 def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
-    """A writer for each emit: into the folder that the options name, otherwise to standard output.
+    """A writer of JSON Lines for each emit: into the folder that the options name, otherwise to standard output.
 
     Raises `DiagnosticError`: RQ405 where a folder has results, or cannot be written, RQ116 where a source reads it.
     """
     paths = {emit.name: options.sinks.get(emit.name, "-") for emit in plan.emits}
-    written = evolve(plan, emits=[written_to(emit, paths[emit.name]) for emit in plan.emits])
+    written = evolve(plan, emits=[evolve(emit, path=paths[emit.name], format="json") for emit in plan.emits])
     check_unread(apply(written, evolve(options, sinks={})))
     check_outputs(written)
     labels = labels_of([name for name, path in paths.items() if path == "-"])

@@ -4,49 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import frozen
-
-from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import Release
+from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, AntiJoin, LeftJoin, Operator, Session, Sort, Top, User
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.state.segments import Segment, Segments
-
-
-@frozen
-class Waiting:
-    """The rows of an operator that wait.
-
-    `noun`: group, or row; `count`: how many, `None` where a record of old does not say; `exact`: whether there are
-    not fewer, for what is closed, or is in state several times, is counted until the state is rewritten. `on`:
-    attributes that have to be closed, of the operator's input; none: its end is. `missing`: stream -> its attributes
-    on which a punctuation would do it and none has come yet; none: its end.
-    """
-
-    operator: str
-    noun: str
-    count: int | None
-    exact: bool
-    on: tuple[str, ...]
-    missing: Mapping[str, tuple[str, ...]]
-
-    def text(self) -> str:
-        """`12 groups of `flow` wait for a punctuation on `minute`; none has come on `ts``."""
-        what = f"a punctuation on {_either(self.on)}" if self.on else "the end of its input"
-        verb = "waits" if self.count == 1 else "wait"
-        none_yet = [
-            f"none has come on {_either(names)} of `{source}`" if names else f"`{source}` has not ended"
-            for source, names in self.missing.items()
-        ]
-        return "; ".join([f"{self.short()} {verb} for {what}", *none_yet])
-
-    def short(self) -> str:
-        """`12 groups of `flow``."""
-        if self.count is None:
-            return f"{self.noun}s of `{self.operator}`"
-        most = "" if self.exact else "up to "
-        return f"{most}{self.count:,} {self.noun}{'' if self.count == 1 else 's'} of `{self.operator}`"
 
 
 def rows_that_wait(
@@ -65,14 +28,8 @@ def _waiting(
     if not waiting:
         return
     rows = [segment.rows for segment in waiting]
-    yield Waiting(
-        operator.name,
-        "group" if isinstance(operator, Aggregate) else "row",
-        None if None in rows else sum(each or 0 for each in rows),
-        _is_exact(operator, waiting, released, epoch),
-        release.on,
-        {s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)},
-    )
+    count = None if None in rows else sum(each or 0 for each in rows)
+    yield Waiting.of(release, count, facts, exact=_is_exact(operator, waiting, released, epoch))
 
 
 def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch: int) -> bool:
@@ -97,10 +54,6 @@ def _released(operator: Operator, inputs: tuple[Facts, ...], output: Facts) -> T
     return operator.closed_groups(inputs) if isinstance(operator, User) else False
 
 
-def _has_come(names: Sequence[str], closed: Tree) -> bool:
-    return closed is True or bool(regions.attributes(closed) & set(names))
-
-
 def _key(release: Release) -> str:
     """The state that holds the rows that wait."""
     operator = release.operator
@@ -111,7 +64,3 @@ def _key(release: Release) -> str:
     if isinstance(operator, User) and len(operator.inputs) == 2:
         return f"{operator.name}.{('left', 'right')[release.memory.side]}"
     return operator.name
-
-
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(f"`{name}`" for name in names)

@@ -11,7 +11,7 @@ from cedilla.compiler import Engine
 from cedilla.grammar.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from cedilla.runtime.state.waiting import Waiting
+    from cedilla.compiler.analysis.waiting import Waiting
 
 
 MOST_WARNINGS = 10

@@ -106,7 +106,7 @@ def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: 
 
 def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     with (folder / "pumps" / "1.jsonl").open("a") as file:
-        file.write('{"$accent": "[[alter(depth, y -> y * 2)]]"}\n')
+        file.write('{"$accent": "[[alter(litre, y -> y * 2)]]"}\n')
     os.utime(folder / "pumps" / "1.jsonl", (1, 1))
     result = call("simulate", "q.rq")
     assert result.exit_code == 1
@@ -116,9 +116,87 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
 
 
 def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
-    (folder / "x.rq").write_text(QUERY.replace('to json "flow"', 'to xml "flow"'))
+    (folder / "x.rq").write_text(QUERY.replace("from json", "from xml"))
     assert "RQ406" in call("simulate", "x.rq").output
     assert "RQ401" in call("simulate", "q.rq", "--source", "pumps=nowhere").output
+
+
+@pytest.mark.parametrize("format_", ["parquet", "delta", "xml", 'kafka "host:9092/flow"'])
+def test_simulate_prints_whatever_the_query_writes(folder: Path, format_: str) -> None:
+    """And writes JSON Lines into a folder that it is given."""
+    where = "" if "kafka" in format_ else ' "flow"'
+    (folder / "x.rq").write_text(QUERY.replace('json "flow"', f"{format_}{where}"))
+    printed = call("simulate", "x.rq")
+    assert printed.exit_code == 0, printed.output
+    assert printed.stdout == call("simulate", "q.rq").stdout
+    assert not (folder / "flow").exists()
+    assert call("simulate", "x.rq", "--sink", "flow=there").exit_code == 0
+    assert {"minute": 0, "litres": 120.0} in read_output(folder / "there")
+
+
+WAITS = {
+    "a group": (
+        "flow",
+        "2 groups of `flow` wait for a punctuation on `minute`; none has come on `ts` of `pumps`",
+    ),
+    "a sort": (
+        "sort[ts](pumps)",
+        "3 rows of `sort` wait for a punctuation on `ts`; none has come on `ts` of `pumps`",
+    ),
+    "a difference": ("pumps minus other", "3 rows of `minus` wait"),
+    "a left join": ("pumps left join project[pump](other) on pump", "3 rows of `join` wait"),
+    "the best": ("top[1 by litres per ts](pumps)", "3 rows of `top` wait"),
+}
+
+
+@pytest.mark.parametrize("case", WAITS)
+def test_simulate_says_what_waits_and_shows_it_with_end(folder: Path, case: str) -> None:
+    """Of a stream without punctuation, as most first ones are."""
+    relation, text = WAITS[case]
+    lines = [{"ts": ts, "pump": pump, "litres": 1.0} for ts, pump in ((0, 1), (0, 2), (100, 2))]
+    for file in (folder / "pumps").iterdir():
+        file.unlink()
+    (folder / "pumps" / "1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "other").mkdir()
+    other = 'stream other(ts: long, pump: int, litres: double) from json "other" punctuated on ts;\n'
+    (folder / "x.rq").write_text(other + QUERY.replace("emit flow", f"emit {relation}"))
+    result = call("simulate", "x.rq")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "note[RQ234]" in result.stderr
+    assert text in result.stderr
+    assert "`--end`" in result.stderr
+    assert "`heartbeat ts delay 10` of `pumps`" in result.stderr or case not in ("a group", "a sort")
+    ended = call("simulate", "x.rq", "--end")
+    assert "RQ234" not in ended.stderr
+    assert sum('"ts"' in line or '"minute"' in line for line in ended.stdout.splitlines()) >= 2
+
+
+def test_simulate_says_that_groups_are_open_after_a_punctuation(folder: Path) -> None:
+    (folder / "pumps" / "2.jsonl").write_text('{"ts": 70, "pump": 1, "litres": 0.1}\n')
+    result = call("simulate", "q.rq")
+    assert "note[RQ234]: 1 group of `flow` open: nothing has closed them yet" in result.stderr
+    assert "RQ234" not in call("simulate", "q.rq", "--end").stderr
+
+
+def test_check_sees_outputs_inside_of_sources_and_relations_that_nothing_uses(folder: Path) -> None:
+    text = QUERY.replace('"flow"', '"pumps/out"') + "unused := select[pump = 1](pumps);\n"
+    (folder / "x.rq").write_text(
+        f'table lost(k: int) from json "lost";\n{text}alone := window[5 on ts as w](unused);\n'
+    )
+    result = call("check", "x.rq")
+    assert result.exit_code == 1
+    assert "error[RQ116]: `flow` is emitted to pumps/out, which stream `pumps` reads" in result.output
+    assert "warning[RQ165]: nothing uses `lost`" in result.output
+    assert "warning[RQ165]: nothing uses `alone`" in result.output
+    assert "nothing uses `unused`" not in result.output, "`alone` does"
+    assert "RQ165" not in call("check", "q.rq").output
+
+
+def test_a_table_that_gives_a_domain_is_used(folder: Path) -> None:
+    text = 'table fleet(pump: int) from json "fleet";\n' + QUERY.replace("{1, 2}", "fleet.pump")
+    (folder / "x.rq").write_text(text)
+    assert "RQ165" not in call("check", "x.rq").output
 
 
 def test_outputs_are_printed_with_their_names_where_there_are_several(folder: Path) -> None:
