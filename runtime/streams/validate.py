@@ -42,8 +42,8 @@ def validate(
     `verdict`: that of other streams, to which this one is added.
 
     Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: those of
-    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number of different
-    descriptions and patterns, not with tuples.
+    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number of
+    different descriptions and patterns, not with tuples.
     """
     follower = StreamChecker(schema)
     verdict = verdict or Verdict()
