@@ -18,6 +18,11 @@ def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
     return (*nested_folders(plan), *(each for each in findings(plan) if each.severity == "warning"))
 
 
+def complaints(plan: Plan) -> tuple[Diagnostic, ...]:
+    """All findings, as `check` shows them."""
+    return (*nested_folders(plan), *unused(plan), *findings(plan))
+
+
 def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
     """RQ140 for each source whose folder lies in that of another one, which reads its files, too. That several sources
     read one folder is no accident."""

@@ -151,7 +151,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it where an engine is to run it."""
-    from cedilla.compiler.analysis.findings import findings, nested_folders, unused
+    from cedilla.compiler.analysis.findings import complaints
     from cedilla.compiler.compile import compile_query
     from cedilla.runtime.terminal.places import check_unread
 
@@ -161,7 +161,7 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
         texts[name] = text
         compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
         plan = compiled.plan
-        found = (*compiled.warnings, *nested_folders(plan), *unused(plan), *findings(plan))
+        found = (*compiled.warnings, *complaints(plan))
         try:
             check_unread(plan)
         except DiagnosticError as error:
