@@ -96,9 +96,12 @@ def converted_type(conversion: Expression, function: Affine, type_: Type) -> Typ
 
 
 def _limit(conversion: Expression, function: Affine) -> int:
-    """The least absolute value that is too large for its new unit: of 2^53 there as a double, of 64 bits else."""
-    p, q, _ = function.integers()
-    return ((LARGEST if gives_doubles(conversion) else _LONGS) - abs(q) - 1) // p + 1
+    """The least absolute value that is too large for its new unit: beyond 64 bits there, or, as a double, 2^53 in
+    either unit before it is divided."""
+    p, q, r = function.integers()
+    if not gives_doubles(conversion):
+        return (_LONGS - abs(q) - 1) // p + 1
+    return LARGEST if r == 1 else (LARGEST - abs(q) - 1) // p + 1
 
 
 def is_too_large(conversion: Expression, function: Affine, value: int | Fraction) -> bool:

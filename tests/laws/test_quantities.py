@@ -7,11 +7,13 @@ any more, and says the same.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from random import Random
 
 import pytest
 
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.units.units import conversion
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
@@ -108,3 +110,59 @@ def test_constants_with_units_describe_canonical_values(seed: int) -> None:
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_constants_with_units_in_many_cases(seed: int) -> None:
     check(seed)
+
+
+PRODUCTS = """
+stream r(k: long, c: boolean, x: long, y: decimal(16, 2)) from json "r" punctuated on k;
+emit project[k, {case} as q, x * {a} < y * {b} as less, greatest(x * {a}, y * {b}) = x * {a} as first](r) to json "o";
+emit aggregate[sum({case}) as total by c](r) to json "sums";
+"""
+FAMILIES = [
+    ("km", "m", "mile", "foot"),
+    ("ms", "us"),
+    ("pascal", "hPa", "psi"),
+    ("kg", "gram", "lb"),
+    ("delta_degF", "delta_degC"),
+]
+
+
+def products(seed: int) -> None:
+    """A product of a number and a constant with a unit is a quantity: it is converted, compared and added as one."""
+    rng = Random(seed)
+    first, second = (rng.choice(units) for units in [rng.choice(FAMILIES)] * 2)
+    a, b = (f"{rng.choice(['1', '2', '0.5', '60'])} {unit}" for unit in (first, second))
+    case = rng.choice(["if(c, x * {a}, y * {b})", "case when c then {a} * x else y * {b} end"]).format(
+        a=a, b=b
+    )
+    text = PRODUCTS.format(case=case, a=a, b=b)
+    sizes = [Fraction(each.split()[0]) for each in (a, b)]
+    function = conversion(second, first)
+    reference = Reference(compile_query(text).plan)
+    totals = {True: Fraction(0), False: Fraction(0)}
+    for number in range(12):
+        x, y = rng.randint(-50, 50), Fraction(rng.randint(-5000, 5000), 100)
+        if rng.random() < 0.3:
+            y = Fraction(round(function.inverse()(x * sizes[0]) / sizes[1] * 100), 100)
+        c = rng.random() < 0.5
+        item = {"k": number, "c": c, "x": x, "y": float(y)}
+        (outputs,) = reference.step([("r", item)])
+        mine, other = x * sizes[0], Fraction(function(y * sizes[1]))
+        quantity = mine if c else other
+        totals[c] += quantity
+        (row,) = outputs["project"].tuples
+        assert (row["less"], row["first"]) == (mine < other, mine >= other), (text, item)
+        assert float(row["q"]) == float(quantity), (text, item)
+    (outputs,) = reference.step([("r", {"$punctuation": "[]"})])
+    for row in outputs["aggregate"].tuples:
+        assert float(row["total"]) == pytest.approx(float(totals[row["c"]]), rel=1e-14, abs=1e-12), text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_products_with_unit_constants_are_quantities(seed: int) -> None:
+    products(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(1000))
+def test_products_with_unit_constants_in_many_cases(seed: int) -> None:
+    products(seed)

@@ -5,11 +5,8 @@ The oracle computes with fractions, so floors, comparisons and keys are compared
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
-from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.reference.reference import Reference
@@ -25,25 +21,8 @@ from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, decode, is_tuple
 from tests.tiers import tiered
+from tests.two_units import END, RELATIONS, STREAMS, Ends, check, lines, query, simulated
 
-END: Item = {"$punctuation": "[]"}
-STREAMS = """
-stream a(ts: {}, k: int) from json "a" punctuated on ts;
-stream b(ts: {}, k: int) from json "b" punctuated on ts;
-u := a union b;
-"""
-RELATIONS = {
-    "u": "u",
-    "early": "select[ts < 70](u)",
-    "windows": "aggregate[count() as n by w](window[60 on ts as w](u))",
-    "common": "project[ts](a) intersect project[ts](b)",
-    "rest": "project[ts](a) minus project[ts](b)",
-    "met": "a join rename[k as j](b) on ts",
-    "either": "a left join rename[k as j](b) on ts",
-    "both": "a semi join b on ts",
-    "alone": "a anti join b on ts",
-}
-Ends = tuple[str, str]
 SECOND = 1_700_000_000
 PAIRS: list[tuple[Ends, list[int], list[int]]] = [
     (("long unit s", "long unit ms"), [5, 70, SECOND], [5000, 5001, 70_000, 69_999, SECOND * 1000]),
@@ -59,69 +38,6 @@ PAIRS: list[tuple[Ends, list[int], list[int]]] = [
 ]
 
 
-def query(ends: Ends) -> tuple[str, list[str]]:
-    """The query over streams of these types, and the names of its outputs: no join compares doubles with others."""
-    has_double = any("double" in each for each in ends)
-    names = [*RELATIONS][: 5 if has_double else None]
-    emits = [f'emit {RELATIONS[name]} to json "{name}";' for name in names]
-    return "\n".join([STREAMS.format(*ends), *emits]), names
-
-
-def unit(type_: str) -> str:
-    return type_.rpartition(" ")[2]
-
-
-def expected(ends: Ends, left: Sequence[int], right: Sequence[int]) -> dict[str, list[Any]]:
-    function = conversion(unit(ends[1]), unit(ends[0]))
-    a = [(Fraction(x), k) for k, x in enumerate(left)]
-    b = [(Fraction(function(Fraction(x))), k) for k, x in enumerate(right)]
-    there = {x for x, _ in b}
-    windows = [floor(x / 60) for x, _ in (*a, *b)]
-    met = [(x, k, j) for x, k in a for y, j in b if x == y]
-    return {
-        "u": [*a, *b],
-        "early": [each for each in (*a, *b) if each[0] < 70],
-        "windows": [(w, windows.count(w)) for w in {*windows}],
-        "met": met,
-        "either": [*met, *((x, k, None) for x, k in a if x not in there)],
-        "both": [(x, k) for x, k in a if x in there],
-        "alone": [(x, k) for x, k in a if x not in there],
-        "common": [(x,) for x in {x for x, _ in a} & there],
-        "rest": [(x,) for x in {x for x, _ in a} - there],
-    }
-
-
-def exact(row: Item) -> tuple[Any, ...]:
-    """The values of a row: a double stands for its shortest decimal, as a person reads it."""
-    names = ("ts", "w", "k", "j", "n") if "w" not in row else ("w", "n")
-    values = [row.get(name) for name in names if name in row or (name == "j" and "k" in row and "j" in row)]
-    return tuple(Fraction(str(v)) for v in values)
-
-
-def lines(folder: Path) -> list[Item]:
-    """The lines of an output, its numbers with all their digits."""
-    files = [file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir())]
-    return [json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()]
-
-
-def rows(output: Sequence[Item]) -> list[tuple[Any, ...]]:
-    return sorted(exact(item) for item in output if is_tuple(item))
-
-
-def as_read(wanted: Sequence[tuple[Any, ...]], *, is_double: bool) -> list[tuple[Any, ...]]:
-    def read(value: Any) -> Fraction:
-        return Fraction(repr(float(value))) if is_double and value.denominator != 1 else Fraction(value)
-
-    return sorted(tuple(read(Fraction(v)) for v in each if v is not None) for each in wanted)
-
-
-def check(ends: Ends, left: list[int], right: list[int], found: dict[str, list[Item]]) -> None:
-    types = compile_query(query(ends)[0]).plan.start["u"].types
-    wanted = expected(ends, left, right)
-    for name, output in found.items():
-        assert rows(output) == as_read(wanted[name], is_double=types["ts"].name == "double"), name
-
-
 def named(each: Any) -> str:
     return "-".join(each).replace("long unit ", "") if isinstance(each, tuple) else ""
 
@@ -129,20 +45,7 @@ def named(each: Any) -> str:
 @pytest.mark.parametrize(("ends", "left", "right"), PAIRS, ids=named)
 @pytest.mark.parametrize("size", [1, 100])
 def test_two_units_meet_in_that_of_the_left(ends: Ends, left: list[int], right: list[int], size: int) -> None:
-    text, names = query(ends)
-    reference = Reference(compile_query(text).plan)
-    items = [
-        *(("a", {"ts": x, "k": k}) for k, x in enumerate(left)),
-        *(("b", {"ts": x, "k": k}) for k, x in enumerate(right)),
-    ]
-    items += [("a", END), ("b", END)]
-    found: dict[str, list[Item]] = {name: [] for name in names}
-    for start in range(0, len(items), size):
-        for outputs in reference.step(items[start : start + size]):
-            for name, emit in zip(names, reference.plan.emits, strict=True):
-                found[name] += outputs[emit.name].items()
-    assert reference.rejected == []
-    check(ends, left, right, found)
+    check(ends, left, right, simulated(ends, left, right, size))
 
 
 @pytest.mark.either_engine
