@@ -51,52 +51,12 @@ _DAYS = (
     *("2023-12-31", "1582-10-10"),
 )
 _DOUBLES = (
-    *(
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        -0.5,
-        1.5,
-        2.5,
-        -2.5,
-        3.0,
-        7.0,
-        0.1 + 0.2,
-        0.29,
-        1.005,
-        -1.45,
-        8.0,
-        64.0,
-        125.0,
-        1000.0,
-    ),
-    *(
-        2.0**31 - 1,
-        2.0**31,
-        -(2.0**31),
-        -(2.0**31) - 1,
-        2.0**53 - 1,
-        2.0**53,
-        -(2.0**53),
-        2.0**63,
-        -(2.0**63),
-    ),
-    *(
-        2.0**52 - 0.5,
-        0.49999999999999994,
-        9.5,
-        1e-5,
-        1e-200,
-        -1e200,
-        5e-324,
-        1.7976931348623157e308,
-        1e16,
-        1e22,
-    ),
-    *(123456789.125, 0.00099, 9999999.5, 2.0**51 - 0.25, 2.0**50 + 0.25, 1234567890.12345, -0.04),
-    *(math.nan, math.inf, -math.inf),
+    "0.0 -0.0 1 -1 0.5 -0.5 1.5 2.5 -2.5 3 7 0.30000000000000004 0.29 1.005 -1.45 8 9.5 10 64 100 125 243 1000 "
+    "-0.04 0.49999999999999994 1e-5 4.35e-5 0.00099 9999999.5 123456789.125 1234567890.12345 "
+    "2147483647 2147483648 -2147483648 -2147483649 1125899906842624.2 2251799813685247.8 4503599627370495.5 "
+    "9007199254740991 9007199254740992 -9007199254740992 9223372036854775808 -9223372036854775808 "
+    "1e16 8.41e21 1e22 1e23 2e23 -1e200 1.7976931348623157e308 1e-200 2.2250738585072014e-308 5e-324 "
+    "nan inf -inf"
 )
 _STRINGS = (
     *(
@@ -144,7 +104,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
             3_652_058,
         ),
     ),
-    "double": _DOUBLES,
+    "double": tuple(map(float, _DOUBLES.split())),
     "decimal(8, 2)": tuple(
         map(Decimal, ("0.00", "0.29", "-0.10", "1.00", "2.50", "999999.99", "-999999.99"))
     ),
@@ -380,6 +340,8 @@ def compared(
         row = dict(zip(columns, rows[number], strict=True))
         for call, expression, type_, value in zip(given, parsed, said, values, strict=True):
             expected = evaluate(expression, row)
+            if call.form.name == "string" and isinstance(x := row.get("c0"), float) and 0 < abs(x) < 1e-321:
+                continue  # Java takes two digits at least, and 4.9E-324 is nearer than 5.0E-324 (docs/engines.md)
             if not agree(call.form.name, type_, value, expected):
                 yield f"{call.text}: {value!r}, {plain(type_, expected)!r} in the reference, for {row}"
 
@@ -398,27 +360,8 @@ def agree(name: str, type_: Type, value: Any, expected: Any) -> bool:
     return not jumps and value * expected > 0 and abs(value - expected) <= 2 * math.ulp(expected)
 
 
-INEXACT = frozenset(
-    {
-        *(
-            "cbrt",
-            "pow",
-            "exp",
-            "expm1",
-            "ln",
-            "log",
-            "log10",
-            "log2",
-            "log1p",
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-        ),
-        *("atan", "atan2", "sinh", "cosh", "tanh", "degrees", "radians"),
-    }
-)
+_INEXACT = "cbrt pow exp expm1 ln log log10 log2 log1p sin cos tan asin acos atan atan2 sinh cosh tanh"
+INEXACT = frozenset(_INEXACT.split())
 """Functions whose last digit depends on the engine (docs/language.md): no two libraries round them alike."""
 
 

@@ -97,7 +97,7 @@ def _row(
 FUNCTIONS: dict[str, Function] = {
     # numbers
     **_row("abs", "number", "whole", scalar_sql.absolute),
-    **_row("sign signum", "number", DOUBLE, scalar_sql.not_nan("sign")),
+    **_row("sign signum", "number", DOUBLE, scalar_sql.sign),
     **_row("floor", "number", LONG),
     **_row("ceil ceiling", "number", LONG),
     **_row("round", "number digits?", "number", scalar_sql.rounded("round")),
@@ -113,7 +113,7 @@ FUNCTIONS: dict[str, Function] = {
     **_row("ln", "number", DOUBLE, scalar_sql.not_nan("ln")),
     **_row("log", "number number?", DOUBLE, scalar_sql.log),
     **_row("log10", "number", DOUBLE, scalar_sql.not_nan("log10")),
-    **_row("log2", "number", DOUBLE, scalar_sql.not_nan("log2")),
+    **_row("log2", "number", DOUBLE, scalar_sql.log2),
     **_row("log1p", "number", DOUBLE, scalar_sql.log1p),
     **_row("sin", "number", DOUBLE, scalar_sql.not_nan("sin")),
     **_row("cos", "number", DOUBLE, scalar_sql.not_nan("cos")),
@@ -121,7 +121,7 @@ FUNCTIONS: dict[str, Function] = {
     **_row("asin", "number", DOUBLE, scalar_sql.not_nan("asin")),
     **_row("acos", "number", DOUBLE, scalar_sql.not_nan("acos")),
     **_row("atan", "number", DOUBLE, scalar_sql.not_nan("atan")),
-    **_row("atan2", "number number", DOUBLE, scalar_sql.not_nan("atan2")),
+    **_row("atan2", "number number", DOUBLE, scalar_sql.atan2),
     **_row("sinh", "number", DOUBLE, scalar_sql.not_nan("sinh")),
     **_row("cosh", "number", DOUBLE, scalar_sql.not_nan("cosh")),
     **_row("tanh", "number", DOUBLE, scalar_sql.not_nan("tanh")),
@@ -213,7 +213,7 @@ FUNCTIONS: dict[str, Function] = {
     **_row("date_from_unix_date", "days", DATE),
     # other types
     **_row("int", "plain", INT, scalar_sql.int_of),
-    **_row("long bigint", "plain", LONG, "try_cast({0} AS BIGINT)"),
+    **_row("long bigint", "plain", LONG, scalar_sql.long_of),
     **_row("double", "plain", DOUBLE, scalar_sql.double),
     **_row("boolean", "plain", BOOLEAN, scalar_sql.boolean),
     **_row("string", "value", STRING, scalar_sql.string),

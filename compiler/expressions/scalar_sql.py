@@ -30,7 +30,29 @@ def log(arguments: Sequence[str], types: Sequence[Type]) -> str:
     if len(arguments) == 1:
         return not_nan("ln").format(all=arguments[0])
     base, x = arguments
-    return f"CASE WHEN {base} > 0 AND {x} > 0 THEN nanvl(log({base}, {x}), NULL) END"
+    return f"CASE WHEN {base} > 0 AND {x} > 0 THEN {_whole_exponent(base, x, f'log({base}, {x})')} END"
+
+
+def log2(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """The logarithm to base 2."""
+    return _whole_exponent("2D", arguments[0], f"log2({arguments[0]})")
+
+
+def _whole_exponent(base: str, x: str, logarithm: str) -> str:
+    """A logarithm, exact where it is whole: a quotient of two others may be a little off there."""
+    nearest = f"rint({logarithm})"
+    return f"(nanvl(IF(pow({base}, {nearest}) = {x}, {nearest}, {logarithm}), NULL) + 0D)"
+
+
+def sign(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """1, 0 or -1; the sign of a zero is 0."""
+    return f"(nanvl(sign({arguments[0]}), NULL) + 0D)"
+
+
+def atan2(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """An angle. It jumps between the two zeros, which are one."""
+    y, x = arguments
+    return f"nanvl(atan2({y} + 0D, {x} + 0D), NULL)"
 
 
 def hypot(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -305,6 +327,14 @@ def as_int(number: str, type_: Type, low: int = -(2**31), high: int = 2**31 - 1)
     mark = "D" if type_ == DOUBLE else "L"
     whole = number if type_.name == "int" else f"try_cast({number} AS INT)"
     return f"CASE WHEN {number} BETWEEN {low}{mark} AND {high}{mark} THEN {whole} END"
+
+
+def long_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """A number, towards zero, a text or a condition as a BIGINT. Spark takes the double 2^63 for one."""
+    (x,) = arguments
+    if types[0] != DOUBLE:
+        return f"try_cast({x} AS BIGINT)"
+    return f"CASE WHEN {x} < {2.0**63!r}D THEN try_cast({x} AS BIGINT) END"
 
 
 def int_of(arguments: Sequence[str], types: Sequence[Type]) -> str:

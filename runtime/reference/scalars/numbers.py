@@ -69,11 +69,24 @@ def _power(x: float, y: float) -> float:
         return -math.inf if x < 0 and y % 2 == 1 else math.inf
 
 
-def _log(x: float, *y: float) -> float:
-    if not y:
+def _log(x: float, y: float | None = None) -> float:
+    if y is None:
         return math.log(x)
-    base, of = math.log(x), math.log(*y)
-    return of / base if base else math.copysign(math.inf, of) if abs(of) > 0 else math.nan
+    base, of = math.log(x), math.log(y)
+    if not base:
+        return math.copysign(math.inf, of) if abs(of) > 0 else math.nan
+    return _whole_exponent(x, y, of / base)
+
+
+def _whole_exponent(base: float, x: float, logarithm: float) -> float:
+    """A logarithm, exact where it is whole."""
+    if not math.isfinite(logarithm):
+        return logarithm
+    nearest = round(logarithm)
+    try:
+        return float(nearest) if math.pow(base, nearest) == x else logarithm
+    except OverflowError:
+        return logarithm
 
 
 def _tangent_hyperbolic(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -104,7 +117,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "ln": _real(math.log),
     "log": _real(_log),
     "log10": _real(math.log10),
-    "log2": _real(math.log2),
+    "log2": _real(lambda x: _whole_exponent(2.0, x, math.log2(x))),
     "log1p": _real(math.log1p),
     "sin": _real(math.sin),
     "cos": _real(math.cos),
@@ -112,7 +125,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "asin": _real(math.asin),
     "acos": _real(math.acos),
     "atan": _real(math.atan),
-    "atan2": _real(math.atan2),
+    "atan2": _real(lambda y, x: math.atan2(y + 0.0, x + 0.0)),
     "sinh": _real(_tangent_hyperbolic(math.sinh)),
     "cosh": _real(math.cosh),
     "tanh": _real(math.tanh),
