@@ -10,8 +10,8 @@ from lark import Token
 from lark.tree import Meta
 
 from cedilla.grammar import foreign, syntax
+from cedilla.grammar.clauses import ClauseBuilder
 from cedilla.grammar.lalr import per_rule
-from cedilla.grammar.marker_terms import MarkerBuilder
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
@@ -21,7 +21,7 @@ _JOIN_SIGNS = {"⟕": "left", "⋉": "semi", "▷": "anti"}
 
 
 @per_rule
-class Builder(MarkerBuilder):
+class Builder(ClauseBuilder):
     """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
 
     # --- statements ---
@@ -37,12 +37,14 @@ class Builder(MarkerBuilder):
         attributes: tuple[syntax.AttributeDeclaration, ...],
         format: Token,
         path: Token,
-        *clauses: tuple[str, ...] | syntax.Heartbeat | syntax.Literal | syntax.Metrics | syntax.PartitionedBy,
+        *clauses: tuple[str, ...] | syntax.Node,
     ) -> syntax.StreamDeclaration:
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
         folders = [clause for clause in clauses if isinstance(clause, syntax.Literal)]
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
-        for word, given in (("markers", folders), ("heartbeat", heartbeats), ("partitioned by", keys)):
+        orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
+        once = {"markers": folders, "heartbeat": heartbeats, "partitioned by": keys, "ordered by": orders}
+        for word, given in once.items():
             for again in given[1:]:
                 self._report("RQ001", f"unexpected second `{word}`", again.span, "a source has at most one")
         return syntax.StreamDeclaration(
@@ -57,6 +59,7 @@ class Builder(MarkerBuilder):
             str(folders[0].value) if folders else None,
             tuple(name for clause in clauses if isinstance(clause, syntax.Metrics) for name in clause.names),
             keys[0].attribute if keys else None,
+            bool(orders),
             span=self._span(meta),
         )
 
@@ -103,18 +106,6 @@ class Builder(MarkerBuilder):
             )
         elif int(numbers[0]) == 0 or int(numbers[1]) > int(numbers[0]):
             self._report("RQ005", "the scale of a `decimal` must not exceed its precision", meta)
-
-    def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
-        return names
-
-    def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
-        return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
-
-    def partitioned(self, meta: Meta, attribute: Token) -> syntax.PartitionedBy:
-        return syntax.PartitionedBy(str(attribute), span=self._span(meta))
-
-    def markers(self, meta: Meta, path: Token) -> syntax.Literal:
-        return syntax.Literal(self._string(path), str(path), span=self._span(meta))
 
     def operator(
         self,

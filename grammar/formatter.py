@@ -115,6 +115,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
         clauses.append(f"metrics {', '.join(map(quote, stream.metrics))}")
     if stream.partitioned is not None:
         clauses.append(f"partitioned by {stream.partitioned}")
+    if stream.by_name:
+        clauses.append("ordered by name")
     declared = f"{head}{', '.join(attributes)})"
     if len(declared) > _width():
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"

@@ -176,6 +176,7 @@ _CLAUSES = {
     "markers": 'markers "path"',
     "metrics": 'metrics "http.server.duration"',
     "partitioned": "partitioned by k",
+    "ordered": "ordered by name",
 }
 
 

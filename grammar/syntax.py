@@ -261,11 +261,17 @@ class PartitionedBy(Node):
 
 
 @frozen
+class OrderedBy(Node):
+    """`ordered by name`."""
+
+
+@frozen
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
     `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read;
-    `partitioned`: the attribute each of whose values comes from one partition of a topic.
+    `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
+    the order of their names.
     """
 
     kind: OneOf["stream", "table"]
@@ -279,6 +285,7 @@ class StreamDeclaration(Node):
     markers: str | None = None
     metrics: tuple[str, ...] = ()
     partitioned: str | None = None
+    by_name: bool = False
 
 
 @frozen

@@ -145,6 +145,8 @@ def _source(source: Source) -> str:
         arguments["metrics"] = repr(source.metrics)
     if source.partitioned is not None:
         arguments["partitioned"] = repr(source.partitioned)
+    if source.by_name:
+        arguments["by_name"] = "True"
     return _call("Source", {**arguments, "line": str(source.line)})
 
 

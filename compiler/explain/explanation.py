@@ -66,6 +66,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "heartbeat": _heartbeat(source),
         "markers": source.markers,
         "partitioned": source.partitioned,
+        "by_name": source.by_name,
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
     }
@@ -246,6 +247,8 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f"metrics {', '.join(map(quote, source.metrics))}")
     if source.partitioned is not None:
         facts.append(f"partitioned by {source.partitioned}")
+    if source.by_name:
+        facts.append("ordered by name")
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -258,8 +258,8 @@ def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iter
 
 
 def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers;
-    and as `check_units`."""
+    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers,
+    RQ454 where files that have no order by name are to be read in it; and as `check_units`."""
     check_origins(node, attributes)
     check_points(node, attributes)
     check_units(node, attributes)
@@ -288,6 +288,11 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             node.span,
             hint=hint,
         )
+    if node.by_name and (node.kind == "table" or node.format in (*TOPICS, DELTA)):
+        what = "table" if node.kind == "table" else f"stream from `{node.format}`"
+        hint = "a table is read as a whole; topics and tables of Delta have an order of their own"
+        message = f"`ordered by name` is for streams of files, and `{node.name}` is a {what}"
+        raise failure("RQ454", message, node.span, hint=hint)
     if node.format in TOPICS:
         check_topic(node)
     elif node.partitioned is not None:

@@ -133,6 +133,8 @@ class Source:
     """The metrics whose data points are read; all where none is named."""
     partitioned: str | None = None
     """The attribute each of whose values comes from one partition of a topic (theory N9)."""
+    by_name: bool = False
+    """Whether files are read in the order of their names, not of their times (theory G38)."""
     partitions: int | None = field(default=None, eq=False)
     """How many a topic has, once the brokers have been asked."""
     line: int = field(default=0, eq=False)

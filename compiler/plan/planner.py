@@ -135,7 +135,6 @@ class _Planner:
             elif declared.domain is not None:
                 self.warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
         check_clauses(node, {a.name: a for a in attributes})
-        units = {a.name: a.unit for a in attributes if a.unit is not None}
         source = Source(
             name=node.name,
             attributes=attributes,
@@ -143,10 +142,11 @@ class _Planner:
             path=node.path,
             table=node.kind == "table",
             punctuated=node.punctuated,
-            heartbeat=heartbeat_of(node.heartbeat, types, units),
+            heartbeat=heartbeat_of(node.heartbeat, types, {a.name: a.unit for a in attributes if a.unit}),
             markers=node.markers,
             metrics=node.metrics,
             partitioned=node.partitioned,
+            by_name=node.by_name,
             line=node.span.line,
             span=node.span,
         )

@@ -12,10 +12,12 @@ from typing import Any
 
 from attrs import astuple, define, evolve, field, frozen
 
+from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.read_files import Batch, ReadFile, Record, last_batch, records, seen
-from cedilla.runtime.formats.listing import in_order
+from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.items.file_names import disorder_note
 from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import FoundFile
 
@@ -26,11 +28,12 @@ _TOGETHER = 8
 @frozen
 class Found:
     """Files of a stream, and of its folder of markers, some of which may be known. `stop`: a file of tuples that is not
-    to be read yet, nor anything that comes after it."""
+    to be read yet, nor anything that comes after it; `by_name`: where names are the order."""
 
     data: Sequence[FoundFile] = ()
     markers: Sequence[FoundFile] = ()
     stop: FoundFile | None = None
+    by_name: ByName | None = None
 
 
 @define(eq=False)
@@ -41,6 +44,11 @@ class Arrivals:
     _last: Batch | None = field(init=False)
     """It may not be done."""
     _seen: dict[str, set[str]] = field(init=False, factory=dict[str, set[str]])
+    _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
+    """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
+    _told: set[str] = field(init=False, factory=set[str])
+    notes: list[str] = field(init=False, factory=list[str])
+    """What is to be told of the order of files: once a run of each stream."""
 
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
@@ -58,12 +66,7 @@ class Arrivals:
 
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
-        new = {
-            name: in_order(
-                self._unseen(name, each.data), self._unseen(name, each.markers, is_markers=True), each.stop
-            )
-            for name, each in found.items()
-        }
+        new = {name: self._new(name, each) for name, each in found.items()}
         if not any(new.values()):
             return None
         if self._last is not None:
@@ -87,6 +90,34 @@ class Arrivals:
         )
         self._see(recorded)
         return new
+
+    def _new(self, name: str, found: Found) -> list[InputFile]:
+        data, markers = self._unseen(name, found.data), self._unseen(name, found.markers, is_markers=True)
+        new = in_order(data, markers, found.stop, found.by_name)
+        if found.by_name and new:
+            self._check_names(name, new)
+        if name not in self._told:
+            paths = (file.path for file in new if not file.is_markers)
+            if (note := disorder_note(name, paths, by_name=found.by_name is not None)) is not None:
+                self._told.add(name)
+                self.notes.append(note)
+        return new
+
+    def _check_names(self, name: str, new: Sequence[InputFile]) -> None:
+        """Raise RQ453 where a file comes by its name before one that a batch has had."""
+        place = self.checkpoint.folders.place
+        if name not in self._last_names:
+            known = (place(name, path) for path in self._seen.get(name, ()))
+            self._last_names[name] = max(filter(None, known), default=("", False))
+        record = self.checkpoint.folders.record
+        places = [place(name, record(name, f.path, is_markers=f.is_markers)) for f in new]
+        last = self._last_names[name]
+        for file, at in zip(new, places, strict=True):
+            if at is not None and at < last:
+                message = f"{file.path} of `{name}`, which is ordered by name, comes before {last[0]}, which was read"
+                hint = "a name that comes after it; or a new checkpoint with other outputs, which reads all in order"
+                raise failure("RQ453", message, hint=hint)
+        self._last_names[name] = max(last, *filter(None, places))
 
     def _recorded(self, new: Mapping[str, Sequence[InputFile]]) -> dict[str, list[ReadFile]]:
         record = self.checkpoint.folders.record

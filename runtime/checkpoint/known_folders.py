@@ -69,6 +69,14 @@ class KnownFolders:
         folder = self._of(source, is_markers=is_markers)
         return path if folder is None else folder.record(path)
 
+    def place(self, source: str, recorded: str) -> tuple[str, bool] | None:
+        """Where a recorded file stands by its name: the name in its folder, and whether it has tuples, which come after
+        markers of the same name. `None`: it is of a folder of before."""
+        for of, has_tuples in ((self.streams, True), (self.markers, False)):
+            if source in of and recorded.startswith(f"{(root := of[source].recorded)}/"):
+                return recorded.removeprefix(f"{root}/"), has_tuples
+        return None
+
     def locate(self, source: str, file: InputFile) -> InputFile:
         """The file that is there by the one that is recorded."""
         if (records := record_file(file.path)) is not None:

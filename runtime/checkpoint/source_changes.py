@@ -91,6 +91,8 @@ class _Comparison:
             yield self._change(
                 "at once", "`partitioned by`", "it holds from now on; what is closed stays closed"
             )
+        if self.old.by_name != self.new.by_name:
+            yield self._change("at once", "`ordered by name`", "it orders the files that come from now on")
         if self.old.heartbeat != self.new.heartbeat:
             yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
 

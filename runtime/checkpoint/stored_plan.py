@@ -106,6 +106,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
                 "markers": source.markers,
                 "metrics": list(source.metrics),
                 "partitioned": source.partitioned,
+                "by_name": source.by_name,
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -132,6 +133,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
             markers=more.get("markers"),
             metrics=tuple(more.get("metrics", ())),
             partitioned=more.get("partitioned"),
+            by_name=more.get("by_name", False),
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )

@@ -64,6 +64,7 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
     """
     from cedilla.compiler.analysis.findings import warnings as unbounded
     from cedilla.runtime.reference.inputs import Input
+    from cedilla.runtime.reference.simulated_sources import order_notes
     from cedilla.runtime.reference.simulation import simulate
 
     console = Console()
@@ -75,6 +76,8 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
     def rejected(line: Input, code: str) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
 
+    for note in order_notes(applied):
+        console.note(note)
     with reported(console, texts):
         simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end)
 

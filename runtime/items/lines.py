@@ -52,9 +52,10 @@ class Line:
         return in_stream(noted, marker, file, int(number))
 
 
-def files_of(path: str) -> list[Path]:
+def files_of(path: str, *, by_name: bool = False) -> list[Path]:
     """The files of a stream: one file, or a folder's and those of folders below it by modification time, then name;
-    the epochs of an output by name alone, as `run` orders them (design, section 6). `-` is standard input."""
+    the epochs of an output by name alone, as `run` orders them (design, section 6), and all where that is asked for.
+    `-` is standard input."""
     root = Path(path)
     if path == "-" or root.is_file():
         return [root]
@@ -66,29 +67,36 @@ def files_of(path: str) -> list[Path]:
         and not file.name.endswith(_COPYING)
         and not any(part.startswith(hidden) for part in file.relative_to(root).parts)
     ]
-    return sorted(found, key=_order)
+    return sorted(found, key=str if by_name else _order)
 
 
 _COPYING = "._COPYING_"
 """The end of a name under which Hadoop copies a file; Spark does not see it."""
 
 
-def merged(data: Iterable[T], markers: Iterable[T], modified: Callable[[T], int]) -> Iterator[tuple[T, bool]]:
+def merged(data: Iterable[T], markers: Iterable[T], place: Callable[[T], Any]) -> Iterator[tuple[T, bool]]:
     """The files of a stream and of its folder of markers, each in its order, as one: and whether it is of markers.
 
-    A file of markers comes before the first file of tuples, in the order of these, that was not modified earlier.
+    A file of markers comes before the first file of tuples, in the order of these, whose `place`, its time or its name,
+    is not smaller.
     """
     waiting = list(markers)[::-1]
     for file in data:
-        while waiting and modified(waiting[-1]) <= modified(file):
+        while waiting and place(waiting[-1]) <= place(file):
             yield waiting.pop(), True
         yield file, False
     yield from ((file, True) for file in reversed(waiting))
 
 
-def stream_files(path: str, markers: str | None) -> list[tuple[Path, bool]]:
+def stream_files(path: str, markers: str | None, *, by_name: bool = False) -> list[tuple[Path, bool]]:
     """The files of a stream in order, and whether each is of its folder of markers."""
-    return list(merged(files_of(path), [] if markers is None else files_of(markers), modified))
+    data = files_of(path, by_name=by_name)
+    marking = [] if markers is None else files_of(markers, by_name=by_name)
+    if not by_name:
+        return list(merged(data, marking, modified))
+    names = {file: file.relative_to(path).as_posix() for file in data if str(file) != "-"}
+    names |= {file: file.relative_to(markers or "").as_posix() for file in marking}
+    return list(merged(data, marking, lambda file: names.get(file, "")))
 
 
 _LAST = 1 << 63

@@ -51,6 +51,8 @@ def drive(
         new = arrivals.batch({s.name: found.get(s.name, Found()) for s in streams})
         if new is not None:
             is_idle = False
+            executor.notes += tuple(arrivals.notes)
+            arrivals.notes.clear()
             executor.process(*new, interrupted, added)
 
     def wait(idle: bool) -> None:

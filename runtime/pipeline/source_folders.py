@@ -9,6 +9,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.runtime.checkpoint.arrivals import Found
+from cedilla.runtime.formats.listing import ByName
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.terminal.places import no_folder
@@ -40,6 +41,7 @@ class SourceFolders:
         """Two folders cannot be listed at once: a file of tuples that comes while the markers are listed is the place
         where both stop."""
         is_table = source.format == DELTA
+        by_name = self._names(source)
         data = [] if is_table else self.files.tree(source.path)
         markers = [] if source.markers is None else self.files.tree(source.markers)
         if self._is_gone(source, data, markers):
@@ -47,10 +49,16 @@ class SourceFolders:
         if is_table:
             data = self.tables.look(source.name)
         if self._markers.get(source.name, []) == markers:
-            return Found(data, markers)
+            return Found(data, markers, by_name=by_name)
         stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
         self._markers[source.name] = [] if stop else markers
-        return Found(data, markers, stop)
+        return Found(data, markers, stop, by_name)
+
+    def _names(self, source: Source) -> ByName | None:
+        if not source.by_name:
+            return None
+        absolute = self.files.absolute
+        return ByName(absolute(source.path), absolute(source.markers) if source.markers else "")
 
     def _is_gone(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> bool:
         gone: set[str] = set()
@@ -72,4 +80,5 @@ class SourceFolders:
         """The first file of tuples that was not there before."""
         known = {file.path for file in data}
         new = (file for file in self.files.tree(source.path) if file.path not in known and file.length)
-        return min(new, key=lambda file: (file.modified, file.path), default=None)
+        order = (lambda f: (0, f.path)) if source.by_name else (lambda f: (f.modified, f.path))
+        return min(new, key=order, default=None)

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import PARTITION
 from cedilla.runtime.items.csv_lines import lines_in
+from cedilla.runtime.items.file_names import disorder_note
 from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
@@ -74,7 +75,7 @@ class SimulatedSources:
         if source.name in self.topics:
             yield from (partial(self._records, source, n) for n in self.ends[source.name])
             return
-        for file, is_markers in stream_files(source.path, source.markers):
+        for file, is_markers in stream_files(source.path, source.markers, by_name=source.by_name):
             yield partial(_lines, source, file, is_markers=is_markers)
 
     def _records(self, source: Source, partition: int) -> Iterator[Input]:
@@ -91,3 +92,13 @@ def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
         read = parsed(source, line)
         # In a folder of markers a tuple ends the query (RQ224).
         yield read if not is_markers or is_marker(read.item) else evolve(read, item={"$stray": line.text})
+
+
+def order_notes(plan: Plan) -> Iterator[str]:
+    """What is to be told of the order of files, as `run` tells it."""
+    for source in plan.sources:
+        if not (source.table or source.is_topic or source.path == "-"):
+            files = files_of(source.path, by_name=source.by_name)
+            note = disorder_note(source.name, (str(file) for file in files), by_name=source.by_name)
+            if note is not None:
+                yield note

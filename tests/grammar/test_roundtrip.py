@@ -158,6 +158,7 @@ STATEMENTS = (
         optional(STRINGS),
         several(STRINGS, 0),
         optional(NAMES),
+        st.booleans(),
     )
     | st.sampled_from([(name, value) for name, values in syntax.SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)

@@ -1,0 +1,34 @@
+"""From lark's tree to syntax nodes: the clauses of a source."""
+
+from __future__ import annotations
+
+from lark import Token
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.marker_terms import MarkerBuilder
+
+
+@per_rule
+class ClauseBuilder(MarkerBuilder):
+    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+
+    def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
+        return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def partitioned(self, meta: Meta, attribute: Token) -> syntax.PartitionedBy:
+        return syntax.PartitionedBy(str(attribute), span=self._span(meta))
+
+    def ordered(self, meta: Meta, by: Token) -> syntax.OrderedBy:
+        if by != "name":
+            self._report(
+                "RQ001", f"unexpected `{by}`", meta, "`ordered by name`: files are read by their names"
+            )
+        return syntax.OrderedBy(span=self._span(meta))
+
+    def markers(self, meta: Meta, path: Token) -> syntax.Literal:
+        return syntax.Literal(self._string(path), str(path), span=self._span(meta))
