@@ -389,3 +389,15 @@ def test_sail_gives_what_the_reference_gives_for_every_value(
     for name in names:
         query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
         compare(sail, tmp_path / name, query, {"r": edges()}, on_sail)
+
+
+@pytest.mark.either_engine
+def test_both_zeros_lie_in_a_region_that_lists_many_numbers(spark: SparkSession, tmp_path: Path) -> None:
+    """Sail hashes the constants of a list of four or more, where -0.0 is not 0."""
+    query = 'stream r(ts: long, x: double) from json "in" punctuated on x; emit r to json "out";'
+    run = Run(spark, tmp_path, query)
+    run.write("r", [{"ts": 1, "x": -0.0}, {"$punctuation": "[x in {0, 1, 2, 3}]"}])
+    run.write("r", ['{"ts": 2, "x": -0.0}', '{"ts": 3, "x": 0}', {"ts": 4, "x": 5.0}])
+    run.process(files_per_epoch=1)
+    assert [item["code"] for item in run.quarantine("r")] == ["RQ305", "RQ305"]
+    assert [item["ts"] for item in run.output("r") if is_tuple(item)] == [1, 4]
