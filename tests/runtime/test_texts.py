@@ -154,6 +154,8 @@ STATES: list[Item] = [
     {"ts": 5, "u": "degC", "state": {"value": "20.5"}, "count": "few"},
     {"ts": 6, "u": "degC", "state": {"value": None}},
     {"ts": 7, "u": "degC", "state": {"value": 20.5}},
+    {"$accent": "[[alter(t, y -> y * 2)]]"},
+    {"ts": 8, "u": "degC", "state": {"value": "40.0"}},
     {"$punctuation": "[ts < 8]"},
     {"ts": 7, "u": "degC", "state": {"value": "30"}},
     {"$punctuation": "[]"},
@@ -173,8 +175,9 @@ def check(root: Path) -> None:
         (2, None),
         (3, 4),
         (7, None),
+        (8, None),
     ]
-    assert [float(each["t"]) for each in decode(states)] == [68.0, 68.1, 68.0, 68.9]
+    assert [float(each["t"]) for each in decode(states)] == [68.0, 68.1, 68.0, 68.9, 68.0]
     warm = read_output(root / "out" / "warm")
     assert [each["ts"] for each in warm if is_tuple(each)] == [2, 7]
 
