@@ -70,9 +70,14 @@ class Measured:
     constant: Fraction | None = None
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether it is made of constants."""
+        return not expressions.attributes(self.expression)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is made of numbers without units, which take the unit of what they meet."""
-        return self.unit is None and not expressions.attributes(self.expression)
+        return self.unit is None and self.is_fixed
 
 
 def has_units(expression: Expression) -> bool:
@@ -261,10 +266,10 @@ class _Reader:
         one, other = (b, a) if a.unit is None else (a, b)
         unit = one.unit or ""
         if unit in _IMPLIED:
-            is_number = other.is_plain or one.constant is not None
+            is_number = other.is_plain or one.is_fixed
             is_kept = is_number and (operator == "*" or one is a)
             return Measured(result, unit if is_kept else None)
-        if (not other.is_plain and one.constant is None) or units.is_scale(unit):
+        if not (other.is_plain or one.is_fixed) or units.is_scale(unit):
             return Measured(result, _LOST)
         return Measured(
             result, unit if operator == "*" or one is a else _or_lost(units.power(unit, Fraction(-1)))
