@@ -40,6 +40,7 @@ UNITS = {
 
 AGGREGATES = {
     **dict.fromkeys(("mean", "average"), "avg(x)"),
+    **dict.fromkeys(("mean_angle", "circular_mean", "circmean", "avg_direction"), "avg_angle(x)"),
     **dict.fromkeys(
         (
             *("count_distinct", "countdistinct", "approx_count_distinct", "approx_distinct", "nunique"),

@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 
 from attrs import evolve, field, frozen
 
+from cedilla.compiler.expressions import angles
 from cedilla.compiler.expressions.aggregate_parts import (
     all_values,
     argument_type,
@@ -31,10 +32,10 @@ from cedilla.compiler.expressions.types import LONG, Type, array_of
 from cedilla.compiler.regions.affine import Affine
 
 Carry = Callable[[Affine], Affine | None]
-Takes = OneOf["value", "number", "share", "size"]
-"""What an argument must be: anything, a number, a constant in [0, 1], a whole constant above 0."""
+Takes = OneOf["value", "number", "share", "size", "circle"]
+"""What an argument must be: anything, a number, a constant in [0, 1], a whole constant or one above 0."""
 
-CONSTANTS: tuple[Takes, ...] = ("share", "size")
+CONSTANTS: tuple[Takes, ...] = ("share", "size", "circle")
 
 
 @frozen
@@ -70,15 +71,6 @@ class Function:
     def numeric(self) -> bool:
         """Whether the first argument must be a number."""
         return self.takes[0] == "number"
-
-
-# --- what an Alter of the argument becomes ---
-
-
-# --- types ---
-
-
-# --- templates ---
 
 
 # Chan, Golub and LeVeque's pairwise update: stable where sums of squares would cancel.
@@ -250,6 +242,16 @@ _AVG = Function(
     same_alter,
     double_type,
 )
+_AVG_ANGLE = Function(
+    "avg_angle(x, 360)",
+    angles.PARTIALS,
+    angles.MERGE,
+    angles.FINISH,
+    "nullif(`{p}$n`, 0)",
+    scaled_alter,
+    double_type,
+    ("number", "circle"),
+)
 _SUM = Function(
     "sum(x)", {"sum": "sum({x})"}, {"sum": "sum(`{p}$sum`)"}, "`{p}$sum`", "`{p}$sum`", scaled_alter, sum_type
 )
@@ -351,6 +353,7 @@ FUNCTIONS: dict[str, Function] = {
     "avg": evolve(
         _AVG, distinct=_distinct(_AVG, f"{fold_array(_DOUBLES, '+')} / nullif(size(`{{p}}$set`), 0)")
     ),
+    "avg_angle": _AVG_ANGLE,
     "sum": evolve(
         _SUM,
         special=_special_sum,

@@ -33,7 +33,19 @@ from cedilla.grammar.syntax import (
     Unary,
 )
 
-_SAME = {"avg", "min", "max", "first", "last", "median", "quantile", "collect", "largest", "smallest"}
+_SAME = {
+    "avg",
+    "avg_angle",
+    "min",
+    "max",
+    "first",
+    "last",
+    "median",
+    "quantile",
+    "collect",
+    "largest",
+    "smallest",
+}
 """Aggregate functions whose result has the unit of what they aggregate."""
 
 

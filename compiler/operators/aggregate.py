@@ -324,10 +324,12 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
 _CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {
     "share": lambda value: 0 <= value <= 1,
     "size": lambda value: value >= 1 and value == int(value),
+    "circle": lambda value: value > 0,
 }
 _WANTED: dict[Takes, str] = {
     "share": "a constant between 0 and 1",
     "size": "a whole constant above 0",
+    "circle": "a constant above 0, the full circle",
 }
 
 

@@ -34,6 +34,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.angles import doubtful_attributes, doubtful_call, with_circle
 from cedilla.compiler.plan.declared_units import check_units, declared_unit
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.origins import TextKeys, check_origins, keys_of
@@ -202,10 +203,13 @@ def aggregate_of(
     inputs: tuple[str, ...],
     planned: list[Operator],
     read: Callable[[syntax.Expression], Measured],
+    of: Units,
+    warnings: list[Diagnostic],
 ) -> Aggregate:
-    """An aggregate over inputs that are planned already: groups over a count window are complete by count. Raises RQ104
-    where a name comes twice."""
+    """An aggregate over inputs that are planned already: groups over a count window are complete by count. `of`: the
+    units of the input's attributes. Adds RQ159 to `warnings`. Raises RQ104 where a name comes twice, RQ160."""
     check_once(node.by, "by", node.span)
+    warnings += doubtful_attributes(node, of)
     calls: dict[str, Call] = {}
     units: dict[str, str] = {}
     differences: list[str] = []
@@ -214,8 +218,10 @@ def aggregate_of(
         if call.alias in calls or call.alias in node.by:
             raise failure("RQ104", f"`{call.alias}` is named twice", call.span)
         arguments = [read(argument) for argument in call.arguments]
+        warnings += doubtful_call(call, arguments)
         where = None if call.where is None else read(call.where).expression
         plain = evolve(call, arguments=tuple(a.expression for a in arguments), where=where)
+        plain = with_circle(plain, arguments)
         calls[call.alias] = Call.of(plain)
         unit = unit_of_call(call.function, [argument.unit for argument in arguments])
         units |= {} if unit is None else {call.alias: unit}

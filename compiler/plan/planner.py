@@ -259,7 +259,9 @@ class _Planner:
                 check_once(node.per, "per", node.span)
                 return lambda n, i: session_of(self.facts, self.units[i[0]], node, n, i)
             case syntax.Aggregate():
-                return lambda n, i: aggregate_of(node, n, i, self.operators, self._reader(i[0]))
+                return lambda n, i: aggregate_of(
+                    node, n, i, self.operators, self._reader(i[0]), self.units[i[0]], self.warnings
+                )
 
     def _applied(
         self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied

@@ -18,6 +18,7 @@ from attrs import frozen
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.kinds import described, named, quantity
 from cedilla.compiler.units.registry import MANY, NUMBER, UnknownUnit, registry, unit_of
+from cedilla.grammar.syntax import SECOND
 
 __all__ = ["NUMBER", "RADIAN", "Mismatch", "Sum", "UnknownUnit"]
 
@@ -97,6 +98,13 @@ def _apart(source: str, target: str) -> Mismatch:
 
 def _no_line(source: str, target: str) -> str:
     return f"the conversion from {source} to {target} is not of the shape y * a + b with a > 0"
+
+
+def circle(unit: str) -> Fraction | None:
+    """Returns the full circle in a unit of angle, `None` in other units. Raises `UnknownUnit`."""
+    if unit == SECOND or quantity(unit).kind != quantity(RADIAN).kind:
+        return None
+    return Fraction(repr(float(conversion("turn", unit).slope)))
 
 
 @lru_cache(MANY)

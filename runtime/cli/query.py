@@ -18,7 +18,7 @@ from cedilla.runtime.terminal.options import params_of
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
 
-_STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ162")
+_STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
 """Warnings that `check --strict` fails on."""
 
 _output = click.option(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from math import ceil, floor, prod, sqrt
+from math import atan2, ceil, cos, floor, fmod, isfinite, nan, prod, sin, sqrt
 from typing import Any
 
+from cedilla.compiler.expressions import angles
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.expressions.types import LONG, Type
@@ -67,6 +68,19 @@ def _average(x: Sequence[Any]) -> Any:
     return sum(x) / len(x)
 
 
+def _average_angle(x: Sequence[Any], circle: Sequence[Any]) -> float | None:
+    """The circular mean, in the arithmetic of `angles`."""
+    values, full = [*map(double, x)], double(circle[0])
+    if not all(map(isfinite, values)):
+        return nan
+    radians = [fmod(value, full) / full * angles.TURN for value in values]
+    y, x_ = (float(sum(round(of(each) * angles.UNIT) for each in radians)) for of in (sin, cos))
+    if sqrt(y * y + x_ * x_) < len(values) * (angles.LEAST * angles.UNIT):
+        return None
+    direction = floor(atan2(y, x_) / angles.TURN * angles.STEPS + 0.5)
+    return float(direction % angles.STEPS) * full / angles.STEPS
+
+
 def _variance(x: Sequence[Any]) -> Any:
     if len(x) < 2:
         return None
@@ -111,6 +125,7 @@ def _slope(y: Sequence[Any], x: Sequence[Any]) -> Any:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "avg": lambda x: _average([*map(double, x)]),
+    "avg_angle": _average_angle,
     "sum": sum,
     "count": lambda x, *_: len(x),
     "min": partial(min, key=rank),

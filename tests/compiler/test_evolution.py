@@ -794,7 +794,7 @@ ABSORBING = ("count", "product", "corr", "slope")
 
 
 def test_every_function_is_in_the_table() -> None:
-    assert {*AGGREGATES, *ABSORBING} == FUNCTIONS.keys()
+    assert {*AGGREGATES, *ABSORBING, "avg_angle"} == FUNCTIONS.keys()
     for name in ABSORBING:
         assert FUNCTIONS[name].carry(IDENTITY) is None
 
@@ -825,6 +825,14 @@ def test_an_aggregate_of_altered_data_is_the_carried_aggregate(
         assert altered == [carried(v) for v in plain]
     else:
         assert altered == carried(plain)
+
+
+@LIGHT
+@given(SLOPES, SHIFTS)
+def test_a_mean_direction_is_scaled_with_its_circle(slope: Fraction, shift: Fraction) -> None:
+    """A shift turns the zero, which takes results out of the circle: it is absorbed."""
+    alter = Affine(slope, shift)
+    assert FUNCTIONS["avg_angle"].carry(alter) == (alter if shift == 0 else None)
 
 
 @LIGHT

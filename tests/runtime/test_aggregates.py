@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import statistics
 from collections.abc import Callable, Sequence
@@ -92,6 +93,14 @@ def quantile(share: float) -> Callable[[Values], float]:
     return of
 
 
+def direction(circle: float) -> Callable[[Values], float]:
+    def of(x: Values) -> float:
+        mean = sum(cmath.exp(2j * math.pi * float(value) / circle) for value in x)
+        return round(cmath.phase(mean) / 2 / math.pi % 1 * 360e9) / 360e9 * circle
+
+    return of
+
+
 def best(count: int, descending: bool) -> Callable[[Values], list[Any]]:
     return lambda x: sorted(x, reverse=descending)[:count]
 
@@ -129,6 +138,8 @@ def slope(rows: list[Item]) -> float:
 CALLS: dict[str, Callable[[list[Item]], Any]] = {
     "avg(t)": of("t", statistics.fmean),
     "avg(distinct n)": of("n", unlike(statistics.fmean)),
+    "avg_angle(t, 7)": of("t", direction(7)),
+    "avg_angle(n, 9)": of("n", direction(9)),
     "avg(t * 2 where s = 1 and n > 1)": where(
         lambda r: r["s"] == 1 and r.get("n", 0) > 1, of("t", lambda x: statistics.fmean(x) * 2)
     ),
@@ -210,10 +221,17 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
 
 HALVED = (
     *("median(n)", "quantile(n, 0)", "quantile(-n, 1)", "first(n)", "collect(n)", "collect(distinct n)"),
-    *("sum(n)", "sum(distinct n)", "smallest(n, 2)", "avg(distinct n)", "stddev(n)"),
+    *("sum(n)", "sum(distinct n)", "smallest(n, 2)", "avg(distinct n)", "stddev(n)", "avg_angle(n, 9)"),
 )
 DOUBLED = ("last(t)", "median(t)", "quantile(t, 0.9)", "largest(t, 3)", "collect(t)", "max(distinct t)")
-ABSORBING = ("sum(t)", "product(distinct n)", "corr(t, n)", "slope(t, ts)", "count(distinct n)")
+ABSORBING = (
+    "sum(t)",
+    "avg_angle(t, 7)",
+    "product(distinct n)",
+    "corr(t, n)",
+    "slope(t, ts)",
+    "count(distinct n)",
+)
 
 
 OVER_ALL = """

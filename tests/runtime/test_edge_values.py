@@ -293,6 +293,7 @@ def every() -> list[str]:
         "quantile({}, 0.3)",
         "var({})",
         "stddev({})",
+        "avg_angle({}, 360)",
         "product({})",
     )
     of_numbers += (
