@@ -18,7 +18,7 @@ NANOSECONDS = 1_000_000_000
 
 def request(points: Sequence[Mapping[str, Any]]) -> str:
     """A line with data points: `metric`, `unit`, `time` in seconds, `resource`, `attributes`, and `double`, `int`, or
-    `count` and `sum`, of a histogram with `buckets` and `bounds`."""
+    `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`."""
     message = ExportMetricsServiceRequest()
     for each in points:
         resource = message.resource_metrics.add()
@@ -27,7 +27,7 @@ def request(points: Sequence[Mapping[str, Any]]) -> str:
         scope.scope.name = "tests"
         metric = scope.metrics.add(name=each["metric"], unit=each.get("unit", ""))
         if "count" in each:
-            metric.histogram.aggregation_temporality = AGGREGATION_TEMPORALITY_DELTA
+            metric.histogram.aggregation_temporality = each.get("temporality", AGGREGATION_TEMPORALITY_DELTA)
             point: Any = metric.histogram.data_points.add(count=each["count"], sum=each["sum"])
             point.bucket_counts.extend(each.get("buckets", []))
             point.explicit_bounds.extend(each.get("bounds", []))

@@ -38,6 +38,7 @@ from cedilla.compiler.plan.computed import computes, separated
 from cedilla.compiler.plan.declared_units import declared_units, taken_for_units
 from cedilla.compiler.plan.formats import check_sink_format, check_source_format
 from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
+from cedilla.compiler.plan.totals import check_sums
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
@@ -115,6 +116,7 @@ class _Planner:
             settings=self.settings,
         )
         check_paths(plan)
+        check_sums(plan)
         return Compiled(plan, tuple(self.warnings))
 
     # --- statements ---

@@ -278,6 +278,7 @@ def test_what_is_no_request_is_one_bad_line(line: str) -> None:
 QUERY = """
 stream latency(time: timestamp, unit: string, service: string from resource "service.name" in {"cart", "web"},
                status?: int from attribute "http.status", count: long unit "{request}",
+               temporality: string in {"delta"},
                sum: double unit from unit in {ms, s})
   from otlp "in/latency"
   punctuated on time
@@ -388,6 +389,24 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
     assert sorted(each["position"]["line"] for each in aside) == [1, 1, 1, 2, 3, 4]
 
 
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [1, None])
+def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
+    """Of 50 requests a minute a cumulative counter says 50, 100, 150, which is 300 in a sum."""
+    run = Run(spark, tmp_path, QUERY)
+    for minute, total in enumerate((50, 100, 150)):
+        time = 60 * minute + 1
+        run.write(
+            "latency", [request([old("cart", time, total, total, temporality=2), old("web", time, 50, 50)])]
+        )
+    run.write("latency", [request([old("cart", 190, 7, 7, temporality=0)]), {"$punctuation": "[]"}])
+    run.process(per_epoch)
+    assert {(row["service"], row["n"]) for row in decode(run.output("averages"))} == {("web", 50)}
+    aside = run.quarantine("latency")
+    assert [each["code"] for each in aside] == ["RQ303", "RQ303", "RQ303", "RQ302"]
+    assert all("`temporality`" in each["reason"] for each in aside)
+
+
 def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
@@ -464,6 +483,7 @@ def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.M
         "unit": "ms",
         "service": "cart",
         "count": 1,
+        "temporality": "delta",
         "sum": 100.0,
     }
     (tmp_path / "bad.jsonl").write_text(request([old("cart", 1, 100, attributes={"http.status": "x"})]))

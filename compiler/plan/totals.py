@@ -1,0 +1,105 @@
+"""Sums over data points of OpenTelemetry: those of cumulative points are totals, which must not be added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import predicates
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Aggregate, Operator, Top, User
+from cedilla.compiler.plan.plan import Plan, Source
+from cedilla.compiler.plan.telemetry import REQUESTS, keys_in_point
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import Span, failure
+
+_TOTALS = ("value", "count", "sum")
+"""The fields that cumulative points count from their start on."""
+_CUMULATIVE: Mapping[str, tuple[str, ...]] = {
+    "temporality": ("cumulative",),
+    "kind": ("sum", "histogram", "exponentialHistogram", "summary"),
+}
+"""Field -> its values in points that may be cumulative."""
+
+_Names = dict[str, set[str]]
+"""Relation -> its names of a field."""
+
+
+def check_sums(plan: Plan) -> None:
+    """Raise RQ161 where a sum may add cumulative points of a source.
+
+    A sum over what an aggregate or `top` has made of each series is right, as is one over points whose temporality or
+    kind is restricted by a domain or a condition.
+    """
+    for source in plan.sources:
+        if source.format in REQUESTS:
+            telling = {field: _names(plan, source, field) for field in _CUMULATIVE}
+            for field in _TOTALS:
+                names = _names(
+                    plan, source, field, lambda at, t=telling: _are_deltas(plan.start[at], at, False, t)
+                )
+                _check(plan, field, names, telling)
+
+
+def _check(plan: Plan, field: str, names: _Names, telling: Mapping[str, _Names]) -> None:
+    for operator in plan.operators:
+        if isinstance(operator, Aggregate):
+            (relation,) = operator.inputs
+            facts = plan.start[relation]
+            for name, excluded, span in _sums(operator, facts):
+                if name in names.get(relation, ()) and not _are_deltas(facts, relation, excluded, telling):
+                    raise failure(
+                        "RQ161",
+                        f"sum of `{name}`: `{field}` of a cumulative data point is a total since its start",
+                        span or operator.span,
+                        hint='`temporality: string in {"delta"}` in the declaration sets cumulative points aside, '
+                        '`kind: string in {"gauge"}` all but gauges; or `select` or `where` leave them out',
+                    )
+
+
+def _sums(operator: Aggregate, facts: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
+    """The attributes that are added, each with the tuples that are left out."""
+    for call in operator.results(facts).values():
+        if call.function == "sum":
+            possible = True if call.where is None else predicates.possible(call.where, facts.types)
+            for name in sorted(call.computed_from):
+                yield name, regions.complement(possible), call.span
+
+
+def _are_deltas(facts: Facts, relation: str, excluded: Tree, telling: Mapping[str, _Names]) -> bool:
+    """Returns True where a field of the points excludes cumulative ones."""
+    never = regions.union(facts.closed, excluded)
+    return any(
+        regions.is_empty(regions.difference(regions.values(name, values), never), facts.universe)
+        for field, values in _CUMULATIVE.items()
+        for name in telling[field].get(relation, ())
+    )
+
+
+def _names(
+    plan: Plan, source: Source, field: str, ends: Callable[[str], bool] = lambda relation: False
+) -> _Names:
+    """Follows a field of a source through the plan, up to aggregates, `top`, user operators, and where it `ends`."""
+    declared = {a.name for a in source.attributes if keys_in_point(a.name, a.keys) == (field,)}
+    names: _Names = {source.name: set() if ends(source.name) else declared}
+    for operator in plan.operators:
+        found = {
+            out for side, name in _arriving(operator, names) for out in _passes(plan, operator, side, name)
+        }
+        names[operator.name] = set() if ends(operator.name) else found
+    return names
+
+
+def _arriving(operator: Operator, names: _Names) -> Iterator[tuple[int, str]]:
+    for side, relation in enumerate(operator.inputs):
+        for name in names.get(relation, ()):
+            yield side, name
+
+
+def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, ...]:
+    if isinstance(operator, User | Top):
+        return ()
+    if isinstance(operator, Aggregate):
+        return (name,) if name in operator.by else ()
+    inputs = tuple(plan.start[relation] for relation in operator.inputs)
+    return tuple(operator.reaction("alter", name, frozenset(), inputs, side).passes)

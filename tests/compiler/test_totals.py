@@ -1,0 +1,82 @@
+"""Sums over data points of OpenTelemetry: of cumulative ones they are refused (RQ161)."""
+
+from __future__ import annotations
+
+import pytest
+
+from cedilla.compiler import compile_query
+from cedilla.grammar import DiagnosticError
+
+STREAM = """
+stream r(time: timestamp, service: string from resource "service.name", count: long, sum: double, value: double,
+         least?: double from "min", TELLING) from FORMAT punctuated on time;
+"""
+OPEN, DELTA = "temporality: string", 'temporality: string in {"delta"}'
+
+
+def complaints(relation: str, telling: str, format_: str = 'otlp "in"') -> list[str]:
+    text = STREAM.replace("TELLING", telling).replace("FORMAT", format_)
+    try:
+        compile_query(f'{text}{relation.replace("EMIT", "emit")} to json "o";')
+    except DiagnosticError as error:
+        return [each.code for each in error.diagnostics]
+    return []
+
+
+SUMS = [
+    "EMIT aggregate[sum(count) as n by service](r)",
+    "EMIT aggregate[sum(sum) / sum(count) as mean by service](r)",
+    "EMIT aggregate[sum(value) as v by time](r)",
+    "EMIT aggregate[sum(count + 1) as v by time](r)",
+    "EMIT aggregate[sum(count * 2) as v by time](r)",
+    "EMIT aggregate[sum(distinct count) as v by time](r)",
+    "EMIT aggregate[sum by service except time, temporality](r)",
+    "EMIT aggregate[sum(m) as v by w](window[1 minute on time as w](rename[count as m](select[count > 1](r))))",
+    "EMIT aggregate[sum(m) as v by service](project[service, time, count * 1000 as m](r))",
+    "EMIT aggregate[sum(count) as v by service](r union r)",
+]
+
+
+@pytest.mark.parametrize("relation", SUMS)
+def test_a_sum_that_may_add_totals_is_refused(relation: str) -> None:
+    assert complaints(relation, OPEN) == ["RQ161"]
+    assert complaints(relation, 'temporality: string in {"delta", "cumulative"}') == ["RQ161"]
+    assert complaints(relation, OPEN, 'kafka_otlp "host:9092/topic"') == ["RQ161"]
+
+
+@pytest.mark.parametrize("relation", SUMS)
+def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
+    assert complaints(relation, DELTA) == []
+
+
+@pytest.mark.parametrize(
+    ("relation", "telling"),
+    [
+        ('EMIT aggregate[sum(count) as n by service](select[temporality = "delta"](r))', OPEN),
+        ('EMIT aggregate[sum(count) as n by service](select[temporality = "delta"](r))', "temporality?: string"),
+        ('EMIT aggregate[sum(count) as n by service](select[temporality != "cumulative"](r))', OPEN),
+        ('EMIT aggregate[sum(count where temporality = "delta") as n by service](r)', OPEN),
+        ('d := select[t = "delta"](rename[temporality as t](r)); EMIT aggregate[sum(count) as n by time](d)', OPEN),
+        ("EMIT aggregate[sum(value) as n by service](r)", 'kind: string in {"gauge"}'),
+        ("EMIT aggregate[max(count) as n, avg(sum) as s, count() as c by service](r)", OPEN),
+        ("EMIT aggregate[sum(least) as n by service](r)", OPEN),
+        ("m := aggregate[max(count) as most by service, time](r); EMIT aggregate[sum(most) as n by time](m)", OPEN),
+        ("EMIT aggregate[sum(count) as n by time](top[1 by time desc per service](r))", OPEN),
+        ("EMIT r", OPEN),
+    ],
+)  # fmt: skip
+def test_what_adds_no_totals_is_taken(relation: str, telling: str) -> None:
+    assert complaints(relation, telling) == []
+
+
+@pytest.mark.parametrize("condition", ['temporality = "cumulative"', 'service = "cart"', "count > 5"])
+def test_a_condition_that_says_nothing_of_it_changes_nothing(condition: str) -> None:
+    assert complaints(f"EMIT aggregate[sum(count) as n by service](select[{condition}](r))", OPEN) == [
+        "RQ161"
+    ]
+    assert complaints(f"EMIT aggregate[sum(count where {condition}) as n by service](r)", OPEN) == ["RQ161"]
+
+
+def test_streams_of_other_formats_have_no_data_points() -> None:
+    text = 'stream r(time: timestamp, count: long) from json "in" punctuated on time;'
+    compile_query(f'{text}emit aggregate[sum(count) as n by time](r) to json "o";')
