@@ -202,14 +202,15 @@ def aggregate_of(
     given: dict[str, Any],
     inputs: tuple[str, ...],
     planned: list[Operator],
-    read: Callable[[syntax.Expression], Measured],
-    of: Units,
+    reader: Callable[[str], Callable[[syntax.Expression], Measured]],
+    of: Mapping[str, Units],
     warnings: list[Diagnostic],
 ) -> Aggregate:
-    """An aggregate over inputs that are planned already: groups over a count window are complete by count. `of`: the
-    units of the input's attributes. Adds RQ159 to `warnings`. Raises RQ104 where a name comes twice, RQ160."""
+    """An aggregate over inputs that are planned already: groups over a count window are complete by count. `reader`: of
+    a relation; `of`: the units of relations. Adds RQ159 to `warnings`. Raises RQ104 where a name comes twice, RQ160."""
     check_once(node.by, "by", node.span)
-    warnings += doubtful_attributes(node, of)
+    read = reader(inputs[0])
+    warnings += doubtful_attributes(node, of[inputs[0]])
     calls: dict[str, Call] = {}
     units: dict[str, str] = {}
     differences: list[str] = []

@@ -38,7 +38,6 @@ from cedilla.compiler.plan.computed import computes, separated
 from cedilla.compiler.plan.declared_units import declared_units, taken_for_units
 from cedilla.compiler.plan.formats import check_sink_format, check_source_format
 from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
-from cedilla.compiler.plan.totals import check_sums
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
@@ -116,7 +115,6 @@ class _Planner:
             settings=self.settings,
         )
         check_paths(plan)
-        check_sums(plan)
         return Compiled(plan, tuple(self.warnings))
 
     # --- statements ---
@@ -234,8 +232,7 @@ class _Planner:
                 chosen = items_of(items)
                 return lambda n, i: project_of(n, i, chosen, rest, self.facts[i[0]].types, self._reader(i[0]))
             case syntax.Rename(items):
-                names = new_names(items)
-                return lambda n, i: operators.Rename(**n, inputs=i, names=names)
+                return lambda n, i: operators.Rename(**n, inputs=i, names=new_names(items))
             case syntax.Distinct(on):
                 check_once(on, "distinct", node.span)
                 return lambda n, i: operators.Distinct(**n, inputs=i, on=on)
@@ -262,7 +259,7 @@ class _Planner:
                 return lambda n, i: session_of(self.facts, self.units[i[0]], node, n, i)
             case syntax.Aggregate():
                 return lambda n, i: aggregate_of(
-                    node, n, i, self.operators, self._reader(i[0]), self.units[i[0]], self.warnings
+                    node, n, i, self.operators, self._reader, self.units, self.warnings
                 )
 
     def _applied(
@@ -342,8 +339,7 @@ class _Planner:
             pairs = [(name, name) for name in {**self.units[inputs[0]], **self.units[inputs[1]]}]
         sides = [(self.units[i], self.facts[i].types) for i in inputs]
         changed = in_one_unit(node, pairs, sides[0], sides[1], self.warnings.append)
-        left, right = (self._converted(*each, node) for each in zip(inputs, changed, strict=True))
-        return left, right
+        return self._converted(inputs[0], changed[0], node), self._converted(inputs[1], changed[1], node)
 
     def _converted(
         self,
