@@ -47,6 +47,7 @@ class Marked(Format):
                 ),
                 data.empty | _markers(files).keys(),
                 data.tuples,
+                data.counts,
             )
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]

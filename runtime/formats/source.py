@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.items.csv_records import unknown_columns
 from cedilla.runtime.items.marker import MarkerLine, Types
 from cedilla.runtime.items.near_markers import is_near_marker
 from cedilla.runtime.items.nested import Paths
@@ -61,18 +62,27 @@ def _percent(sign: str) -> str:
 @frozen
 class Scan:
     """What the search for markers has found in files: the markers in stream order, the numbers of files that have no
-    tuple as far as that is known, and how many tuples there are, where that is known."""
+    tuple as far as that is known, and how many tuples there are, where that is known. `counts`: the same of each file
+    that has some."""
 
     markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
     tuples: int | None = None
+    counts: Mapping[int, int] = field(factory=dict[int, int])
 
     def without(self, attributes: Collection[str]) -> Scan:
-        """The same where some keys that are near a marker's are those of attributes: such lines are tuples."""
-        if all(marker.kind != "near" for marker in self.markers):
+        """The same where some keys that are near a marker's are those of attributes: such lines are tuples. Columns of
+        CSV stay where none is an attribute."""
+        if all(marker.kind not in ("near", "columns") for marker in self.markers):
             return self
-        kept = (m for m in self.markers if m.kind != "near" or is_near_marker(m.text, attributes))
-        return evolve(self, markers=tuple(kept))
+        known = frozenset(attributes)
+        return evolve(self, markers=tuple(m for m in self.markers if _stays(m, known)))
+
+
+def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
+    if marker.kind == "columns":
+        return unknown_columns(marker.text, known, "") is not None
+    return marker.kind != "near" or is_near_marker(marker.text, known)
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,24 +24,48 @@ def quarantine(
     settings: Mapping[str, str],
     checkpoint: str,
     epoch: str,
-) -> Counter[str]:
-    """Set the rejected lines of an epoch's sources aside in a checkpoint, and count them by code.
+) -> tuple[Counter[str], list[str]]:
+    """Set the rejected lines of an epoch's sources aside in a checkpoint. Returns their numbers by code, and notes
+    about files of which no line is left.
 
     Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
     """
-    total: Counter[str] = Counter()
+    total, notes = Counter[str](), list[str]()
     for name, part in read.items():
         total.update(part.read_counts.rejected)
         _refuse(spark, part, settings)
-        _set_aside(spark, files, part, settings, f"{checkpoint}/quarantine/{name}/{epoch}.jsonl")
-    return total
+        if codes := [code for code in part.read_counts.rejected if not is_ignored(code, settings)]:
+            folder = f"{checkpoint}/quarantine/{name}"
+            _set_aside(spark, files, part, codes, f"{folder}/{epoch}.jsonl")
+            notes += _about_whole_files(spark, part, codes, folder)
+    return total, notes
 
 
-def _set_aside(spark: SparkSession, files: Files, read: Read, settings: Mapping[str, str], path: str) -> None:
-    """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
-    codes = [code for code in read.read_counts.rejected if not is_ignored(code, settings)]
-    if not codes:
+def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], folder: str) -> Iterator[str]:
+    """The first rejected line of the first file that has no other lines. Files are only asked for their rejected lines
+    where these are enough for one."""
+    counts, rejected = read.part.scan.counts, sum(read.read_counts.rejected[code] for code in codes)
+    if rejected < min(counts.values(), default=rejected) or (not counts and read.read_counts.kept):
         return
+    number = F.expr(f"shiftright({column(POSITION)}, 47)").alias("number")
+    bad = read.frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})"))
+    found = {row["number"]: row["count"] for row in bad.groupBy(number).count().collect()}
+    whole = sorted(n for n in found if not counts or found[n] == counts.get(n))
+    if not whole:
+        return
+    file = read.part.files[whole[0]]
+    lines = _rejected_lines(spark, read, codes).where(F.col("position.file") == file.uri)
+    first = lines.orderBy("position.line").first()
+    assert first is not None
+    more = f" and of {len(whole) - 1} more" if len(whole) > 1 else ""
+    yield (
+        f"every tuple of {file.shown}{more} is set aside in {folder}, "
+        f"line {first['position']['line']} first: {first['reason']} ({first['code']})"
+    )
+
+
+def _set_aside(spark: SparkSession, files: Files, read: Read, codes: Sequence[str], path: str) -> None:
+    """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
     lines = _rejected_lines(spark, read, codes).coalesce(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Set
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,35 +24,38 @@ from cedilla.runtime.items.lines import Line, is_compressed, lines_of, opened
 _BLOCK = 1 << 16
 
 
-def lines_in(file: Path, format_: str | None = None) -> Generator[Line]:
-    """The lines of a file in JSON Lines, or its records, by its format or its name.
+def lines_in(file: Path, format_: str | None = None, known: Set[str] = frozenset()) -> Generator[Line]:
+    """The lines of a file in JSON Lines, or its records, by its format or its name. Of `known` attributes none of which
+    is a column of CSV, the first line comes, too.
 
     Raises `DiagnosticError` as `lines.opened` does, RQ426 where the first line of a file of CSV names no columns, and
     RQ212 where it names markers.
     """
     is_csv = _has_name_of_csv(file) if format_ is None else format_ == "csv"
-    return _csv_lines(file) if is_csv else lines_of(file)
+    return _csv_lines(file, known) if is_csv else lines_of(file)
 
 
 def _has_name_of_csv(file: Path) -> bool:
     return (file.with_suffix("") if is_compressed(file) else file).suffix.lower() == ".csv"
 
 
-def _csv_lines(file: Path) -> Generator[Line]:
+def _csv_lines(file: Path, known: Set[str]) -> Generator[Line]:
     if str(file) == "-":
-        yield from _records(sys.stdin.buffer, "<stdin>")
+        yield from _records(sys.stdin.buffer, "<stdin>", known)
         return
     with opened(file) as stream:
-        yield from _records(stream, str(file))
+        yield from _records(stream, str(file), known)
 
 
-def _records(stream: BinaryIO, name: str) -> Generator[Line]:
+def _records(stream: BinaryIO, name: str, known: Set[str]) -> Generator[Line]:
     records = records_of(iter(lambda: stream.read(_BLOCK), b""))
     names: tuple[str, ...] | None = None
     for record, number in records:
         line = Line(record.decode("utf-8", "replace"), f"{name}:{number}")
         if names is None:
             names = _names(record, line)
+            if known and known.isdisjoint(names):
+                yield evolve(line, is_csv=True, is_header=True)
             continue
         try:
             yield evolve(line, item=parse_record(names, record), is_csv=True)

@@ -11,12 +11,13 @@ the text of a string attribute is, is the text as it stands. A field without a t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
 from attrs import frozen
 
+from cedilla.grammar.slips import closest
 from cedilla.runtime.items.json_objects import JsonObject, parse_array
 
 LONGEST = 1 << 20
@@ -82,7 +83,9 @@ def header_of(record: bytes) -> Header:
     try:
         names = tuple((text or "").strip(" \t") for text in fields_of(record.decode()))
     except ValueError:
-        return Header((), "its first line has an open quote, or is no UTF-8")
+        signs = (shown for sign, (shown, _) in _SEPARATORS.items() if f'"{sign}"'.encode() in record)
+        likely = "".join(f", and looks parted by {shown}" for shown in signs)
+        return Header((), f"its first line has an open quote, or is no UTF-8{likely}")
     twice = sorted({name for name in names if name and names.count(name) > 1})
     return Header(names, f"its first line names `{twice[0]}` twice" if twice else None)
 
@@ -93,6 +96,36 @@ def bad_header(problem: str) -> tuple[str, str]:
         f"a CSV file cannot be read: {problem}",
         "the names of its columns in the first line of each file, each once, parted by commas",
     )
+
+
+def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str] | None:
+    """What is wrong with a file whose first line names no attribute of a source, and what mends it (RQ426); `None`
+    where it names one. `known`: the attributes, by all of their names."""
+    names = header_of(header.encode()).names
+    if not known or not known.isdisjoint(names):
+        return None
+    fields = {sign: [text.strip(' \t"') for text in header.split(sign)] for sign in _SEPARATORS}
+    parted = [sign for sign, texts in fields.items() if len(texts) > 1]
+    likely = next((s for s in parted if not known.isdisjoint(fields[s])), None)
+    if likely is None and len(names) == 1:
+        likely = next(iter(parted), None)
+    message = f"a CSV file cannot be read: no attribute of `{source}` is a column of it"
+    if likely is not None:
+        shown, option = _SEPARATORS[likely]
+        return f"{message}, and its first line looks parted by {shown}", (
+            f"commas part the fields here: `xsv fmt -d {option} FILE` writes them; numbers have a decimal point"
+        )
+    if any(_NUMBER.fullmatch(name) for name in names):
+        return (
+            f"{message}, and its first line looks like a record",
+            "the first line of each file names its columns",
+        )
+    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := closest(n, known))), "")
+    return message, f"{near}known attributes: {', '.join(sorted(known))}"
+
+
+_SEPARATORS = {";": ("`;`", "';'"), "\t": ("tabs", "'\\t'"), "|": ("`|`", "'|'")}
+"""Other signs that part fields: how they are shown, and how a shell has them."""
 
 
 def fields_of(record: str) -> list[str | None]:

@@ -25,7 +25,8 @@ class Line:
     """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD.
 
     `only_markers`: it is of a folder of markers. `item`: what it holds by the names of attributes, where that is not
-    what is written; `is_csv`: it is a record of CSV, `fault`: what is wrong with that.
+    what is written; `is_csv`: it is a record of CSV, `fault`: what is wrong with that; `is_header`: it names columns,
+    none of which is known.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Line:
     item: JsonObject | None = None
     is_csv: bool = False
     fault: str = ""
+    is_header: bool = False
 
     def holds(self) -> JsonObject:
         """The object that the line is or means. `ValueError` where it is none."""

@@ -26,7 +26,8 @@ class MarkerLine:
 
     `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
     may say what is wrong and what mends it, and `code` what kind of complaint that is; or near: a line whose key is
-    nearly a marker's, spoilt too, unless an attribute has that name. `translate`: the text in
+    nearly a marker's, spoilt too, unless an attribute has that name; or columns: the first line of a file of CSV, which
+    ends the query where it names no attribute. `translate`: the text in
     the wire format, over the attributes that exist where the marker stands; `None` where `text` is that. `partition`:
     that of the topic, for whose tuples alone it holds. `next`: the place of the line behind it, where that is known.
     """

@@ -35,6 +35,7 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import quarantine
 from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.ingest.strangers import strangers
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
@@ -276,7 +277,15 @@ class Executor:
             paths = {name: [file.path for file in listed[: done[name]]] for name, listed in files.items()}
             record = evolve(running.record, topics=self.topics.read_to(self._base.topics, paths))
             report = evolve(running.report, files_left=left)
+            if self.plan.settings["drift"] != "infer":
+                report = evolve(report, warnings=(*report.warnings, *self._strangers(parts)))
             self._in_flight.append(evolve(running, record=record, report=report))
+
+    def _strangers(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
+        """The files of an epoch that is about to start in which no tuple has an attribute."""
+        sources = self._base.sources
+        for name, part in parts.items():
+            yield from strangers(self.files, self.plan.source_of[name], sources[name].field_types, part)
 
     def _looked(
         self, slices: Mapping[str, Slice], remaining: Remaining
@@ -305,7 +314,7 @@ class Executor:
         number = running.record.epoch
         for name, markers in running.markers.items():
             self.sinks[name].stage_markers(number, markers)
-        quarantined = quarantine(
+        quarantined, rejected = quarantine(
             self.spark, self.files, running.read, self.plan.settings, self.checkpoint.path, epoch_name(number)
         )
         segments = self.state.measured(running.record.segments)
@@ -342,7 +351,7 @@ class Executor:
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),
-            notes=(*self.notes, *self.topics.notes(), *running.report.notes),
+            notes=(*self.notes, *self.topics.notes(), *running.report.notes, *rejected),
         )
         self.notes = ()
         self.on_report(report)

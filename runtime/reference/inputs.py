@@ -33,11 +33,15 @@ class Input:
 
 def is_marker(item: Item) -> bool:
     """Whether an item is a marker, or what stands in the place of one."""
-    return any(item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray"))
+    return any(
+        item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray", "$columns")
+    )
 
 
 def parsed(source: Source, line: Line) -> Input:
     """A line as an item of a source."""
+    if line.is_header:
+        return Input(source.name, {"$columns": line.text}, line)
     if line.is_csv:
         return Input(source.name, _of_record(line), line)
     if line.item is not None:

@@ -211,7 +211,7 @@ class Reference:
         """The values of attributes that nothing has announced, by source and name."""
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
-            if not any(f"${kind}" in item for kind in ("accent", "punctuation", "spoilt", "corrupt")):
+            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt")):
                 for name in item.keys() - self.states[source].field_types.keys() - {PARTITION}:
                     values.setdefault((source, name), []).append(item[name])
         return values
@@ -340,12 +340,14 @@ class Reference:
         return result
 
 
+_KINDS = ("accent", "punctuation", "spoilt", "columns")
+
+
 def _marker(item: Item, place: int) -> MarkerLine | None:
     """The marker that an item is; `$spoilt`: one that cannot be read, `$stray`: a tuple in a folder of markers."""
     if "$stray" in item:
         return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
-    kinds = ("accent", "punctuation", "spoilt")
-    kind = next((k for k in kinds if item.get(f"${k}") is not None), None)
+    kind = next((k for k in _KINDS if item.get(f"${k}") is not None), None)
     if kind is None:
         return None
     text, partition = str(item[f"${kind}"]), item.get(PARTITION)

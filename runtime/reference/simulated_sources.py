@@ -62,7 +62,7 @@ class SimulatedSources:
         for source in self.plan.sources:
             if source.table:
                 for file in files_of(source.path):
-                    lines = tuples_of(lines_in(file, source.format), source)
+                    lines = tuples_of(lines_in(file, source.format, _names(source)), source)
                     yield from (parsed(source, line) for line in lines)
                 yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
         waiting = {s.name: list(self._parts(s)) for s in self.plan.sources if not s.table}
@@ -87,7 +87,7 @@ class SimulatedSources:
 
 
 def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
-    lines = lines_in(file, "json" if is_markers else source.format)
+    lines = lines_in(file, "json" if is_markers else source.format, _names(source))
     for line in lines if is_markers else tuples_of(lines, source):
         read = parsed(source, line)
         # In a folder of markers a tuple ends the query (RQ224).
@@ -102,3 +102,7 @@ def order_notes(plan: Plan) -> Iterator[str]:
             note = disorder_note(source.name, (str(file) for file in files), by_name=source.by_name)
             if note is not None:
                 yield note
+
+
+def _names(source: Source) -> frozenset[str]:
+    return frozenset(attribute.name for attribute in source.attributes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from attrs import evolve
@@ -19,6 +19,7 @@ from cedilla.runtime.items.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
+from cedilla.runtime.reference.strangers import SimulatedStrangers
 from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
@@ -89,7 +90,7 @@ def replay(
     _check(plan)
     sources = SimulatedSources.of(with_domains(plan), until)
     plan = sources.plan
-    reference, watches = Reference(plan), SimulatedWatches.of(plan)
+    reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
     for lines in _steps(sources):
         seen, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
@@ -107,6 +108,7 @@ def replay(
                 reference.rejected[seen:], reference.reasons[seen:], strict=True
             )
         ]
+        strangers.see(lines, reference.states)
         _refuse(plan.settings, aside)
         for output in outputs:
             on_step(output)
@@ -121,7 +123,8 @@ def replay(
         if reference.states[source.name].closed is not True:
             for output in reference.step([(source.name, {"$punctuation": "[]"})]):
                 on_step(output)
-    for warning in (*watches.end(reference.states), *_waiting(reference)):
+    ends = (watches.end(reference.states), strangers.end(reference.states), _waiting(reference))
+    for warning in chain.from_iterable(ends):
         on_warning(warning)
     return reference.after
 

@@ -92,8 +92,8 @@ class Console:
         )
 
 
-_MANY = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232")
-"""Warnings that may come for each member of a fleet."""
+_MANY = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ320")
+"""Warnings that may come for each member of a fleet, or each file."""
 
 
 def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[str, int]]:

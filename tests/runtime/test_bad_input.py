@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime import simulate
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
 from tests.stream import Item, is_tuple
 from tests.tiers import tiered
@@ -265,3 +270,99 @@ def test_a_new_checkpoint_does_not_write_into_an_older_output(spark: SparkSessio
     with pytest.raises(DiagnosticError) as caught:
         Run(spark, tmp_path, QUERY).executor()
     assert caught.value.diagnostics[0].code == "RQ405"
+
+
+# --- files of which nothing is left ---
+
+
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
+    spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
+) -> None:
+    """With its reason and the folder of the quarantine, also beside a file that is right."""
+    run = Run(spark, tmp_path, QUERY)
+    run.write("names", [{"s": 1, "name": "one"}])
+    run.write("readings", [GOOD, "no json"])
+    run.write("readings", [{"ts": "six", "s": 1, "t": 2.0}, {"TS": 6, "s": 1, "t": 2.0}, "", "no json"])
+    run.write("readings", [{"$punctuation": "[ts < 5]"}])
+    run.process(files_per_epoch)
+    notes = [note for report in run.reports for note in report.notes]
+    (note,) = [each for each in notes if "set aside" in each]
+    assert re.search(
+        r"every tuple of .*/00003.jsonl is set aside in .*/quarantine/readings, line 1 first: ", note
+    )
+    assert note.endswith('`ts` is no long: "six" (RQ301)')
+
+
+def test_a_few_wrong_lines_are_only_counted(spark: SparkSession, tmp_path: Path) -> None:
+    run = make(spark, tmp_path, [GOOD, "no json", GOOD])
+    run.process()
+    assert not any("set aside" in note for report in run.reports for note in report.notes)
+
+
+OPTIONAL = """
+stream r(day?: string, temp?: double, h?: double from "state.humidity") from json "in";
+emit r to json "out";
+"""
+STRANGE: dict[str, list[Item | str]] = {
+    "other keys": [{"Day": "x", "Temp": 1}, {"$punctuation": "[day = 'x']"}, {"Day": "y"}],
+    "no keys": ["{}", "{}"],
+    "inside of another object": ['{"payload": {"day": "x", "temp": 1.5}}'],
+}
+KNOWN: dict[str, list[Item | str]] = {
+    "one of many": [{"Day": "x"}, {"temp": 1.0}],
+    "a null": [{"day": None}],
+    "the object of a path": [{"state": {}}],
+    "renamed": [{"$accent": "[[rename(Day, day)]]"}, {"Day": "x"}],
+    "added": [{"$accent": "[[+(wind: double)]]"}, {"wind": 1.0}],
+    "markers": [{"$punctuation": "[day = 'x']"}],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_a_file_in_which_no_tuple_has_an_attribute_is_warned_of(
+    spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
+) -> None:
+    """Once for each such file, by a run as by `simulate`; its empty tuples count."""
+    run = Run(spark, tmp_path, OPTIONAL)
+    for items in (*STRANGE.values(), *KNOWN.values()):
+        run.write("r", items)
+    run.process(files_per_epoch)
+    warned = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
+    found = [re.findall(r"(\d{5}).jsonl", each.message)[0] for each in warned]
+    assert sorted(found) == ["00001", "00002", "00003"]
+    assert "did you mean `day` by `Day`?" in (warned[0].help or "")
+    assert warned[0].notes == ("the first one has `Day`, `Temp`",)
+    simulated: list[Diagnostic] = []
+    options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
+    simulate(OPTIONAL, options, on_warning=simulated.append)
+    assert [each.notes for each in simulated if each.code == "RQ320"] == [each.notes for each in warned]
+
+
+def test_a_file_of_parquet_without_a_known_column_is_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(
+        spark,
+        tmp_path,
+        OPTIONAL.replace("json", "parquet", 1).replace(', h?: double from "state.humidity"', ""),
+    )
+    (tmp_path / "in" / "r").mkdir(parents=True)
+    for number, columns in enumerate(
+        ({"Day": ["x"], "Temp": [1.0]}, {"day": ["x"]}, {"$accent": ["[[-(day)]]"]})
+    ):
+        parquet.write_table(pa.table(columns), tmp_path / "in" / "r" / f"{number}.parquet")
+    run.process(1)
+    (warning,) = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
+    assert "0.parquet" in warning.message
+
+
+def test_a_file_of_xml_without_a_known_element_is_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(
+        spark, tmp_path, OPTIONAL.replace("json", "xml", 1).replace(', h?: double from "state.humidity"', "")
+    )
+    run.write("r", ["<r><Day>x</Day><temperature>1</temperature></r>"], "1.xml")
+    run.write("r", ["<r><Day>x</Day><temp>1</temp></r>"], "2.xml")
+    run.process(1)
+    (warning,) = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
+    assert "1.xml" in warning.message
+    assert warning.notes == ("the first one has `Day`, `temperature`",)

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
@@ -202,6 +203,70 @@ def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path)
         (root / "ops").mkdir()
         expected = ending(lambda root=root: by_reference(QUERY, root))
         assert ending(lambda root=root: run(QUERY, options(root), spark=spark)) == expected
+
+
+OPTIONAL = QUERY.replace(
+    "ts: long, pump: int in {1, 2}, t: double", "ts?: long, pump?: int in {1, 2}, t?: double"
+)
+UNKNOWN: dict[bytes, str] = {
+    b"ts;pump;t\n1;1;1\n": "its first line looks parted by `;`",
+    b"ts;pump;t\n1;1;1,5\n": "its first line looks parted by `;`",
+    b'"ts";"pump";"t"\n1;1;1\n': "and looks parted by `;`",
+    b"ts\tpump\tt\n1\t1\t1\n": "its first line looks parted by tabs",
+    b"when|pump|t\n1|1|1\n": "its first line looks parted by `|`",
+    b"a;b\n1;1\n": "its first line looks parted by `;`",
+    b"1,2,20.5\n2,1,21\n": "its first line looks like a record",
+    b"TS,Pump,T\n1,1,1\n": "no attribute of `r` is a column of it",
+    b"a,b\n": "no attribute of `r` is a column of it",
+}
+
+
+@pytest.mark.parametrize("query", [QUERY, OPTIONAL], ids=["required", "optional"])
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str, text: bytes) -> None:
+    """Empty tuples would be counted where all attributes are optional, and each line set aside elsewhere."""
+    write(tmp_path / "r", {"1.csv": text})
+    (tmp_path / "ops").mkdir()
+    code, message, place = ending(lambda: by_reference(query, tmp_path))
+    assert code == "RQ426"
+    assert UNKNOWN[text] in message
+    assert place.startswith("1.csv:1: ")
+
+
+@pytest.mark.either_engine
+def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_path: Path) -> None:
+    """All before it is committed, in one epoch as file by file; a restart ends there again."""
+    for number, text in enumerate(UNKNOWN):
+        root = tmp_path / str(number)
+        write(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
+        (root / "ops").mkdir()
+        expected = ending(lambda root=root: by_reference(OPTIONAL, root))
+        each = evolve(options(root), files_per_epoch=1 if number % 2 else None)
+        for _ in range(2):
+            assert ending(lambda each=each: run(OPTIONAL, each, spark=spark)) == expected
+        assert [item for item in read_output(root / "out") if "city" in item] == [{"city": "York"}]
+
+
+@pytest.mark.parametrize(
+    ("markers", "setting"),
+    [
+        (b'{"$accent": "[[rename(x, t)]]"}\n', ""),
+        (b'{"$accent": "[[+(x: double)]]"}\n', ""),
+        (b'{"$punctuation": "[ts < 0]"}\n', "set drift = infer;"),
+    ],
+)
+def test_columns_that_accents_bring_are_known(
+    spark: SparkSession, tmp_path: Path, markers: bytes, setting: str
+) -> None:
+    write(tmp_path / "ops", {"1.jsonl": markers})
+    write(tmp_path / "r", {"1.csv": b"x,y\n1.5,a\n"})
+    query = setting + OPTIONAL
+    by_reference(query, tmp_path)
+    run(query, options(tmp_path), spark=spark)
+    (row,) = [
+        item for item in read_output(tmp_path / "out") if "$accent" not in item and "$punctuation" not in item
+    ]
+    assert 1.5 in row.values()
 
 
 def test_an_output_in_csv_is_refused() -> None:

@@ -22,6 +22,7 @@ from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, 
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.items.csv_records import BAD_HEADER, unknown_columns
 from cedilla.runtime.items.near_markers import problem
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def _with_next(
     place: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
     """The effects with those of one more marker, or the stop that it is."""
+    if marker.kind == "columns":
+        return _with_columns(plan, result, source, marker)
     try:
         at = place(source, marker) if marker.kind == "accent" else ""
         state, kind, warnings = _apply(plan, result.states, source, marker, at)
@@ -151,6 +154,17 @@ def _with_next(
             *(MarkerWarning(source, marker, warning) for warning in warnings),
         ),
     )
+
+
+def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: MarkerLine) -> MarkerEffects:
+    """The effects, with a stop where a file of CSV has no attribute of the source that is known at its place."""
+    known = result.states[source].field_types.keys()
+    found = None if plan.settings["drift"] == "infer" else unknown_columns(marker.text, known, source)
+    if found is None:
+        return result
+    message, hint = found
+    stop = Stop(source, marker, failure(BAD_HEADER, message, hint=hint).diagnostics)
+    return evolve(result, stops={**result.stops, source: stop})
 
 
 def _apply(

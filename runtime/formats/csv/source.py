@@ -27,6 +27,8 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
             yield FoundMarker("header", block.header_text, at, at)
         elif any(name.startswith(csv_records.MARKER_NAMES) for name in block.header.names):
             yield FoundMarker("spoilt", block.header_text, at, at)
+        else:
+            yield FoundMarker("columns", block.header_text, at, at)
     for begin, end in block.rows_with(_KEYS):
         text = block.text[begin:end].decode("utf-8", "replace")
         if csv_records.is_marker(text):
@@ -48,6 +50,8 @@ class Csv(TextFormat):
         return CsvPart(file.path, number)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
+        if kind == "columns":
+            return MarkerLine(kind, text, position)
         if kind == "header":
             header = csv_records.header_of(text.encode())
             problem = csv_records.bad_header(header.problem or "")

@@ -288,7 +288,7 @@ class _Found:
     def scan(self, files: Numbered) -> Scan:
         markers = tuple(sorted(self.markers, key=lambda marker: marker.position))
         empty = frozenset(number for number in files if not self.tuples[number])
-        return Scan(markers, empty, self.tuples.total())
+        return Scan(markers, empty, self.tuples.total(), {n: c for n, c in self.tuples.items() if c})
 
 
 _LOCATED = pa.schema(

@@ -51,7 +51,7 @@ class Otlp(JsonLines):
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Nothing is known of how many data points there are."""
-        return [evolve(scan, tuples=None) for scan in super().scans(spark, slices)]
+        return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         """None: attributes that nobody has declared are passed over."""

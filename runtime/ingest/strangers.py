@@ -1,0 +1,68 @@
+"""The files of an epoch in which no tuple has an attribute of the stream (`items.strangers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cedilla.compiler.plan import Source
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import AddAttribute, RenameAttribute
+from cedilla.runtime.formats.source import InputFile, Types
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.items.lines import unpacked
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.items.strangers import complaint, is_asked, keys_of, names_read
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import UNREADABLE, read_metadata
+
+_BLOCK = 1 << 18
+
+
+def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
+    """RQ320 for each file of a slice, but for one that an epoch before has begun. `types`: of the attributes before the
+    slice, by all of their names.
+
+    Of most files the first line is read; of the others, all.
+    """
+    if not is_asked(source):
+        return
+    for number, file in part.numbered.items():
+        is_begun = number == 0 and part.low is not None
+        if file.is_markers or is_begun or number in part.scan.empty:
+            continue
+        known = {
+            *types,
+            *(name for m in part.scan.markers if m.file <= number for name in _brought(m, types)),
+        }
+        names = names_read(source, known)
+        keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
+        if keys is not None and names.isdisjoint(keys):
+            yield complaint(source, file.shown, keys, known)
+
+
+def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
+    """The name that an accent brings."""
+    if marker.kind == "accent":
+        match parse_accent(marker.wire(types)).primitive:
+            case AddAttribute(name):
+                yield name
+            case RenameAttribute(_, field):
+                yield field
+            case _:
+                pass
+
+
+def _keys(files: Files, file: InputFile, form: str, names: frozenset[str]) -> list[str] | None:
+    """The keys of the first tuple of a text, `None` where some tuple has one of some names."""
+    with files.open(file.path) as stream, unpacked(stream, file.path) as text:
+        return keys_of(iter(lambda: text.read(_BLOCK), b""), names, form)
+
+
+def _columns(files: Files, file: InputFile) -> list[str] | None:
+    """The columns of a file of Parquet but for those of markers; `None` where there is nothing else."""
+    try:
+        names = read_metadata(files, file.path).schema.to_arrow_schema().names
+    except UNREADABLE:
+        return None
+    return [name for name in names if not name.startswith("$")] or None

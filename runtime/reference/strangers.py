@@ -1,0 +1,44 @@
+"""Files of a simulation in which no tuple has an attribute of the stream (`items.strangers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import define, field
+
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.items.json_objects import parse_line
+from cedilla.runtime.items.strangers import complaint, is_asked, names_read
+from cedilla.runtime.reference.inputs import Input, is_marker
+
+
+@define
+class SimulatedStrangers:
+    """Looks at tuples until a file has one with an attribute."""
+
+    _plan: Plan
+    _files: dict[tuple[str, str], list[str] | None] = field(factory=dict[tuple[str, str], list[str] | None])
+    """Source and file -> the keys of its first tuple; `None` where a tuple has an attribute."""
+
+    def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> None:
+        """Take lines; `states`: of the sources then."""
+        for line in lines:
+            source = self._plan.source_of[line.source]
+            if not is_asked(source) or is_marker(line.item) or "$corrupt" in line.item:
+                continue
+            key = line.source, line.line.place.rpartition(":")[0]
+            if self._files.get(key, ()) is None:
+                continue
+            keys = [*parse_line(line.line.text)]
+            if names_read(source, states[line.source].field_types).isdisjoint(keys):
+                self._files.setdefault(key, keys)
+            else:
+                self._files[key] = None
+
+    def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
+        """RQ320 for each file without."""
+        for (name, file), keys in self._files.items():
+            if keys is not None:
+                yield complaint(self._plan.source_of[name], file, keys, states[name].field_types)
