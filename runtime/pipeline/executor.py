@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import wait
 from contextlib import ExitStack
 
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import Engine
 from cedilla.compiler.analysis.releases import Release, releases
 from cedilla.compiler.plan import Emit, Plan
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.checkpoint.plan_changes import resume
