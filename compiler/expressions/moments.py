@@ -1,7 +1,8 @@
-"""The texts that mean a timestamp or a date: one pattern for constants, for Spark and for plain Python.
+r"""The texts that mean a timestamp, a date or a number: one table for sources, constants, casts and every engine.
 
 Spark's own cast takes a missing part for today or for the first of a month, and a bare number for seconds or days; a
-text that does not say all of its moment is none here.
+text that does not say all of its moment is none here. The patterns are those of Python, Java and Rust alike: they have
+no `\d` and look nowhere ahead.
 """
 
 from __future__ import annotations
@@ -10,26 +11,42 @@ import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-_DAY = r"(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-_MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-_SECOND = r":[0-5][0-9](?:\.[0-9]{1,6}0{0,3})?"
-_ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))"
+_YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_DAY = rf"{_YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_SECOND = r":[0-5][0-9](?:\.[0-9]{1,9})?"
+_ZONE = "(?:Z|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9])?|18(?::?00)?))"
 DAY = re.compile(_DAY)
 """A date: four digits of the year, two of the month, two of the day."""
 NO_SECONDS = re.compile(rf"{_DAY}[T ]{_MINUTE}{_ZONE}")
 """A timestamp with a zone and without seconds, which Spark's cast does not take."""
 WITH_SECONDS = re.compile(rf"{_DAY}(?:[T ]{_MINUTE}(?:{_SECOND}{_ZONE}?)?)?")
-"""Any other timestamp: a date, hours and minutes, seconds with six places at most, a zone. What is left out is zero, or
-UTC."""
+"""Any other timestamp: a date, hours and minutes, seconds with nine places at most, a zone. What is left out is zero,
+or UTC."""
+_LOST = re.compile(r"\.[0-9]{6}[0-9]*[1-9]")
+"""Places beyond microseconds that are not zero."""
+WHOLE = "[+-]?[0-9]+"
+"""A whole number in a text that is cast."""
+REAL = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
+"""Any number in a text that is cast, and the words for an infinity."""
+BLANKS = " \t\n\r"
+"""What may stand around a text that is cast."""
 
 
 def moment_of(text: str) -> datetime:
-    """The moment of a text, in UTC. `ValueError` where it is none, or lies outside the years 1 to 9999."""
+    """The moment of a text, in UTC, without what is less than a microsecond. `ValueError` where the text is none, or
+    the moment lies outside the years 1 to 9999."""
     if WITH_SECONDS.fullmatch(text) or NO_SECONDS.fullmatch(text):
         with suppress(ValueError, OverflowError):
             moment = datetime.fromisoformat(text)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     raise ValueError(f"{text!r} is no timestamp in ISO form")
+
+
+def loses_digits(text: str) -> bool:
+    """Whether a moment has digits beyond microseconds, which a constant must not lose: a value that is compared with
+    it would be on its wrong side."""
+    return _LOST.search(text) is not None
 
 
 def day_of(text: str) -> date:

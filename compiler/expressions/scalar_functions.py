@@ -217,7 +217,7 @@ FUNCTIONS: dict[str, Function] = {
     **_row("double", "plain", DOUBLE, scalar_sql.double),
     **_row("boolean", "plain", BOOLEAN, scalar_sql.boolean),
     **_row("string", "value", STRING, scalar_sql.string),
-    **_row("timestamp to_timestamp", "dated", TIMESTAMP, "try_cast({0} AS TIMESTAMP)"),
+    **_row("timestamp to_timestamp", "dated", TIMESTAMP, scalar_sql.timestamp),
     **_row("date to_date", "dated", DATE, scalar_sql.date),
 }
 """Every name, second names too, with its function."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from cedilla.compiler.expressions import moments
 from cedilla.compiler.expressions.aggregate_parts import let
-from cedilla.compiler.expressions.types import DOUBLE, MICROSECONDS, STRING, Type
+from cedilla.compiler.expressions.types import DOUBLE, MICROSECONDS, STRING, TIMESTAMP, Type, quote
 
 Writer = Callable[[Sequence[str], Sequence[Type]], str]
 
@@ -205,10 +206,7 @@ _WITH_EXPONENT = (
 def double(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A number or a text as a double; undefined for NaN and for texts that are no numbers."""
     (x,) = arguments
-    if types[0] != STRING:
-        return f"nanvl(CAST({x} AS DOUBLE), NULL)"
-    shorter = f"regexp_replace({x}, '([0-9.])[dDfF]([ \\t\\n\\r]*)$', '$1$2')"  # Java's `1d`
-    return f"nanvl(coalesce(try_cast({x} AS DOUBLE), try_cast({shorter} AS DOUBLE)), NULL)"
+    return _of_text(x, moments.REAL, "DOUBLE") if types[0] == STRING else f"nanvl(CAST({x} AS DOUBLE), NULL)"
 
 
 def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -216,7 +214,7 @@ def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
     (x,) = arguments
     if types[0] != STRING:
         return f"CAST({x} AS BOOLEAN)"
-    word = f"lower(btrim({x}, {_SPACE}))"
+    word = f"lower({_trimmed(x)})"
     return (
         f"CASE WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN true "
         f"WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN false END"
@@ -224,16 +222,37 @@ def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def date(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The day of a moment, or of a text that begins with one."""
+    """The day of a moment, or of a text that is a date."""
+    (x,) = arguments
+    return _of_text(x, moments.DAY.pattern, "DATE") if types[0] == STRING else f"CAST({x} AS DATE)"
+
+
+def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """The midnight of a date, or the moment of a text; undefined outside the years 1 to 9999, where a zone may lead."""
     (x,) = arguments
     if types[0] != STRING:
-        return f"CAST({x} AS DATE)"
-    text = f"btrim({x}, {_SPACE})"
-    day = f"regexp_extract({text}, '^([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})[T ]', 1)"
-    return f"try_cast(IF(rlike({text}, '[T ]'), {day}, {text}) AS DATE)"
+        return f"CAST({x} AS TIMESTAMP)"
+    text = _trimmed(x)
+    whole, short = (_matches(text, each.pattern) for each in (moments.WITH_SECONDS, moments.NO_SECONDS))
+    with_seconds = f"concat(left({text}, 16), ':00', substring({text}, 17))"
+    moment = f"try_cast(CASE WHEN {whole} THEN {text} WHEN {short} THEN {with_seconds} END AS TIMESTAMP)"
+    is_in_range = f"unix_micros({moment}) BETWEEN {TIMESTAMP.first}L AND {TIMESTAMP.last}L"
+    return f"IF({is_in_range}, {moment}, NULL)"
 
 
-_SPACE = "' \\t\\n\\r'"
+def _of_text(text: str, pattern: str, kind: str) -> str:
+    """A text as a type, if it is written so; engines differ in what else they take."""
+    text = _trimmed(text)
+    return f"IF({_matches(text, pattern)}, try_cast({text} AS {kind}), NULL)"
+
+
+def _trimmed(text: str) -> str:
+    return f"btrim({text}, {quote(moments.BLANKS)})"
+
+
+def _matches(text: str, pattern: str) -> str:
+    whole = rf"^(?:{pattern})\z"
+    return f"rlike({text}, {quote(whole)})"
 
 
 def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -332,6 +351,8 @@ def as_int(number: str, type_: Type, low: int = -(2**31), high: int = 2**31 - 1)
 def long_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A number, towards zero, a text or a condition as a BIGINT. Spark takes the double 2^63 for one."""
     (x,) = arguments
+    if types[0] == STRING:
+        return _of_text(x, moments.WHOLE, "BIGINT")
     if types[0] != DOUBLE:
         return f"try_cast({x} AS BIGINT)"
     return f"CASE WHEN {x} < {2.0**63!r}D THEN try_cast({x} AS BIGINT) END"
@@ -340,4 +361,6 @@ def long_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
 def int_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A number, towards zero, a text or a condition as an INT."""
     (x,) = arguments
+    if types[0] == STRING:
+        return _of_text(x, moments.WHOLE, "INT")
     return as_int(x, types[0]) if types[0].name == "long" else f"try_cast({x} AS INT)"

@@ -15,7 +15,7 @@ from math import isfinite
 
 from attrs import frozen
 
-from cedilla.compiler.expressions.moments import day_of, moment_of
+from cedilla.compiler.expressions.moments import day_of, loses_digits, moment_of
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import Literal, Measure, TypeName
@@ -134,14 +134,21 @@ class Type:
             raise ValueError(f"{literal.text} is no array")
         if not isinstance(value, str):
             raise ValueError(f"{literal.text} is not a string")
+        if self.name not in _AXES:
+            return value
         try:
-            if self.name == "timestamp":
-                return (moment_of(value) - _EPOCH) // _MICROSECOND
-            if self.name == "date":
-                return (day_of(value) - _EPOCH.date()).days
+            moment = self.moment(value)
         except ValueError:
             raise ValueError(f"{literal.text} is not a {self.name} in ISO form") from None
-        return value
+        if loses_digits(value):
+            raise ValueError(f"{literal.text} has digits beyond microseconds")
+        return moment
+
+    def moment(self, text: str) -> int:
+        """The control-plane value of a text in a stream, of a timestamp or a date; `ValueError` where it is none."""
+        if self.name == "date":
+            return (day_of(text) - _EPOCH.date()).days
+        return (moment_of(text) - _EPOCH) // _MICROSECOND
 
     def measure(self, measure: Measure) -> int | Fraction:
         """A length or delay on this type's axis; `ValueError` where the unit does not fit."""

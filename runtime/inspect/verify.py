@@ -191,7 +191,11 @@ def _plain(type_: Type | None, value: Any) -> Any:
     if type_ == DOUBLE and (odd := word(value)) is not None:
         return str(odd)
     plain = control(value)
-    return plain if isinstance(plain, str | bool) else round(float(plain), _DIGITS) + 0.0
+    if isinstance(plain, str | bool):
+        return plain
+    if isinstance(plain, int) and type_ is not None and type_.is_integral:
+        return plain  # a double does not tell moments of the year 9999 apart
+    return round(float(plain), _DIGITS) + 0.0
 
 
 def _cancel_close(here: Counter[Any], there: Counter[Any]) -> None:
@@ -211,6 +215,6 @@ def _close(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_alike, a, b))
-    return (
-        isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) if isinstance(a, float) and isinstance(b, float) else a == b
-    )
+    if isinstance(a, int | float) and isinstance(b, int | float) and float in (type(a), type(b)):
+        return isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+    return a == b

@@ -97,7 +97,9 @@ def _parquet(file: Path) -> Iterator[Entry]:
 
 # --- XML -----------------------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(r"\s+|<accent:(\S+?)>[^<]*</accent:\1>|<([^\s<>/]+)>.*?</\2>|<[^<>]*/>", re.DOTALL)
+_TOKEN = re.compile(
+    r"\s+|<accent:(\S+?)>[^<]*</accent:\1>|<([^\s<>/]+)>.*?</\2>|<[^<>]*/>", re.DOTALL | re.ASCII
+)
 
 
 def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:

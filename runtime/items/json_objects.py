@@ -109,7 +109,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 def _with_whole_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     for name, _ in pairs:
-        if _whole(name) != name:
+        if not is_text(name):
             raise ValueError("a name has half a pair of surrogates")
     return dict(pairs)
 
@@ -126,25 +126,24 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
-    """A tuple with the text of each value in place of what is no string in an attribute of type `string`, and `?` for
-    half a pair of surrogates, which UTF-8 has no bytes for."""
-    strings = {
-        n: v
+    """A tuple with the text of each value in place of what is no string in an attribute of type `string`."""
+    others = [
+        n
         for n, v in item.items()
-        if v is not None and types.get(n) == STRING and not isinstance(v, NoObject)
-    }
-    others = [name for name, value in strings.items() if not isinstance(value, str)]
-    if others:
-        texts = (
-            item.texts_of(others) if isinstance(item, JsonObject) else {n: json_text(item[n]) for n in others}
-        )
-        strings |= {name: texts[name] for name in others}
-    changed = {n: text for n, v in strings.items() if (text := _whole(v)) != item[n]}
-    return {**item, **changed} if changed else item
+        if v is not None and types.get(n) == STRING and not isinstance(v, str | NoObject)
+    ]
+    if not others:
+        return item
+    texts = item.texts_of(others) if isinstance(item, JsonObject) else {n: json_text(item[n]) for n in others}
+    return {**item, **{name: texts[name] for name in others}}
 
 
-def _whole(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def is_text(text: str) -> bool:
+    """Whether a text has no half of a pair of surrogates, which UTF-8 has no bytes for."""
+    return text.isascii() or _HALF.search(text) is None
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def with_fields(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
@@ -169,8 +168,8 @@ def _shown(item: Mapping[str, Any], name: str) -> str:
     match written.get(name, item[name]):
         case bool() as value:
             return str(value).lower()
-        case str() as value if _whole(value) != value:
-            return "a text"
+        case str() as value if not is_text(value):
+            return "a text with half a pair of surrogates"
         case str() as value:
             quoted = _CONTROL.sub(
                 lambda sign: sign[0][:2] + sign[0][2:].upper(), json.dumps(value[:SHOWN], ensure_ascii=False)

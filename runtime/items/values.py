@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
 from typing import Any
 
 from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.code import Code
-from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.syntax import Literal
-from cedilla.runtime.items.json_objects import json_text, word
+from cedilla.runtime.items.json_objects import is_text, json_text, word
 
-_NOWHERE = Span("", 0, 0, 1, 1, 1, 1)
 _DIGITS = 60
-"""A decimal of a greater exponent is none that any column holds."""
-_SMALLEST = 1_000_000
-"""The engine takes a number of a smaller exponent for none."""
+"""A number of a greater exponent is none that a column of decimals holds."""
 
 
 def value_of_json(type_: Type, value: Any) -> Value:
     """The control-plane value of a JSON value; `ValueError` where it is none of the type.
 
-    As the engine reads it: whole numbers have no point, a string takes anything as its text.
+    A number is exact or none: nothing is rounded, but to a double. A string takes anything as its text.
     """
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     match type_.name:
-        case "int" | "long" if isinstance(value, int) and number:
-            bits = 31 if type_.name == "int" else 63
-            if -(2**bits) <= value < 2**bits:
-                return value
+        case "int" | "long" if (whole := whole_of_json(type_, value)) is not None:
+            return whole
         case "double" if (odd := word(value)) is not None:
             return -FARTHEST if odd < 0 else FARTHEST
         case "double" if number and isinstance(value, int):
@@ -50,38 +41,44 @@ def value_of_json(type_: Type, value: Any) -> Value:
             return exact(decimal)
         case "boolean" if isinstance(value, bool):
             return value
-        case "string":
-            return value if isinstance(value, str) else json_text(value)
+        case "string" if is_text(text := value if isinstance(value, str) else json_text(value)):
+            return text
         case "array" if isinstance(value, list) and type_.element is not None:
             return tuple(value_of_json(type_.element, each) for each in value)  # type: ignore[return-value]
         case "timestamp" | "date" if isinstance(value, str):
-            return type_.value(Literal(value, json.dumps(value), span=_NOWHERE))
+            return type_.moment(value)
         case _:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)
     raise ValueError(f"{shown} is no {type_}")
 
 
-_QUOTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+def whole_of_json(type_: Type, value: Any) -> int | None:
+    """A number as an `int` or a `long`, however it is written: `5`, `5.0`, `5e0`; `None` where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if isinstance(value, Decimal):
+        if not is_near_one(value) or value != value.to_integral_value():
+            return None
+        value = int(value)
+    bits = 31 if type_.name == "int" else 63
+    return value if -(2**bits) <= value < 2**bits else None
 
 
 def decimal_of_json(type_: Type, value: Any) -> Fraction | None:
-    """A number, also as a string, where commas do not count, as a decimal of a type; `None` where it is none."""
-    if isinstance(value, str) and _QUOTED.fullmatch(plain := value.replace(",", "")):
-        value = Decimal(plain)
-    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    return rounded_decimal(type_, value) if is_number else None
-
-
-def rounded_decimal(type_: Type, value: Any) -> Fraction | None:
-    """A number as a decimal of a type, halves away from zero as the engine rounds them; `None` where it has too many
-    digits."""
+    """A number as a decimal of a type; `None` where it is none, or has a digit more than the type."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if isinstance(value, Decimal) and not is_near_one(value):
+        return None
     precision, scale = type_.parameters
-    if isinstance(value, Decimal) and not (value.is_finite() and abs(value.adjusted()) < _DIGITS):
-        return Fraction(0) if value.is_finite() and -_SMALLEST < value.adjusted() < 0 else None
     scaled = Fraction(value) * 10**scale
-    whole = floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled > 0 else -1)
-    return Fraction(whole, 10**scale) if abs(whole) < 10**precision else None
+    return Fraction(value) if scaled.denominator == 1 and abs(scaled) < 10**precision else None
+
+
+def is_near_one(value: Decimal) -> bool:
+    """Whether a number is finite, and neither larger nor smaller than those that a whole number or a decimal can be."""
+    return value.is_finite() and (not value or abs(value.adjusted()) < _DIGITS)
 
 
 def applied(function: Affine | Code, value: Value) -> Value:

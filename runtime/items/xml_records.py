@@ -73,9 +73,7 @@ _FIRST = re.compile(
 _WHOLE_ROW = re.compile(rf"{_ROW}".encode("latin-1"))
 _WHOLE_ACCENT = re.compile(_ACCENT.encode("latin-1"))
 _ASIDES = re.compile(_COMMENT)
-_LEAF = re.compile(
-    r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)",
-)
+_LEAF = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)", re.ASCII)
 
 
 def root_of(text: bytes) -> tuple[bytes, int]:
@@ -119,9 +117,10 @@ def _closes(piece: bytes, root: bytes) -> bool:
 
 def kind_of(piece: bytes) -> str:
     """What a piece is: `accent`, `punctuation`, `tuple`, `malformed`, or `spoilt`, if it was meant as a marker."""
-    if _WHOLE_ACCENT.fullmatch(piece):
-        return "accent"
     try:
+        if _WHOLE_ACCENT.fullmatch(piece):
+            unescaped(piece.decode())
+            return "accent"
         _texts(piece)
     except ValueError:
         return "spoilt" if any(each in piece for each in MEANT) else "malformed"

@@ -15,22 +15,23 @@ from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
-_ELEMENT = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)")
+_ELEMENT = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)", re.ASCII)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_OUTER = re.compile(r"\s*<[^>]*>(.*)</[^>]*>\s*", re.DOTALL)
+_OUTER = re.compile(r"\s*<[^>]*>(.*)</[^>]*>\s*", re.DOTALL | re.ASCII)
 _REFERENCE = re.compile(r"&(lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _BLANKS = " \t\r\n"
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*?)\s*(,|$)')
+_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*?)\s*(,|$)', re.ASCII)
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_MEASURED = re.compile(rf"""({_NUMBER.pattern})\s+(?:([^\s",]+)|({_QUOTED.pattern}))""")
+_MEASURED = re.compile(rf"""({_NUMBER.pattern})\s+(?:([^\s",]+)|({_QUOTED.pattern}))""", re.ASCII)
 """A number and its unit, bare or in double quotes."""
-_BARE = re.compile(r"""[^\s"',*()\[\]{}][^"',()\[\]{}]*(?<!\s)""")
+_BARE = re.compile(r"""[^\s"',*()\[\]{}][^"',()\[\]{}]*(?<!\s)""", re.ASCII)
 
 
 def unescaped(text: str) -> str:
-    """Text with its character references replaced."""
+    """Text with its character references replaced. `ValueError` where one means no sign, as half a pair of
+    surrogates."""
     return _REFERENCE.sub(lambda found: _character(found[1]), text)
 
 
@@ -38,7 +39,9 @@ def _character(reference: str) -> str:
     if reference in _NAMED:
         return _NAMED[reference]
     number = int(reference[2:], 16) if reference[1] == "x" else int(reference[1:])
-    return chr(number) if number <= sys.maxunicode and not 0xD800 <= number < 0xE000 else "\ufffd"
+    if number > sys.maxunicode or 0xD800 <= number < 0xE000:
+        raise ValueError(f"`&{reference};` means no sign")
+    return chr(number)
 
 
 def escaped(text: str) -> str:
@@ -51,13 +54,13 @@ def escaped(text: str) -> str:
 
 def accent_wire(element: str, types: Mapping[str, Type]) -> str:
     """The text of an element `<accent:ROW>[[...]]</accent:ROW>`."""
-    return unescaped(_inside(element)).strip()
+    return unescaped(_inside(element)).strip(_BLANKS)
 
 
 def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
     """An element `<punct:ROW>...</punct:ROW>` in the wire format; `types` decide what is a number."""
     patterns = [
-        (found[1], unescaped(found[2] or "").strip()) for found in _ELEMENT.finditer(_inside(element))
+        (found[1], unescaped(found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
     ]
     return f"[{', '.join(_condition(name, text, types.get(name)) for name, text in patterns)}]"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items.json_objects import json_text, read_strings, shown, word
+from cedilla.runtime.items.json_objects import is_text, json_text, read_strings, shown, word
 from cedilla.runtime.items.rejections import NO_OBJECT, misfit
-from cedilla.runtime.items.values import decimal_of_json
+from cedilla.runtime.items.values import decimal_of_json, whole_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
 
 
@@ -20,22 +20,18 @@ def read_value(type_: Type, value: Any) -> Any:
     """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     match type_.name:
-        case "int" | "long":
-            bits = 31 if type_.name == "int" else 63
-            if isinstance(value, int) and number and -(2**bits) <= value < 2**bits:
-                return value
+        case "int" | "long" if (whole := whole_of_json(type_, _plain(value))) is not None:
+            return whole
         case "double" if number:
             return double(value)
         case "double" if (odd := word(value)) is not None:
             return odd
-        case "decimal":
-            plain = Decimal(repr(value)) if isinstance(value, float) else value
-            if (decimal := decimal_of_json(type_, plain)) is not None:
-                return decimal
+        case "decimal" if (decimal := decimal_of_json(type_, _plain(value))) is not None:
+            return decimal
         case "boolean" if isinstance(value, bool):
             return value
-        case "string":
-            return value if isinstance(value, str) else json_text(value)
+        case "string" if is_text(text := value if isinstance(value, str) else json_text(value)):
+            return text
         case "timestamp" if isinstance(value, str):
             return moment_of(value)
         case "date" if isinstance(value, str):
@@ -43,6 +39,11 @@ def read_value(type_: Type, value: Any) -> Any:
         case _:
             pass
     raise ValueError(f"{value!r} is no {type_}")
+
+
+def _plain(value: Any) -> Any:
+    """A double of Python as the number of its fewest digits."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def write_value(type_: Type, value: Any) -> Any:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.cli.main import main
@@ -375,6 +376,33 @@ def test_verify_compares_spark_with_the_reference(
     (verdict,) = verifying.verify(plan, flow, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
     assert not (folder / "flow").exists()
+
+
+def test_verify_finds_no_difference_at_the_ends_of_time(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moment of the year 9999 has more digits in microseconds than a double, and a long may have."""
+    ends = ("0001-01-01T00:00:00Z", "9999-12-31T22:59:59.999999Z", "9999-12-31T23:59:59.999999Z")
+    (tmp_path / "r").mkdir()
+    rows = ({"k": 2**63 - 1 - n, "at": at, "day": at[:10]} for n, at in enumerate(ends))
+    (tmp_path / "r" / "1.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    query = f"""
+    stream r(k: long, at: timestamp, day: date) from json "{tmp_path}/r" punctuated on at;
+    hours := window[1 hour on at as [a, b]](r);
+    emit hours to json "{tmp_path}/out";
+    """
+    plan, flow = load(compile_query(query).program)
+    real = verifying.start
+    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
+    (verdict,) = verifying.verify(plan, flow, Options())
+    assert verdict.text() == "hours: 3 tuples, decode(out) = query(decode(in))"
+
+
+def test_verify_tells_two_whole_numbers_apart_that_are_one_double() -> None:
+    types = {"n": Type("long"), "at": Type("timestamp")}
+    one, other = ({"n": 2**63 - 1, "at": 253402300799999999 - n} for n in (0, 1))
+    assert verifying._verdict("out", [one], [one], types).holds
+    assert not verifying._verdict("out", [one], [other], types).holds
 
 
 def test_a_difference_is_shown() -> None:

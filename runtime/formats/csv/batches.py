@@ -25,6 +25,7 @@ from cedilla.runtime.formats.lines.batches import (
     moments_of,
     one_array,
     schema_of,
+    whole_numbers,
 )
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.items.csv_records import FALSE, MARK, TRUE, parse_record
@@ -72,8 +73,11 @@ class RecordBatches(TextBatches):
         places = {name: f"c{n}" for n, name in enumerate(self.names) if name in self.types}
         if any(self.types[name].element is not None for name in places):
             return None
-        kinds = {name: _parsed_as(self.types[name]) for name in places}
-        table = read_csv(text, len(self.names), {places[name]: kind for name, kind in kinds.items()})
+        kinds = {places[name]: _parsed_as(self.types[name]) for name in places}
+        table = read_csv(text, len(self.names), kinds)
+        if table is None:  # perhaps for a point in whole numbers
+            whole = {place: pa.string() for place, kind in kinds.items() if pa.types.is_integer(kind)}
+            table = read_csv(text, len(self.names), kinds | whole) if whole else None
         if table is None or table.num_rows != count:
             return None
         texts = self._texts_to_look_at(text, table, places)
@@ -90,6 +94,8 @@ class RecordBatches(TextBatches):
                     return None
             if type_.name in _MOMENTS:
                 column = moments_of(column, type_)
+            elif type_.name in ("int", "long") and column.type == pa.string():
+                column = whole_numbers(column, type_)
             if column is None or (type_.name == "decimal" and not fits(column)):
                 return None
             columns.append(column)

@@ -98,6 +98,11 @@ class JsonBatches(TextBatches):
                 column = moments
             elif type_.name == "decimal" and not fits(column):
                 return None
+            elif pa.types.is_decimal(column.type) and type_.name in ("int", "long"):
+                try:
+                    column = column.cast(arrow_type(type_))
+                except pa.ArrowInvalid:
+                    return None
             found.append(column)
         return self._with_rows([*found, corrupt], odd, text, starts, ends)
 
@@ -127,22 +132,22 @@ class JsonBatches(TextBatches):
         """What the parser makes of lines, `None` where it refuses them.
 
         A number or a truth value for a string is refused first; of a whole number the text is what it is written as.
+        A whole number with a point or an exponent is refused first, too, and then read as a decimal.
         """
-        numbers: set[Keys] = set()
-        types = self.types
-        parsed = {k: STRING if self._is_text(n, types[n]) else types[n] for n, k in self._keys.items()}
+        wanted = self.types
+        parsed = {k: STRING if self._is_text(n, wanted[n]) else wanted[n] for n, k in self._keys.items()}
+        types = {keys: _parsed_as(type_) for keys, type_ in parsed.items()}
         while True:
             try:
-                asked = {keys: _parsed_as(t) for keys, t in parsed.items() if keys not in numbers}
-                table = read_json(text, nested_types(asked), infer=bool(numbers))
+                table = read_json(text, nested_types(types), infer=len(types) < len(parsed))
             except pa.ArrowInvalid as problem:
-                found = _NO_STRING.search(str(problem))
-                keys = () if found is None else tuple(found[1].split("/"))
-                if keys in numbers or parsed.get(keys) != STRING:
+                if not _reads_otherwise(types, parsed, str(problem)):
                     return None
-                numbers.add(keys)
                 continue
+            numbers = parsed.keys() - types.keys()
             if any(_type_at(table.schema, keys) not in _AS_WRITTEN for keys in numbers):
+                return None
+            if any(type_.name == "decimal" and _may_be_texts(text, keys) for keys, type_ in parsed.items()):
                 return None
             return None if numbers and _MINUS_ZERO.search(text) else table
 
@@ -155,6 +160,16 @@ class JsonBatches(TextBatches):
             for name in self.types
             if name in self.paths or name not in outer
         }
+
+
+def _reads_otherwise(types: dict[Keys, pa.DataType], wanted: Mapping[Keys, Type], problem: str) -> bool:
+    """Change the types of values after the parser has refused one; `False` where no other types help."""
+    if (found := _NO_STRING.search(problem)) is not None:
+        keys = tuple(found[1].split("/"))
+        return wanted.get(keys) == STRING and types.pop(keys, None) is not None
+    whole = [keys for keys, type_ in types.items() if pa.types.is_integer(type_)]
+    types.update(dict.fromkeys(whole, _WITH_POINT))
+    return bool(whole) and _NO_INTEGER.search(problem) is not None
 
 
 def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
@@ -214,7 +229,10 @@ def has_odd_words(text: bytes) -> bool:
 
 
 _NO_STRING = re.compile(r"Column\(/(.*)\) changed from string to (?:number|boolean)")
+_NO_INTEGER = re.compile(r"Failed to convert JSON to int(?:32|64)")
 """How the parser says so; if it says it otherwise one day, such lines are read one by one."""
+_WITH_POINT = pa.decimal128(38, 18)
+"""The type of the numbers that may be whole ones."""
 _AS_WRITTEN = (pa.int64(), pa.bool_())
 _MINUS_ZERO = re.compile(rb"-0(?![.0-9eE])")
 
@@ -227,6 +245,18 @@ def read_json(text: bytes, types: Mapping[str, pa.DataType], *, infer: bool) -> 
     others = "infer" if infer else "ignore"
     parsing = pyarrow.json.ParseOptions(schema, unexpected_field_behavior=others)
     return pyarrow.json.read_json(pa.BufferReader(text), reading, parsing)
+
+
+def _may_be_texts(text: bytes, keys: Keys) -> bool:
+    """Whether some values may be strings, which the parser takes for decimals, but not for doubles."""
+    key = re.escape(keys[-1].encode())
+    if b"\\" not in text and re.search(rb'"%b"[ \t\r]*:[ \t\r]*"' % key, text) is None:
+        return False
+    try:
+        read_json(text, nested_types({keys: pa.float64()}), infer=False)
+    except pa.ArrowInvalid:
+        return True
+    return False
 
 
 def _parsed_as(type_: Type) -> pa.DataType:

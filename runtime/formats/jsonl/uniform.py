@@ -19,7 +19,7 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.formats.lines.batches import moments_of
+from cedilla.runtime.formats.lines.batches import fits, moments_of, whole_numbers
 from cedilla.runtime.formats.lines.blocks import Places
 
 pc: Any = pyarrow.compute
@@ -164,11 +164,14 @@ def _column(texts: pa.Array, type_: Type | None, *, is_string: bool) -> pa.Array
         return texts if name == "string" else None
     if name in (None, "boolean") and pc.all(pc.is_in(texts, _TRUTHS)).as_py():
         return texts.cast(pa.bool_())
-    numbers = _numbers(texts) if name in (None, "int", "long", "double") else None
+    numbers = _numbers(texts) if name in (None, "int", "long", "double", "decimal") else None
+    if numbers is None:
+        return None
     try:
-        return None if numbers is None else numbers.cast(pa.float64() if type_ is None else arrow_type(type_))
-    except pa.ArrowInvalid:
-        return None  # too large, a fraction, or two points
+        column = numbers.cast(pa.float64() if type_ is None else arrow_type(type_))
+    except pa.ArrowInvalid:  # too large, a fraction, or two points
+        return whole_numbers(numbers, type_) if type_ is not None and name in ("int", "long") else None
+    return column if name != "decimal" or fits(column) else None
 
 
 _TRUTHS = pa.array(["true", "false"])

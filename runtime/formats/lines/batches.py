@@ -187,11 +187,21 @@ def _usual(type_: Type) -> str:
             return r"^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?$"
 
 
+def whole_numbers(texts: pa.Array, type_: Type) -> pa.Array | None:
+    """Texts of whole numbers that may have a point and zeros, as pandas writes them; `None` where some are none."""
+    try:
+        return pc.replace_substring_regex(texts, r"\.0*$", "").cast(arrow_type(type_))
+    except pa.ArrowInvalid:
+        return None
+
+
 _MOMENT = {
-    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$",
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?$",
     "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
 }
 """The usual form of a moment, of which a cast can tell whether it is one."""
+_MICROSECONDS = len("2020-01-02T03:04:05.123456")
+"""Signs of it, behind which digits are cut."""
 
 
 def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
@@ -202,6 +212,8 @@ def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
     is_usual = pc.and_(is_usual, pc.invert(pc.starts_with(texts, "0000")))
     others = pc.and_(pc.is_valid(texts), pc.invert(is_usual))
     usual = pc.utf8_rtrim(pc.if_else(is_usual, texts, None), "Z")
+    if (pc.max(pc.binary_length(usual)).as_py() or 0) > _MICROSECONDS:
+        usual = pc.utf8_slice_codeunits(usual, 0, _MICROSECONDS)
     try:
         cast = usual.cast(pa.date32() if type_.name == "date" else pa.timestamp("us"))
         if not pc.any(others).as_py():

@@ -11,7 +11,14 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.formats.lines.batches import TextBatches, fits, is_utf8, joined, moments_of
+from cedilla.runtime.formats.lines.batches import (
+    TextBatches,
+    fits,
+    is_utf8,
+    joined,
+    moments_of,
+    whole_numbers,
+)
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.formats.xml.markers import tuple_lines
@@ -22,7 +29,6 @@ from cedilla.runtime.items.xmltext import unescaped
 
 pc: Any = pyarrow.compute
 
-_WHOLE = r"^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
 _BLANKS = " \t\r\n"
@@ -93,7 +99,10 @@ def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
     if pc.any(referring).as_py():
         values = texts.to_pylist()
         for n in np.flatnonzero(referring.fill_null(False).to_numpy(zero_copy_only=False)).tolist():
-            values[n] = unescaped(values[n])
+            try:
+                values[n] = unescaped(values[n])
+            except ValueError:
+                return None
         texts = pa.array(values, pa.string())
     if type_ == STRING:
         return texts
@@ -109,6 +118,8 @@ def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
     try:
         column = texts.cast(arrow_type(type_))
     except pa.ArrowInvalid:
+        column = whole_numbers(texts, type_) if type_.name in ("int", "long") else None
+    if column is None:
         return None
     return column if _is_exact(texts, column, type_) else None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+from cedilla.compiler.expressions import moments
 from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 from cedilla.runtime.reference.scalars.times import midnight
 
@@ -16,8 +17,8 @@ from cedilla.runtime.reference.scalars.times import midnight
 def _to_whole(bits: int) -> Callable[[Any], int | None]:
     def convert(value: Any) -> int | None:
         if isinstance(value, str):
-            text = value.strip()
-            value = int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None
+            text = value.strip(moments.BLANKS)
+            value = int(text) if re.fullmatch(moments.WHOLE, text) else None
         if value is None or is_odd(value):
             return None
         whole = int(value)
@@ -26,18 +27,11 @@ def _to_whole(bits: int) -> Callable[[Any], int | None]:
     return convert
 
 
-_REAL = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?|[+-]?inf(?:inity)?", re.IGNORECASE
-)
-
-
 def _to_double(value: Any) -> float | None:
     if isinstance(value, str):
-        text = value.strip()
-        if not _REAL.fullmatch(text):
-            return None
-        value = text if text[-1] in "yY" or "inf" in text.lower() else text.rstrip("dDfF")
-    result = float(value) if isinstance(value, str) else double(value)
+        text = value.strip(moments.BLANKS)
+        return float(text) if re.fullmatch(moments.REAL, text) else None
+    result = double(value)
     return None if math.isnan(result) else result
 
 
@@ -48,7 +42,7 @@ _WORDS = {
 
 
 def _to_boolean(value: Any) -> bool | None:
-    return _WORDS.get(value.strip().lower()) if isinstance(value, str) else value != 0
+    return _WORDS.get(value.strip(moments.BLANKS).lower()) if isinstance(value, str) else value != 0
 
 
 def _to_string(value: Any) -> str:
@@ -82,51 +76,23 @@ def _java(value: float) -> str:
     return f"{'-' if sign else ''}{first}.{''.join(rest) or '0'}E{exponent + len(digits) - 1}"
 
 
-_DATE = re.compile(r"\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\s*", re.DOTALL)
-_TIMESTAMP = re.compile(
-    r"\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?"
-    r"\s*(Z|UTC|GMT|[+-]\d{1,2}:?\d{2}|[+-]\d{1,2})?)?)?)?)?\s*"
-)
-
-
 def _to_date(value: Any) -> date | None:
-    if not isinstance(value, str):
-        return value.astimezone(UTC).date() if isinstance(value, datetime) else value
-    match = _DATE.fullmatch(value)
-    try:
-        return date(*(int(part or 1) for part in match.groups())) if match else None
-    except ValueError:
-        return None
+    if isinstance(value, str):
+        return _of_text(moments.day_of, value)
+    return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 
 def _to_timestamp(value: Any) -> datetime | None:
-    if not isinstance(value, str):
-        return value if isinstance(value, datetime) else midnight(value)
-    match = _TIMESTAMP.fullmatch(value)
-    if not match:
-        return None
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    if isinstance(value, str):
+        return _of_text(moments.moment_of, value)
+    return value if isinstance(value, datetime) else midnight(value)
+
+
+def _of_text(read: Callable[[str], Any], text: str) -> Any:
     try:
-        moment = datetime(
-            int(year),
-            int(month or 1),
-            int(day or 1),
-            int(hour or 0),
-            int(minute or 0),
-            int(second or 0),
-            int((fraction or "").ljust(6, "0")[:6]),
-            UTC,
-        )
+        return read(text.strip(moments.BLANKS))
     except ValueError:
         return None
-    return moment - timedelta(minutes=_offset(zone)) if zone and zone[0] in "+-" else moment
-
-
-def _offset(zone: str) -> int:
-    hours, _, minutes = zone[1:].partition(":")
-    if not minutes and len(hours) > 2:
-        hours, minutes = hours[:-2], hours[-2:]
-    return (int(hours) * 60 + int(minutes or 0)) * (-1 if zone[0] == "-" else 1)
 
 
 VALUES: dict[str, Callable[..., Any]] = {
