@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a pair of surrogates, which is no character: no file can have it. JSON brings it into a marker."""
 _SECONDS = {
     "millisecond": Fraction(1, 1000),
     "second": Fraction(1),
@@ -314,8 +316,7 @@ class TermBuilder(Transformer[Token, Any]):
         def character(escape: re.Match[str]) -> str:
             code = escape[1]
             value = chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code)
-            # Half of a surrogate pair is no character, and could not be written to any file.
-            if value is None or "\ud800" <= value <= "\udfff":
+            if value is None or _HALF.match(value):
                 escapes = ", ".join(f"`\\{each}`" for each in (*_ESCAPES, "u0041"))
                 self._report(
                     "RQ006", f"unknown escape `\\{code}` in a string", token, f"available: {escapes}"
@@ -323,6 +324,8 @@ class TermBuilder(Transformer[Token, Any]):
                 return code
             return value
 
+        if _HALF.search(token):
+            self._report("RQ006", "half a pair of surrogates in a string", token, "a whole character")
         return _ESCAPE.sub(character, token[1:-1])
 
     def set(self, meta: Meta, *values: syntax.Literal) -> syntax.SetPattern:

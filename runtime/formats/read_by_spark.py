@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import FILE, Format, InputFile, Numbered, Scan, Types, no_tuples
+from cedilla.runtime.formats.source import CORRUPT, FILE, Format, InputFile, Numbered, Scan, Types, no_tuples
 from cedilla.runtime.items.marker import MarkerLine
 
 FILE_URI = "replace(_metadata.file_path, 'file:///', 'file:/')"
@@ -72,7 +72,8 @@ class ReadBySpark(Format):
             f"row_number() OVER (PARTITION BY `{FILE}` ORDER BY `{POSITION}`) AS ordinal",
         )
         lines = bad.join(every, POSITION).join(self.lines(spark, files), ["file", "ordinal"])
-        return self.with_faults(lines, types).drop("ordinal")
+        with_faults = self.with_faults(lines, types)
+        return with_faults.withColumn("fault", F.expr(f"coalesce(fault, `{CORRUPT}`)")).drop("ordinal")
 
 
 def placed(

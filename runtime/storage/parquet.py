@@ -90,6 +90,6 @@ def _scale(column: Any) -> int | None:
         case "Int":
             return 1 if logical["isSigned"] else None
         case "Timestamp":
-            return 1000 if logical["timeUnit"] == "milliseconds" else 1
+            return {"milliseconds": 1000, "microseconds": 1}.get(logical["timeUnit"])
         case _:
             return None

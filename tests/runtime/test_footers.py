@@ -202,7 +202,7 @@ def test_types_of_arrow_are_seen_as_they_are_stored(spark: SparkSession, tmp_pat
         "lasts": "bigint",
         "map": "map<string,decimal(20,0)>",
         "in": "struct<x:bigint,y:struct<z:string>>",
-        "nanos": None,
+        "nanos": "timestamp_ns",
         "naive": "timestamp_ntz",
     }
 

@@ -234,12 +234,14 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
         8: ({"at": "TIMESTAMP_NTZ'2013-01-31 01:02:03'"}, {"at": "2013-01-31T01:02:03.000000Z"}),
         9: ({"day": "DATE'1000-01-31'", "at": "TIMESTAMP'1000-01-31 00:00:00'"},
             {"day": "1000-01-31", "at": "1000-01-31T00:00:00.000000Z"}),
+        24: ({"i": "-7D", "l": "7D", "m": "1.25D"}, {"i": -7, "l": 7, "m": 1.25}),
         10: ({"d": "CAST(NULL AS STRING)", "i": "CAST(NULL AS DOUBLE)"}, {}),
     }  # fmt: skip
     bad: dict[int, dict[str, str]] = {
         11: {"d": "'12.5'"},
         12: {"i": "3000000000L"},
-        13: {"l": "1.0D"},
+        13: {"l": "1.5D"},
+        25: {"l": "9007199254740992D"},
         14: {"m": "1.005"},
         15: {"m": "10000L"},
         16: {"at": "'2013-01-31'"},
@@ -257,8 +259,10 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
     assert json.loads(rejected[11]["raw"]) == {"k": 11, "d": "12.5"}
     reasons = {number: r["reason"] for number, r in rejected.items()}
     assert (reasons[11], reasons[15]) == ('`d` is no double: "12.5"', "`m` is no decimal(6,2): 10000")
-    # What the row's text does not show: a moment of a string, bytes for a string.
-    assert reasons[16] == reasons[17] == "a value is not of its attribute's type"
+    # What the row's text does not show: a moment of a string, bytes for a string, digits that may be lost.
+    assert reasons[16] == "`at` is no timestamp: a value of a column of type string"
+    assert reasons[17] == "`s` is no string: a value of a column of type binary"
+    assert reasons[25] == "`l` is no long: a value of a column of type double"
 
 
 @pytest.mark.parametrize("drift", tiered(["infer", "ignore", "quarantine"]))

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
@@ -234,3 +235,19 @@ def test_references_to_no_sign_are_malformed(spark: SparkSession, tmp_path: Path
     run.process()
     assert [row["position"]["line"] for row in run.quarantine("r")] == [1, 2]
     assert run.output("r") == [{"n": 2, "s": "\U0001f600"}]
+
+
+@pytest.mark.parametrize(
+    "marker", [r'{"$accent": "[[s = \"\ud83d\", -(x)]]"}', r'{"$punctuation": "[s = \"a\ude00\"]"}']
+)
+def test_a_marker_with_half_a_pair_of_surrogates_ends_the_query(
+    spark: SparkSession, tmp_path: Path, marker: str
+) -> None:
+    run = Run(spark, tmp_path, query_of("json"))
+    run.write("r", ['{"n": 1, "s": "?"}', marker, '{"n": 2, "s": "?"}'])
+    with pytest.raises(DiagnosticError) as ran:
+        run.process()
+    options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
+    with pytest.raises(DiagnosticError) as simulating:
+        simulate(query_of("json"), options)
+    assert [error.value.diagnostics[0].code for error in (ran, simulating)] == ["RQ006", "RQ006"]

@@ -248,8 +248,16 @@ def test_elements_of_xml(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
-    rows = spark.sql("SELECT 1 AS k, 1.5D AS n, 'a' AS x UNION ALL SELECT 1, 2D, 'b'").orderBy("n")
+    rows = spark.sql(
+        "SELECT 1 AS k, 1.5D AS n, 'a' AS x UNION ALL SELECT 1, 2D, NULL UNION ALL SELECT 1, 3D, 'b'"
+    )
+    rows = rows.orderBy("n")
     save_parquet(rows, tmp_path / "in" / "r" / "1.parquet")
     run = Run(spark, tmp_path, QUERY.replace("from json", "from parquet"))
     run.process()
-    assert [row["reason"] for row in run.quarantine("r")] == ["`n` is no long: 1.5", "`n` is no long: 2.0"]
+    rejected = sorted(run.quarantine("r"), key=lambda row: row["position"]["line"])
+    assert [row["reason"] for row in rejected] == [
+        "`n` is no long: 1.5",
+        "`x` is required, but missing",
+        '`x` is no double: "b"',
+    ]

@@ -41,7 +41,7 @@ Place = Callable[[MarkerLine], str]
 Check = Callable[[SourceState, Accent], None]
 """Raises where an operator cannot go on after an accent that has led to a state."""
 
-_POINT = re.compile(r'\[{1,2}(\w+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f]*)")(?=[,\]])')
+_POINT = re.compile(r'\[{1,2}(\w+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\ud800-\udfff]*)")(?=[,\]])')
 
 
 @frozen(eq=False)

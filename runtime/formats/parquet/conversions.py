@@ -22,8 +22,9 @@ from pyspark.sql.types import (
 )
 
 from cedilla.compiler.expressions.scalar_sql import java_text
-from cedilla.compiler.expressions.types import Type, quote
+from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.parquet.types import Nanoseconds
 from cedilla.runtime.formats.source import Range
 
 JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
@@ -36,11 +37,23 @@ _KINDS: dict[type[DataType], str] = {
     **dict.fromkeys(_WHOLE, "bigint"),
     FloatType: "double",
     DoubleType: "double",
+    Nanoseconds: "timestamp",
 }
 
 
-def converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
-    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be."""
+def converted(
+    value: str, kind: DataType | None, type_: Type, *, is_in_range: bool = False
+) -> tuple[str, str | None]:
+    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be. `is_in_range`:
+    its moments are known to lie in the years 1 to 9999."""
+    as_type, unfit = _converted(value, kind, type_)
+    is_known = is_in_range or isinstance(kind, NullType | Nanoseconds)
+    if unfit or type_.first is None or is_known:
+        return as_type, unfit
+    return as_type, f"NOT {type_.axis(as_type)} BETWEEN {type_.first}L AND {type_.last}L"
+
+
+def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
     nothing = f"CAST(NULL AS {type_.spark})"
     if kind is None:  # nothing is known of it but that it is there
         return nothing, "true"
@@ -48,10 +61,16 @@ def converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str 
         return nothing, None
     if kind.simpleString() == type_.spark.lower():
         return value, None
+    if isinstance(kind, Nanoseconds) and type_.name in ("timestamp", "string"):
+        moment = readable(value, kind)
+        return (moment, None) if type_.name == "timestamp" else _text(moment, TimestampType())
     if type_.name == "string":
         return _text(value, kind)
     if _widens(kind, type_):
         return f"CAST({value} AS {type_.spark})", None
+    if isinstance(kind, FloatType | DoubleType) and type_.is_numeric:
+        exactly = _of_double(f"CAST({value} AS DOUBLE)", type_)
+        return exactly, f"{value} IS NOT NULL AND {exactly} IS NULL"
     if _narrows(kind, type_):
         tried = f"try_cast({value} AS {type_.spark})"
         return tried, f"{value} IS NOT NULL AND NOT {tried} <=> {value}"
@@ -84,6 +103,23 @@ def _narrows(kind: DataType, type_: Type) -> bool:
     return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
 
 
+_FEW_DIGITS = 15
+"""A double has every decimal of so many digits, and of no other one the same."""
+
+
+def _of_double(x: str, type_: Type) -> str:
+    """A double as a whole number or a decimal, if it is one and no digit can have been lost; else null. Whole numbers
+    become doubles where pandas has a column with a value missing."""
+    digits = min(type_.parameters[1], _FEW_DIGITS) if type_.parameters else 0
+    if not digits:
+        return f"IF({x} = rint({x}) AND abs({x}) < {LARGEST}D, try_cast({x} AS {type_.spark}), NULL)"
+    scaled = f"rint({x} * 1e{digits}D)"
+    is_exact = f"abs({scaled}) < 1e{_FEW_DIGITS}D AND {scaled} / 1e{digits}D = {x}"
+    unit = f"0.{'1'.zfill(digits)}BD"
+    number = f"CAST(CAST({scaled} AS BIGINT) AS DECIMAL({_FEW_DIGITS}, 0)) * {unit}"
+    return f"CASE WHEN {is_exact} THEN try_cast({number} AS {type_.spark}) END"
+
+
 def _text(value: str, kind: DataType) -> tuple[str, str | None]:
     """As in JSON, a string takes anything by its text."""
     if isinstance(kind, StringType):
@@ -101,7 +137,9 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
 
 
 def readable(value: str, kind: DataType) -> str:
-    """SQL: a value as it is shown; a float with the digits that it has as a double."""
+    """SQL: a value as it is shown; a float with the digits that it has as a double, a moment to the microsecond."""
+    if isinstance(kind, Nanoseconds):
+        return f"timestamp_micros({value} div 1000 - int({value} % 1000 < 0))"
     return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
 
 

@@ -17,7 +17,7 @@ from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, NullType, StringType, StructField, StructType
 
-from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
@@ -39,6 +39,7 @@ from cedilla.runtime.formats.parquet.row_groups import (
     markers_in,
     parts_of,
 )
+from cedilla.runtime.formats.parquet.types import read_as
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -54,6 +55,7 @@ from cedilla.runtime.formats.source import (
 )
 from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.items.near_markers import more_beside
+from cedilla.runtime.items.rejections import misfit
 from cedilla.runtime.storage.parquet import UNREADABLE, reason
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
@@ -70,7 +72,13 @@ class _Group:
 
     @property
     def schema(self) -> StructType:
-        return StructType([StructField(name, kind) for name, kind in self.columns if kind is not None])
+        return StructType(
+            [StructField(name, read_as(kind)) for name, kind in self.columns if kind is not None]
+        )
+
+    def is_in_range(self, name: str, type_: Type) -> bool:
+        """Whether the statistics of all files prove that the moments of a column have years from 1 to 9999."""
+        return all(_is_in_range(footer, name, type_) for footer in self.footers.values())
 
 
 class Parquet(ReadBySpark):
@@ -112,10 +120,16 @@ class Parquet(ReadBySpark):
         ]
         wrong: list[str] = []
         for name, type_ in types.items():
-            value, unfit = converted(quoted(name), columns.get(name, NullType()), type_)
+            value, unfit = converted(
+                quoted(name),
+                columns.get(name, NullType()),
+                type_,
+                is_in_range=group.is_in_range(name, type_),
+            )
             chosen.append(f"{value} AS {quoted(name)}")
             if unfit:
-                wrong.append(f"WHEN {unfit} THEN {quote(f'{name}: {type_text(columns[name])}')}")
+                said = misfit(name, type_, f"a value of a column of type {type_text(columns[name])}")
+                wrong.append(f"WHEN {unfit} THEN {quote(said)}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
         return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
@@ -139,7 +153,9 @@ class Parquet(ReadBySpark):
         found: dict[int, Content] = {}
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
-            if footer.problem or any(converted(n, kinds[n], types[n])[1] for n in types):
+            if footer.problem or any(
+                converted(n, kinds[n], t, is_in_range=_is_in_range(footer, n, t))[1] for n, t in types.items()
+            ):
                 return None
             ranges = {
                 name: range_of(footer.ranges[name], kinds[name], type_)
@@ -255,6 +271,16 @@ def _groups(
             columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
             found.setdefault(columns, {})[number] = footer
     return (_Group(columns, of) for columns, of in found.items())
+
+
+def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
+    """Whether the statistics of a file prove that the moments of a column have years from 1 to 9999."""
+    values = footer.ranges.get(name)
+    if type_.first is None or type_.last is None or values is None:
+        return False
+    if values.least is None or values.greatest is None:
+        return values.nulls == footer.rows
+    return type_.first <= values.least and values.greatest <= type_.last
 
 
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:

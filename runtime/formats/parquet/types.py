@@ -55,6 +55,19 @@ class Column:
     leaf: int | None
 
 
+class Nanoseconds(DataType):
+    """Moments in nanoseconds, which pandas writes and Spark has no type for: their scan reads longs."""
+
+    @classmethod
+    def typeName(cls) -> str:
+        return "timestamp_ns"
+
+
+def read_as(kind: DataType) -> DataType:
+    """The type by which a scan reads a column."""
+    return LongType() if isinstance(kind, Nanoseconds) else kind
+
+
 def columns_of(schema: Any, settings: Settings) -> dict[str, Column]:
     """The columns of a `pyarrow.parquet.ParquetSchema`."""
     try:
@@ -180,7 +193,7 @@ _UNSIGNED = {8: ShortType(), 16: IntegerType(), 32: LongType()}
 def _int64(column: Any, name: str, logical: Logical, settings: Settings) -> DataType | None:
     if name == "Timestamp":
         if logical["timeUnit"] == "nanoseconds":
-            return LongType() if settings.nanos_as_long else None
+            return LongType() if settings.nanos_as_long else Nanoseconds()
         is_moment = logical["isAdjustedToUTC"] or not settings.infers_ntz
         return TimestampType() if is_moment else TimestampNTZType()
     if name == "Int":
