@@ -71,13 +71,15 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     chance = Random(seed)
     at_once = bad = 0
     for _ in range(60):
-        odd = chance.choice([0, 0.02, 0.2])
+        odd, are_numbers = chance.choice([0, 0.02, 0.2]), chance.random() < 0.2
         lines = []
         for _ in range(chance.choice([1, 5, 40])):
             item: dict[str, Any] = {"ts": 1, "s": chance.choice(["a", "7"])}
             for name in PATHS:
                 text = chance.choice(TEXTS) if chance.random() < odd else chance.choice(["5", "17", "-3"])
                 item[name] = {"v": chance.choice([text] * 20 + [None])}
+                if are_numbers:
+                    item[name] = {"v": chance.choice([5, 17, -3] + [1.25, 1e300] * (name == "t"))}
             lines.append(json.dumps(item))
         block = Block("\n".join(lines).encode(), 7)
         found = BATCHES.batch(block, 1000).to_pylist()

@@ -17,7 +17,7 @@ import pyarrow.json
 from attrs import field, frozen
 from pyspark.sql import DataFrame
 
-from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.plan.origins import Keys, TextKeys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
@@ -86,6 +86,9 @@ class JsonBatches(TextBatches):
                 continue
             column = one_array(table.column(keys[0]).chunks)
             column = pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
+            if keys in self._doubles and column.type == pa.float64():
+                found.append(column)
+                continue
             if self._is_text(name, type_) and column.type != pa.string():
                 column = column.cast(pa.string())
             if isinstance(keys, TextKeys):
@@ -145,11 +148,17 @@ class JsonBatches(TextBatches):
                     return None
                 continue
             numbers = parsed.keys() - types.keys()
-            if any(_type_at(table.schema, keys) not in _AS_WRITTEN for keys in numbers):
+            if any(_type_at(table.schema, keys) not in _AS_WRITTEN for keys in numbers - self._doubles):
                 return None
             if any(type_.name == "decimal" and _may_be_texts(text, keys) for keys, type_ in parsed.items()):
                 return None
             return None if numbers and _MINUS_ZERO.search(text) else table
+
+    @property
+    def _doubles(self) -> set[Keys]:
+        """The keys of doubles that are written in texts, or as numbers after all."""
+        is_double = (name for name, type_ in self.types.items() if type_ == DOUBLE)
+        return {keys for name in is_double if isinstance(keys := self.paths.get(name), TextKeys)}
 
     @property
     def _keys(self) -> dict[str, Keys]:
