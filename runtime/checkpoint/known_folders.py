@@ -208,8 +208,29 @@ class _Recognition:
 
     def _refused(self, why: str) -> DiagnosticError:
         message = f"{self.path} of {self.what} is not the folder {self.last.at} that was read: {why}"
-        hint = (
-            "the folder that was read, moved as it is, or a link to it at its old path; for other files, a folder that "
-            "has both below it, or a new checkpoint with other outputs"
+        return failure("RQ452", message, self.source.span, hint=_HINT)
+
+
+def check_content(
+    source: Source,
+    folder: KnownFolder,
+    found: Iterable[FoundFile],
+    read: Mapping[str, Collection[ReadFile]],
+) -> None:
+    """Raise RQ452 where a folder of a source has files with the names of those that were read, and of none the length:
+    another disk is mounted there, or the files were made again. One file may have grown, and is not read again."""
+    lengths = {file.path: file.length for file in read.get(source.name, ())}
+    pairs = [(file, lengths[path]) for file in found if (path := folder.record(file.path)) in lengths]
+    if len(pairs) > 1 and all(length not in (None, file.length) for file, length in pairs):
+        file, length = pairs[0]
+        message = (
+            f"{folder.at} of stream `{source.name}` has other files by the names of those that were read: {file.path} "
+            f"had {length} bytes, and has {file.length}"
         )
-        return failure("RQ452", message, self.source.span, hint=hint)
+        raise failure("RQ452", message, source.span, hint=_HINT)
+
+
+_HINT = (
+    "the folder that was read, moved as it is, or a link to it at its old path; for other files, a folder that has "
+    "both below it, or a new checkpoint with other outputs"
+)

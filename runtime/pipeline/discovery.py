@@ -41,7 +41,10 @@ def drive(
         tell(note)
     tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
     in_folders = [s for s in streams if not s.is_topic]
-    folders = SourceFolders(executor.files, executor.plan, in_folders, tables, on_step, interval is None)
+    known = executor.checkpoint.folders
+    folders = SourceFolders(
+        executor.files, executor.plan, in_folders, tables, known, on_step, interval is None
+    )
 
     is_idle = False  # and has been said
 

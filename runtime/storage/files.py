@@ -152,4 +152,6 @@ def _refused(path: str, problem: Exception) -> DiagnosticError:
     said = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__
     is_local = scheme_of(path) in ("", "file")
     hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
+    if isinstance(problem, FileNotFoundError):
+        hint = "the file in its place again: the run goes on there; an empty one, where it is lost"
     return failure("RQ431", f"{path}: {said}", hint=hint)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.read_files import seen
+from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.storage.files import Files, FoundFile
 
 
@@ -117,3 +119,18 @@ def test_what_spark_alone_has_recorded_is_known(tmp_path: Path) -> None:
     batch = arrivals(tmp_path).batch({"r": Found(files)})
     assert batch is not None
     assert (batch[0], [file.path for file in batch[1]["r"]]) == (3, ["file:/in put/3"])
+
+
+def test_files_of_topics_are_where_the_checkpoint_is() -> None:
+    """A batch that was not done goes on in a checkpoint that has moved."""
+    name = "topics/s/topic=t/partition=000003/00000000000000000005-00000000000000000009.jsonl"
+    moved = KnownFolders("new/ck").locate("s", InputFile(f"old/ck/{name}", 7))
+    assert moved == InputFile(f"new/ck/{name}", 7)
+
+
+def test_a_folder_whose_name_begins_like_another_is_not_it() -> None:
+    known = KnownFolders("ck", {"r": KnownFolder("file:/b/r", "file:/a/r")})
+    assert known.record("r", "file:/b/r/1") == "file:/a/r/1"
+    assert known.record("r", "file:/b/r2/1") == "file:/b/r2/1"
+    assert known.locate("r", InputFile("file:/a/r/1")) == InputFile("file:/b/r/1")
+    assert known.place("r", "file:/a/r2/1") is None

@@ -17,10 +17,12 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.engines.memory import Growth
 from cedilla.runtime.formats.listing import in_order
 from cedilla.runtime.pipeline import discovery
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
+from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.program import Outgrown, start
 from cedilla.runtime.pipeline.source_folders import SourceFolders
@@ -80,7 +82,8 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
                 _write(tmp_path / folder / str(n), "{}", n)
 
     files = _Busy(between)
-    folders = SourceFolders(files, plan, plan.sources, DeltaSources(files, "", {}, False, print), print)
+    tables, known = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
+    folders = SourceFolders(files, plan, plan.sources, tables, known, print)
     seen: list[str] = []
     for _ in range(3):
         found = folders.look()["r"]
@@ -211,3 +214,57 @@ def test_a_segment_without_its_files_ends_the_run(spark: SparkSession, root: Pat
         run.wait_for(lambda: run.failure is not None)
     assert "RQ451" in str(run.failure)
     assert _counts(root) == [0, 1]
+
+
+@pytest.mark.either_engine
+def test_a_source_folder_that_comes_back_with_other_files_ends_the_run(
+    spark: SparkSession, root: Path
+) -> None:
+    """Under the names of those that were read they would never be read."""
+    with _Run(spark, root) as run:
+        run.wait_for(lambda: _counts(root) == [0, 1])
+        (root / "r").rename(root / "away")
+        run.wait_for(lambda: any("not there any more" in said for said in run.said))
+        (root / "_r").mkdir()
+        for number in (0, 1):
+            _write(root / "_r" / f"{number}.jsonl", '{"ts": 100, "k": 1}', number)
+        (root / "_r").rename(root / "r")
+        run.wait_for(lambda: run.failure is not None)
+    assert "RQ452" in str(run.failure)
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_a_file_that_vanishes_before_it_is_read_stops_all_that_is_later(
+    spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
+) -> None:
+    """Whether it comes back, or an empty one in its place."""
+    process = Executor.process
+
+    def vanish(self: Executor, *arguments: Any) -> None:
+        if (root / "r" / "2.jsonl").exists():
+            (root / "r" / "2.jsonl").rename(root / "_2")
+        process(self, *arguments)
+
+    def once() -> None:
+        plan, flow = load(compile_query(QUERY).program)
+        options = Options(
+            once=True,
+            files_per_epoch=files_per_epoch,
+            checkpoint=str(root / "ck"),
+            sources={name: str(root / name) for name in ("r", "names")},
+            sinks={"n": str(root / "out")},
+        )
+        start(plan, flow, options, lambda report: None, spark)
+
+    _minute(root, 2)
+    _minute(root, 3)
+    monkeypatch.setattr(Executor, "process", vanish)
+    for _ in range(2):
+        with pytest.raises(DiagnosticError, match=r"RQ431.*2\.jsonl"):
+            once()
+        assert _counts(root) == ([] if files_per_epoch is None else [0, 1])
+    monkeypatch.setattr(Executor, "process", process)
+    (root / "r" / "2.jsonl").write_text("")
+    once()
+    assert _counts(root) == [0, 1, 3]
