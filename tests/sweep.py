@@ -58,36 +58,17 @@ _DOUBLES = (
     "1e16 8.41e21 1e22 1e23 2e23 -1e200 1.7976931348623157e308 1e-200 2.2250738585072014e-308 5e-324 "
     "nan inf -inf"
 )
-_STRINGS = (
-    *(
-        "",
-        " ",
-        "\t\n",
-        "a",
-        "abc",
-        "A b,c",
-        "ab,,b",
-        "aaa",
-        "ÄÖ ß",
-        "e\u0301é",
-        "日本",
-        "😀a",
-        "\u00a0x",
-        "%_\\",
-    ),
-    *("12", " +12 ", "-1.5e3", "1e400", "NaN", "Infinity", "-inf", "true", "No", "3d", "9223372036854775808"),
-    *(
-        "3٣",
-        "3３",
-        "३",
-        "0x10",
-        "1_000",
-        "2024-02-29",
-        "2024-02-29T23:59:59.999999Z",
-        "ıİſΑΣ ﬁǆ",
-        "a.b",
-        "x" * 40,
-    ),
+_WORDS = (
+    "a abc ab,,b aaa 日本 😀a %_\\ 12 -1.5e3 1e400 NaN Infinity -inf true No 3d 9223372036854775808 3٣ 3３ ३ 0x10 "
+    "1_000 2024-02-29 2024-02-29T23:59:59.999999Z a.b e\u0301é"
+)
+_STRINGS = ("", " ", "\t\n", "A b,c", "ÄÖ ß", "\u00a0x", " +12 ", "ıİſΑΣ ﬁǆ", "x" * 40, *_WORDS.split())
+_TEXTS = (
+    "5 +5 -0 5. .5 1e5 1E+2 1e-400 .e5 5f 0x1p3 9223372036854775807 -9223372036854775809 2147483648 1.5 infinity "
+    "-Inf nan T yes off 2024 2024-02 2024-2-9 2024-02-30 0000-01-01 10000-01-01 +2024-01-01 2024-02-29T05:06 "
+    "2024-02-29T24:00:00Z 2024-02-29T05:06:07.123456789 2024-02-29T05:06:07.1234560Z 9999-12-31T23:59:59-01:00 "
+    "0001-01-01T00:00:00+01:00 2024-02-29T05:06:07+0130 2024-02-29T05:06:07+18:01 1969-12-31T23:59:59.999999"
+    " ２０２４-02-29"
 )
 VALUES: dict[str, tuple[Any, ...]] = {
     "int": (0, 1, -1, 2, 7, 255, 10_000, 2**31 - 1, -(2**31)),
@@ -112,11 +93,18 @@ VALUES: dict[str, tuple[Any, ...]] = {
         map(Decimal, ("0", "0.3", "-2.5", "9" * 28 + "." + "9" * 10, "-" + "9" * 28 + ".5", "1e-10", "7"))
     ),
     "string": _STRINGS,
+    "text": (
+        *_STRINGS,
+        *_TEXTS.split(),
+        *(f"{blank}7{blank}" for blank in " \n\u00a0\u2003"),
+        " 2024-02-29 ",
+        "2024-02-29 5:6",
+    ),
     "boolean": (True, False),
     "timestamp": tuple(datetime.fromisoformat(f"{text}+00:00") for text in _MOMENTS),
     "date": tuple(map(date.fromisoformat, _DAYS)),
 }
-"""Values at the edges of each type; each may be undefined, too."""
+"""Values at the edges of each type; each may be undefined, too. A `text` is a string that is converted."""
 
 CONSTANTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("int", "long"), ("0", "1", "-1", "2", "2147483648", "-9223372036854775807")),
@@ -135,8 +123,8 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "boolean": ("boolean",),
     **dict.fromkeys(("timestamp", "date"), ("timestamp", "date")),
     **dict.fromkeys(("value", "any", "same"), (*NUMBERS, "string", "boolean", "timestamp", "date")),
-    "plain": (*NUMBERS, "string", "boolean"),
-    "dated": ("timestamp", "date", "string"),
+    "plain": (*NUMBERS, "text", "boolean"),
+    "dated": ("timestamp", "date", "text"),
 }
 """The types of columns that arguments of each kind are tried with."""
 WRITTEN: dict[str, tuple[str, ...]] = {
@@ -260,6 +248,11 @@ def _fits(columns: Mapping[str, str]) -> bool:
     return len(columns) < 3 or len({t for t in columns.values() if t in NUMBERS}) < 2
 
 
+def type_of(name: str) -> Type:
+    """The type of a column."""
+    return Type.parse("string" if name == "text" else name)
+
+
 @cache
 def _parsed(text: str) -> Any:
     return parse_expression(text)
@@ -268,7 +261,7 @@ def _parsed(text: str) -> Any:
 def _is_in_the_language(text: str, columns: Mapping[str, str]) -> bool:
     """Returns True for a call whose types go together."""
     try:
-        expressions.type_of(_parsed(text), {name: Type.parse(type_) for name, type_ in columns.items()})
+        expressions.type_of(_parsed(text), {name: type_of(type_) for name, type_ in columns.items()})
     except (DiagnosticError, ValueError):
         return False
     return True
@@ -285,7 +278,7 @@ def rows_of(columns: Mapping[str, str], most: int | None, seed: int = 0) -> list
 def frame_of(spark: SparkSession, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
     """The rows with their numbers, `$row`. Timestamps and dates come as numbers, as Python has no zone-free ones."""
     plain = {"timestamp": "bigint", "date": "int"}
-    schema = ", ".join(f"{name} {plain.get(t, Type.parse(t).spark)}" for name, t in columns.items())
+    schema = ", ".join(f"{name} {plain.get(t, type_of(t).spark)}" for name, t in columns.items())
     frame = spark.createDataFrame(
         [(number, *map(_number, row)) for number, row in enumerate(rows)], f"`$row` bigint, {schema}"
     )
@@ -326,7 +319,7 @@ def compared(
     frame: DataFrame, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]], given: Sequence[Call]
 ) -> Iterator[str]:
     """The differences of some calls over the columns and rows of a frame (`frame_of`)."""
-    types = {name: Type.parse(type_) for name, type_ in columns.items()}
+    types = {name: type_of(type_) for name, type_ in columns.items()}
     parsed = [_parsed(call.text) for call in given]
     said = [expressions.type_of(e, types) for e in parsed]
     texts = [expression_sql.sql(e, types) for e in parsed]
