@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 from io import StringIO
 from random import Random
@@ -34,6 +35,13 @@ emit r to json "all";
 emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
 """
 UNITS = {"t": ("degF", "degC", "kelvin", "Cel", "[degF]", "degR"), "p": ("hPa", "mbar", "Pa", "inHg")}
+OF_KINDS = f"""
+stream r({SCHEMA}, w: double unit rpm, d: double unit degree) from json "r";
+emit r to json "all";
+emit aggregate[avg(t) as t, max(p) as p, avg(w) as w, avg_angle(d) as d by s](r) to json "groups";
+"""
+KINDS = {"w": ("rpm", "Hz", "kHz", "millihertz"), "d": ("degree", "gon", "turn", "arcmin")}
+"""Two more, of frequencies and of directions."""
 CELLS = [(s, q) for s in (1, 2, 3) for q in (1, 2)]
 DESCRIPTIONS = ["s = 1", "s = 2", "s != 3", "q = 1", "s = 1, q = 2", "s in {2, 3}, q = 1", ""]
 
@@ -46,26 +54,29 @@ def matches(description: str, s: int, q: int) -> bool:
 class World:
     """A stream with unit accents, and the same with Alters in their place."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, names: Mapping[str, tuple[str, ...]] = UNITS) -> None:
         self.rng = rng
+        self.names = names
         self.units: list[Item] = []
         self.alters: list[Item] = []
-        self.in_force = {name: dict.fromkeys(CELLS, IDENTITY) for name in UNITS}
+        self.in_force = {name: dict.fromkeys(CELLS, IDENTITY) for name in names}
         for number in range(30):
             self.add(number)
 
     def add(self, number: int) -> None:
         rng = self.rng
         if number % 3 == 2:
-            name = rng.choice(["t", "p"])
+            name = rng.choice([*self.names])
             description = rng.choice(DESCRIPTIONS)
             if rng.random() < 0.2:
                 self.alter(name, description)
             else:
-                self.to_unit(name, description, rng.choice(UNITS[name]))
+                self.to_unit(name, description, rng.choice(self.names[name]))
             return
         s, q = rng.choice(CELLS)
         row = {"n": number, "s": s, "q": q, "t": rng.randint(-40, 120) / 2, "p": rng.randint(950, 1050) / 1.0}
+        if "w" in self.names:
+            row |= {"w": rng.randint(0, 6000) / 4, "d": rng.choice([350.0, 10.0, 0.0, 90.5, 180.0, 359.75])}
         self.units.append(row)
         self.alters.append(row)
 
@@ -82,7 +93,7 @@ class World:
         text = f"[[{description}{', ' if description else ''}unit({name}, {written})]]"
         again = self.rng.randint(1, 2)
         self.units += [{"$accent": text}] * again
-        wanted = conversion(UNITS[name][0], unit)
+        wanted = conversion(self.names[name][0], unit)
         for s, q in CELLS:
             before = self.in_force[name][s, q]
             change = wanted.after(before.inverse())
@@ -120,15 +131,15 @@ def plain(value: Any) -> Any:
 
 
 def check(seed: int) -> None:
-    world = World(Random(seed))
-    one, first = ran(QUERY, world.units, 1 + seed % 7)
-    other, second = ran(QUERY, world.alters, 1 + seed % 5)
+    world = World(Random(seed), {**UNITS, **KINDS})
+    one, first = ran(OF_KINDS, world.units, 1 + seed % 7)
+    other, second = ran(OF_KINDS, world.alters, 1 + seed % 5)
     told = [json.dumps(item) for item in world.units]
     assert rounded(decode(first["r"])) == rounded(decode(world.alters)), told
     assert not one.rejected
     check_alike(first, second, told)
     # What is in force in the end is the same, for each pair.
-    for name in UNITS:
+    for name in world.names:
         for s, q in CELLS:
             found = [
                 regions.contains(each.states["r"].original.get(name, IDENTITY), {"s": s, "q": q})
