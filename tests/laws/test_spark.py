@@ -39,6 +39,10 @@ SPOILT = (
     '{"k": 1, "ts": 3}',
     '{"k": 1, "ts": "late", "v": 1.0}',
     '{"k": 1, "ts": 2.5, "v": 1.0}',
+    '{"k": 1.0, "ts": 3e0, "v": 1.0}',  # a good one
+    '{"k": 1, "ts": "3", "v": 1.0}',
+    '{"k": 1, "ts": 3.0000000000000000000001, "v": 1.0}',
+    '{"k": 1, "ts": 1e19, "v": 1.0}',
     '{"k": 2, "ts": 3, "v": 1.0, "new": 1}',
     '{"k": 1, "ts": 19, "v": 1.0, "new": 7}',
     '{"k": 1, "ts": 18, "v": 1.0, "new": 2, "b c": 1}',
@@ -57,13 +61,20 @@ SETTINGS = {
 
 def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Run:
     """The items as files of a run, one file of each source a part; texts are lines as they are."""
-    run = Run(spark, root, made.text)
+    run, chance = Run(spark, root, made.text), Random(len(parts))
     run.write("d", [item for _, item in TABLE])
     for part in parts:
         for source in ("r", "s"):
             items = [item for name, item in part if name == source]
-            run.write(source, [f"{i if isinstance(i, str) else json_text(i)}" for i in items])
+            run.write(source, [i if isinstance(i, str) else line_of(chance, i) for i in items])
     return run
+
+
+def line_of(chance: Random, item: Item) -> str:
+    """A line; some whole numbers have a point, as pandas writes them."""
+    whole = ((name, item[name]) for name in ("k", "ts") if isinstance(item.get(name), int))
+    forms = {name: Decimal(f"{value}{chance.choice(['', '', '', '.0', '.000'])}") for name, value in whole}
+    return json_text({**item, **forms})
 
 
 def output(folder: Path) -> list[Item]:

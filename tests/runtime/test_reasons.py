@@ -251,13 +251,11 @@ def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql(
         "SELECT 1 AS k, 1.5D AS n, 'a' AS x UNION ALL SELECT 1, 2D, NULL UNION ALL SELECT 1, 3D, 'b'"
     )
-    rows = rows.orderBy("n")
     save_parquet(rows, tmp_path / "in" / "r" / "1.parquet")
     run = Run(spark, tmp_path, QUERY.replace("from json", "from parquet"))
     run.process()
-    rejected = sorted(run.quarantine("r"), key=lambda row: row["position"]["line"])
-    assert [row["reason"] for row in rejected] == [
+    assert {row["reason"] for row in run.quarantine("r")} == {
         "`n` is no long: 1.5",
         "`x` is required, but missing",
         '`x` is no double: "b"',
-    ]
+    }
