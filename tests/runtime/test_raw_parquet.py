@@ -209,3 +209,30 @@ def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
     run.process(files_per_epoch=files)
     said = sorted(row["reason"] for row in run.quarantine("r"))
     assert said == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_column_may_be_whole_in_one_file_and_of_doubles_in_the_next(
+    spark: SparkSession, tmp_path: Path, restarts: bool
+) -> None:
+    """In one epoch, and file by file with a new process for each."""
+    query = """
+    stream r(n: long, v?: long) from parquet "r" punctuated on n;
+    total := aggregate[sum(v) as v, max(n) as n](r);
+    emit total to json "out";
+    """
+    odd = 2**53 + 1
+    columns = [[odd, 2], [3.0, None], [5.0, 4.5], [7, None]]
+    kinds = [pa.int64(), pa.float64(), pa.float32(), pa.int16()]
+    run = Run(spark, tmp_path, query)
+    for number, (values, kind) in enumerate(zip(columns, kinds, strict=True)):
+        rows = pa.table({"n": [2 * number, 2 * number + 1], "v": pa.array(values, kind)})
+        write(tmp_path, rows, 2 * number)
+        if number == 3:
+            write(tmp_path, pa.table({"$punctuation": ["[]"]}), 2 * number + 1)
+        if restarts:
+            run.go_on(run.executor(), number)
+    if not restarts:
+        run.process()
+    assert [item for item in run.output("total") if "v" in item] == [{"v": odd + 2 + 3 + 5 + 7, "n": 7}]
+    assert list(set_aside(run).values()) == ["`v` is no long: 4.5"]
