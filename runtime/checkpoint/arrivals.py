@@ -97,7 +97,7 @@ class Arrivals:
         if found.by_name and new:
             self._check_names(name, new)
         if name not in self._told:
-            paths = (file.path for file in new if not file.is_markers)
+            paths = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
             if (note := disorder_note(name, paths, by_name=found.by_name is not None)) is not None:
                 self._told.add(name)
                 self.notes.append(note)
@@ -133,9 +133,12 @@ class Arrivals:
             self._seen.setdefault(name, set()).update(file.path for file in some)
 
     def _unseen(self, name: str, found: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
-        record, nothing = self.checkpoint.folders.record, set[str]()
+        nothing = set[str]()
         of_all, seen = self._seen.get("", nothing), self._seen.get(name, nothing)
-        paths = ((file, record(name, file.path, is_markers=is_markers)) for file in found)
+        folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
+        if folder is None or not folder.has_moved:  # which is soon asked of a hundred thousand files
+            return [file for file in found if file.path not in seen and file.path not in of_all]
+        paths = ((file, folder.record(file.path)) for file in found)
         return [file for file, path in paths if path not in seen and path not in of_all]
 
 

@@ -35,6 +35,11 @@ class KnownFolder:
     at: str
     recorded: str
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether files are recorded by other paths than they have."""
+        return self.at != self.recorded
+
     def record(self, path: str) -> str:
         """The path by which a file of the folder is recorded."""
         return _moved(path, self.at, self.recorded)
@@ -66,7 +71,7 @@ class KnownFolders:
 
     def record(self, source: str, path: str, *, is_markers: bool = False) -> str:
         """The path by which a file of a source is recorded."""
-        folder = self._of(source, is_markers=is_markers)
+        folder = self.folder(source, is_markers=is_markers)
         return path if folder is None else folder.record(path)
 
     def place(self, source: str, recorded: str) -> tuple[str, bool] | None:
@@ -81,10 +86,11 @@ class KnownFolders:
         """The file that is there by the one that is recorded."""
         if (records := record_file(file.path)) is not None:
             return evolve(file, path=records.path(f"{self.home}/topics/{source}"))
-        folder = self._of(source, is_markers=file.is_markers)
+        folder = self.folder(source, is_markers=file.is_markers)
         return file if folder is None else evolve(file, path=folder.locate(file.path))
 
-    def _of(self, source: str, *, is_markers: bool) -> KnownFolder | None:
+    def folder(self, source: str, *, is_markers: bool = False) -> KnownFolder | None:
+        """The folder of a source, or of its markers."""
         return self.markers.get(source) if is_markers else self.streams.get(source, self.tables.get(source))
 
     def write(self, files: Files) -> None:

@@ -134,3 +134,13 @@ def test_a_folder_whose_name_begins_like_another_is_not_it() -> None:
     assert known.record("r", "file:/b/r2/1") == "file:/b/r2/1"
     assert known.locate("r", InputFile("file:/a/r/1")) == InputFile("file:/b/r/1")
     assert known.place("r", "file:/a/r2/1") is None
+
+
+def test_partitions_of_topics_are_in_no_order(tmp_path: Path) -> None:
+    """Only files of folders are noted where their names deny it."""
+    known = arrivals(tmp_path)
+    names = [f"ck/topics/s/topic=t/partition={n:06d}/{0:020d}-{5:020d}.jsonl" for n in (3, 1)]
+    known.batch({"s": Found([FoundFile(name, n, 1) for n, name in enumerate(names)]), "r": found("7")})
+    assert known.notes == []
+    known.batch({"r": Found([FoundFile("a9", 1, 1), FoundFile("a8", 2, 1)])})
+    assert len(known.notes) == 1
