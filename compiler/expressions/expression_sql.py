@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from fractions import Fraction
 
-from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions, scalar_sql
+from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions, scalar_sql
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     MIRRORED,
@@ -14,7 +15,7 @@ from cedilla.compiler.expressions.expressions import (
     type_of_literal,
 )
 from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, column, quote
+from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, column, quote
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
@@ -27,14 +28,16 @@ def sql(expression: Expression, types: Types) -> str:
 
     No value ends the query: division by zero and whole numbers that grow too large are undefined.
     """
-    return column(expression.name) if isinstance(expression, Attribute) else _sql(expression, types)
+    text = _sql(expression, types)
+    if isinstance(expression, Binary) and (type_ := type_of(expression, types)).name == "decimal":
+        return f"CAST({text} AS {type_.spark})"  # engines reckon with a digit more
+    return text
 
 
 def _sql(expression: Expression, types: Types) -> str:
     match expression:
         case Attribute(name):
-            plain = column(name)
-            return f"CAST({plain} AS DOUBLE)" if types[name].name == "decimal" else plain
+            return column(name)
         case Literal(value):
             return quote(value) if isinstance(value, str) else type_of_literal(value).sql(value)
         case Unary("-", operand):
@@ -45,25 +48,25 @@ def _sql(expression: Expression, types: Types) -> str:
                     return f"-CAST({_operand(operand, types)} AS BIGINT)"
                 case "long":
                     return f"try_subtract(0L, {_sql(operand, types)})"
+                case "decimal":
+                    return decimals.opposite_sql(_operand(operand, types), type_of(operand, types))
                 case _:  # a sign of its own would make another NaN of NaN
                     return f"0D - {_operand(operand, types)}"
         case Unary(_, operand):
             return f"NOT {_operand(operand, types)}"
         case InSet(operand, values, negated):
-            of = type_of(operand, types)
-            inside = of.member(_compared_operand(operand, types), map(of.value, values))
-            return f"NOT ({inside})" if negated else inside
+            return _in_set_sql(operand, values, negated, types)
         case InRange(operand, pattern, negated):
-            of, tested = type_of(operand, types), _compared_operand(operand, types)
             bounds: list[str] = []
             if pattern.low is not None:
                 bounds.append(
-                    f"{tested} {'>=' if pattern.low_closed else '>'} {of.sql(of.value(pattern.low))}"
+                    _with_constant(">=" if pattern.low_closed else ">", operand, pattern.low, types)
                 )
             if pattern.high is not None:
                 bounds.append(
-                    f"{tested} {'<=' if pattern.high_closed else '<'} {of.sql(of.value(pattern.high))}"
+                    _with_constant("<=" if pattern.high_closed else "<", operand, pattern.high, types)
                 )
+            tested = _operand(operand, types)
             inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
             return f"NOT ({inside})" if negated else inside
         case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
@@ -71,29 +74,21 @@ def _sql(expression: Expression, types: Types) -> str:
         case Binary(operator, left, right):
             if operator in COMPARISONS:
                 return _comparison_sql(operator, left, right, types)
-            if operator in _WITHOUT_OVERFLOW and type_of(expression, types) == LONG:
-                return _whole_sql(operator, left, right, types)
-            written = operator.upper() if operator in ("and", "or") else operator
-            divisor = _operand(right, types)
-            if operator in ("/", "%") and not (isinstance(right, Literal) and right.value):
-                divisor = scalar_sql.not_zero(divisor, scalar_calls.read_as(type_of(right, types)))
-            text = f"{_operand(left, types)} {written} {divisor}"
-            if type_of(expression, types) == DOUBLE and _may_make_nan(operator, left, right, types):
-                return f"nanvl({text}, double('NaN'))"
-            return text
+            if operator in ("and", "or"):
+                return f"{_operand(left, types)} {operator.upper()} {_operand(right, types)}"
+            return _arithmetic_sql(operator, left, right, types)
         case Scalar(name, (argument,)) if name in _ROUNDED:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
         case Scalar(_, arguments):
             argument_types = [type_of(argument, types) for argument in arguments]
             return scalar_calls.sql(
-                expression, argument_types, [_sql(argument, types) for argument in arguments]
+                expression, argument_types, [sql(argument, types) for argument in arguments]
             )
         case Case(branches, otherwise):
             wanted = type_of(expression, types)
 
             def chosen(part: Expression) -> str:
-                type_ = scalar_calls.read_as(type_of(part, types))
-                return scalar_calls.as_type(part, type_, _sql(part, types), wanted)
+                return scalar_calls.as_type(part, type_of(part, types), sql(part, types), wanted)
 
             cases = [
                 f"WHEN {_sql(branch.condition, types)} THEN {chosen(branch.value)}" for branch in branches
@@ -107,6 +102,71 @@ def _micros(moment: Expression, types: Types) -> str:
     if isinstance(moment, Literal):
         return f"{patterns.value_of(TIMESTAMP, moment)}L"
     return f"unix_micros({_sql(moment, types)})"
+
+
+def _arithmetic_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    """Sum, difference, product, quotient or remainder of two numbers: exact where both are, else in doubles."""
+    sides = (left, right)
+    of = [type_of(side, types) for side in sides]
+    result = decimals.arithmetic_type(operator, list(zip(sides, of, strict=True)))
+    if operator in _WITHOUT_OVERFLOW and result == LONG:
+        return _whole_sql(operator, left, right, types)
+    if result.name == "decimal":
+        exact = [_decimal(side, types) for side in sides]
+        if operator == "%":
+            exact[1] = _divisor(exact[1][0], right, of[1]), exact[1][1]
+        return decimals.arithmetic_sql(operator, exact[0], exact[1], result)
+    if operator == "/" and Type("decimal") in [Type(type_.name) for type_ in of] and DOUBLE not in of:
+        return _quotient_sql(left, right, types)
+    texts = [
+        _operand(side, types) if type_.is_integral and result != DOUBLE else _real(side, types)
+        for side, type_ in zip(sides, of, strict=True)
+    ]
+    if operator in ("/", "%"):
+        texts[1] = _divisor(texts[1], right, DOUBLE if of[1].name == "decimal" else of[1])
+    text = f" {operator} ".join(texts)
+    if result == DOUBLE and _may_make_nan(operator, left, right, types):
+        return f"nanvl({text}, double('NaN'))"
+    return text
+
+
+def _divisor(text: str, expression: Expression, type_: Type) -> str:
+    """What something is divided by, undefined where it is zero."""
+    is_constant = isinstance(expression, Literal) and expression.value
+    return text if is_constant else scalar_sql.not_zero(text, type_)
+
+
+def _decimal(side: Expression, types: Types) -> tuple[str, decimals.Digits]:
+    """An exact number as a decimal, and its digits."""
+    type_ = type_of(side, types)
+    return decimals.as_decimal(_operand(side, types), side, type_), decimals.digits_of(side, type_)
+
+
+def _real(side: Expression, types: Types) -> str:
+    """A number beside a double: decimals as doubles, whole numbers as they are."""
+    type_ = type_of(side, types)
+    return (
+        scalar_calls.as_type(side, type_, _operand(side, types), DOUBLE)
+        if type_.name == "decimal"
+        else _operand(side, types)
+    )
+
+
+def _quotient_sql(left: Expression, right: Expression, types: Types) -> str:
+    """The double that is nearest to the quotient of two exact numbers, where both have few enough digits."""
+    sides = [_decimal(side, types) for side in (left, right)]
+    first, second = (digits for _, digits in sides)
+    after = max(first.after, second.after)
+    if not decimals.is_scaled(first, second):
+        texts = [_real(left, types), _real(right, types)]
+    else:
+        texts = [
+            DOUBLE.sql(side.value * 10**after)
+            if isinstance(side, Literal) and not isinstance(side.value, str)
+            else decimals.scaled_sql(*decimal, after)
+            for side, decimal in zip((left, right), sides, strict=True)
+        ]
+    return f"{texts[0]} / {_divisor(texts[1], right, DOUBLE)}"
 
 
 def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
@@ -149,35 +209,66 @@ def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
         text = _sql(argument, types)
         return text if of == LONG else f"CAST({text} AS BIGINT)"
     part, function = single(argument) or (argument, IDENTITY)
+    if of.name == "decimal" and not type_of(part, types).is_integral:
+        part, function = argument, IDENTITY  # computed with the digits that the language says
     match part:
-        case Attribute(name=attribute):  # decimals are not read as doubles here
+        case Attribute(name=attribute):
             return rounded_sql(name, column(attribute), types[attribute], function)
-        case Binary("/", left, right) if function.is_identity and _are_whole((left, right), types):
-            return quotient_sql(name, _operand(left, types), _operand(right, types))
+        case Binary("/", left, right) if function.is_identity and _has_whole_sides(part, types):
+            return quotient_sql(name, *(_as_whole(side, part, types) for side in (left, right)))
         case _:
             return rounded_sql(name, _operand(part, types), type_of(part, types), function)
 
 
-def _are_whole(expressions: Iterable[Expression], types: Types) -> bool:
-    return all(type_of(each, types).is_integral for each in expressions)
+def _has_whole_sides(quotient: Binary, types: Types) -> bool:
+    sides = (quotient.left, quotient.right)
+    return decimals.is_quotient_of_longs([(side, type_of(side, types)) for side in sides])
+
+
+def _as_whole(side: Expression, quotient: Binary, types: Types) -> str:
+    """A side of a quotient times the power of ten that makes both whole, as a long."""
+    after = max(_decimal(each, types)[1].after for each in (quotient.left, quotient.right))
+    if not after:
+        return _operand(side, types)
+    return f"CAST({_decimal(side, types)[0]} * {10**after}BD AS BIGINT)"
 
 
 def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
     if isinstance(left, Literal) and not isinstance(right, Literal):
         operator, left, right = MIRRORED[operator], right, left
-    of = type_of(left, types)
     if isinstance(right, Literal):
-        return f"{_compared_operand(left, types)} {operator} {of.sql(of.value(right))}"
-    if DOUBLE in (of, type_of(right, types)):  # the other one is read as a double, too, not this as a decimal
+        return _with_constant(operator, left, right, types)
+    names = {type_of(side, types).name for side in (left, right)}
+    if "decimal" not in names:
         return f"{_operand(left, types)} {operator} {_operand(right, types)}"
-    return f"{_compared_operand(left, types)} {operator} {_compared_operand(right, types)}"
+    if "double" in names:
+        return f"{_real(left, types)} {operator} {_real(right, types)}"
+    return decimals.compared_sql(operator, _decimal(left, types), _decimal(right, types))
 
 
-def _compared_operand(expression: Expression, types: Types) -> str:
-    """A side of a comparison: decimals are compared with all their digits."""
-    return column(expression.name) if isinstance(expression, Attribute) else _operand(expression, types)
+def _with_constant(operator: str, operand: Expression, constant: Literal, types: Types) -> str:
+    """A comparison with a constant, exact where the operand is."""
+    of, text = type_of(operand, types), _operand(operand, types)
+    value = of.value(constant)
+    if of.name == "decimal" or (
+        of.name in ("int", "long") and isinstance(value, Fraction) and abs(value) < 2**63
+    ):
+        assert not isinstance(value, str)
+        return decimals.compared_with_constant(operator, text, of, value)
+    return f"{text} {operator} {of.sql(value)}"
+
+
+def _in_set_sql(operand: Expression, values: Sequence[Literal], negated: bool, types: Types) -> str:
+    of = type_of(operand, types)
+    text, constants = _operand(operand, types), [of.value(value) for value in values]
+    each = [_with_constant("=", operand, value, types) for value in values]
+    if each == [f"{text} = {of.sql(constant)}" for constant in constants]:
+        joined = of.member(text, constants)
+    else:
+        joined = " OR ".join(f"({test})" for test in each)
+    return f"NOT ({joined})" if negated else joined
 
 
 def _operand(expression: Expression, types: Types) -> str:
     text = _sql(expression, types)
-    return text if isinstance(expression, Attribute | Literal | Scalar) else f"({text})"
+    return text if scalar_calls.is_atom(expression) else f"({text})"

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import patterns, scalar_calls, scalar_functions
+from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -122,10 +122,11 @@ def type_of(expression: Expression, types: Types) -> Type:
             return types[name]
         case Literal(value):
             return type_of_literal(value)
-        case Unary("-", Literal(int(value))) if not isinstance(value, bool):
+        case Unary("-", Literal(int() | Fraction() as value)) if not isinstance(value, bool):
             return type_of_literal(-value)
         case Unary("-", operand):
-            return DOUBLE if _numeric(operand, types) == DOUBLE else LONG
+            type_ = _numeric(operand, types)
+            return LONG if type_.is_integral else type_
         case Unary(_, operand):
             return _boolean(operand, types)
         case InSet(operand, values):
@@ -146,10 +147,9 @@ def type_of(expression: Expression, types: Types) -> Type:
             _check_difference(left, right, sides)
             return DOUBLE
         case Binary(operator, left, right):
-            numbers = (_numeric(left, types), _numeric(right, types))
-            if operator == "/" or DOUBLE in numbers:
-                return DOUBLE
-            return LONG if operator != "%" or LONG in numbers else Type("int")
+            return decimals.arithmetic_type(
+                operator, [(side, _numeric(side, types)) for side in (left, right)]
+            )
         case Scalar(_, arguments):
             # Before its arguments, which may mean something in another language only.
             scalar_calls.known(expression)
@@ -158,9 +158,7 @@ def type_of(expression: Expression, types: Types) -> Type:
             for branch in branches:
                 _boolean(branch.condition, types)
             values = [branch.value for branch in branches] + ([] if otherwise is None else [otherwise])
-            return scalar_calls.common(
-                [(v, scalar_calls.read_as(type_of(v, types))) for v in values], "a case"
-            )
+            return scalar_calls.common([(v, type_of(v, types)) for v in values], "a case")
 
 
 def type_of_literal(value: int | Fraction | str | bool) -> Type:
@@ -169,7 +167,9 @@ def type_of_literal(value: int | Fraction | str | bool) -> Type:
         return BOOLEAN
     if isinstance(value, str):
         return STRING
-    if isinstance(value, Fraction) or abs(value) >= 2**63:
+    if isinstance(value, Fraction):
+        return decimals.type_of_constant(value)
+    if abs(value) >= 2**63:
         return DOUBLE
     return Type("int") if abs(value) < 2**31 else LONG
 
@@ -178,7 +178,7 @@ def _numeric(operand: Expression, types: Types) -> Type:
     type_ = type_of(operand, types)
     if not type_.is_numeric:
         raise clash(f"arithmetic requires numbers, found {type_}", operand.span, _MOMENTS.get(type_.name))
-    return scalar_calls.read_as(type_)
+    return type_
 
 
 _MOMENTS = {

@@ -21,15 +21,36 @@ _OF_LONG = 20
 
 def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
     """`floor` or `ceil` of an affine function of a value, a BIGINT; `type_`: of the value."""
-    p, q, r = function.integers()
-    if type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61:
+    if _is_in_longs(type_, function):
+        _, q, r = function.integers()
         return _of_long(name, value, q, r)
-    if type_.is_integral or type_.name == "decimal":
-        scale = type_.parameters[1] if type_.parameters else 0
-        if max(abs(p), abs(q), r) * 10**scale < _WIDEST // 10:
-            return _of_decimal(name, value, type_, (p, q, r))
+    if is_exact(type_, function):
+        return _of_decimal(name, value, type_, function)
+    if type_.name != "double":
         value = f"CAST({value} AS DOUBLE)"
     return _of_double(name, function.sql(value))
+
+
+def is_exact(type_: Type, function: Affine) -> bool:
+    """Whether an affine function of a number is computed in longs or decimals; else it is in doubles."""
+    scale = type_.parameters[1] if type_.parameters else 0
+    has_room = max(map(abs, function.integers())) * 10**scale < _WIDEST // 10
+    return _is_in_longs(type_, function) or ((type_.is_integral or type_.name == "decimal") and has_room)
+
+
+def limit_of(type_: Type, function: Affine) -> int | None:
+    """The digits before the point that a number may have where more would have no place in 38 digits; `None`: all."""
+    if _is_in_longs(type_, function):
+        return None
+    p, q, _ = function.integers()
+    digits, scale = type_.parameters or (_OF_LONG, 0)
+    room = _DIGITS - 1 - scale - (len(str(abs(p))) if p != 1 else 0)
+    return room if (p != 1 or q) and digits - scale > room else None
+
+
+def _is_in_longs(type_: Type, function: Affine) -> bool:
+    p, q, r = function.integers()
+    return type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61
 
 
 def _of_long(name: str, value: str, shift: int, divisor: int) -> str:
@@ -50,20 +71,16 @@ def _signed(number: int) -> str:
     return f" {'-' if number < 0 else '+'} {abs(number)}" if number else ""
 
 
-def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, int]) -> str:
+def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
     """Of `(value * p + q) / r` in decimals. What has no place in 38 digits is undefined."""
-    p, q, r = function
-    digits, scale = type_.parameters or (_OF_LONG, 0)
+    p, q, r = function.integers()
+    scale = type_.parameters[1] if type_.parameters else 0
     scaled = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
-    if p != 1:
-        product = f"{scaled} * {p}BD"
-        left = (
-            _DIGITS - 1 - scale - len(str(abs(p)))
-        )  # so many before the point leave place for the product and `q`
-        scaled = f"({product})" if digits - scale <= left else _between(scaled, left, product)
-    if q:
-        total = f"{scaled} + {q}BD"
-        scaled = f"({total})" if p != 1 or digits < _DIGITS else _between(scaled, _DIGITS - 1 - scale, total)
+    limit = limit_of(type_, function)
+    if p != 1 or q:
+        computed = f"{scaled} * {p}BD" if p != 1 else scaled
+        computed = f"{computed} + {q}BD" if q else computed
+        scaled = f"({computed})" if limit is None else _between(scaled, limit, computed)
     if name == "floor":
         off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
     else:
@@ -71,8 +88,11 @@ def _of_decimal(name: str, value: str, type_: Type, function: tuple[int, int, in
     # What has more digits than the value has room for is beyond all its values.
     room = _WIDEST // 10**scale
     inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < room)
-    whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
-    rounded = f"CAST({whole} AS BIGINT) {off}" if r == 1 else f"{whole} div {r}BD {off}"
+    if r == 1:  # not by a remainder: Sail takes `x % 1` for 0
+        rounded = f"CAST({name}({scaled}) AS BIGINT)"
+    else:
+        whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
+        rounded = f"{whole} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
 
 

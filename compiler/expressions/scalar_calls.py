@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
-from cedilla.compiler.expressions import aggregate_functions, patterns, regexes, scalar_sql
+from cedilla.compiler.expressions import aggregate_functions, decimals, patterns, regexes, scalar_sql
 from cedilla.compiler.expressions.conversions import names_conversion
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
@@ -55,41 +55,39 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
             message = f"{function.name} requires {WORDS[kind]}, found {actual}"
             help = "`string(x)` is the text of a value" if function.name == "concat" else None
             raise failure("RQ103", message, argument.span, hint=help)
-    chosen = [(a, read_as(t)) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
+    chosen = [(a, t) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
     same = common(chosen, function.name) if chosen else None
-    match function.gives:
-        case Type() as type_:
-            return type_
-        case "same":
-            assert same is not None
-            return same
-        case "number":
-            numbers = [read_as(t) for k, t in zip(kinds, types, strict=True) if k == "number"]
-            return max(numbers, key=_WIDTH.index)
-        case _:
-            return DOUBLE if read_as(types[0]) == DOUBLE else LONG
+    if callable(function.gives):
+        return function.gives(list(zip(node.arguments, types, strict=True)))
+    if isinstance(function.gives, Type):
+        return function.gives
+    assert same is not None
+    return same
 
 
 _WIDTH = (INT, LONG, DOUBLE)
-
-
-def read_as(type_: Type) -> Type:
-    """The type that a part of an expression has: decimals are read as doubles."""
-    return DOUBLE if type_.name == "decimal" else type_
 
 
 def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
     """The one type of several values, numbers widened; RQ103 at the first that does not fit."""
     result = parts[0][1]
     for part, type_ in parts[1:]:
-        if result.is_numeric and type_.is_numeric:
-            result = max(result, type_, key=_WIDTH.index)
-        elif type_ != result:
+        if type_ != result and not (result.is_numeric and type_.is_numeric):
             moment = {"timestamp", "date"} & {type_.name, result.name}
             help = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
             message = f"{what} requires values of one type, found {result} and {type_}"
             raise failure("RQ103", message, part.span, hint=help)
-    return result
+    return _widest(parts)
+
+
+def _widest(parts: Sequence[tuple[Expression, Type]]) -> Type:
+    """The type of several values of one kind: of numbers, the one that holds all of them."""
+    types = [type_ for _, type_ in parts]
+    if all(type_ == types[0] for type_ in types):
+        return types[0]
+    if DOUBLE in types or all(type_.is_integral for type_ in types):
+        return max((type_ for type_ in types if type_ in _WIDTH), key=_WIDTH.index)
+    return decimals.common_type(decimals.digits_of(*part) for part in parts)
 
 
 _PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
@@ -188,32 +186,70 @@ _CONSTANTS: dict[str, Callable[[str], bool]] = {
 
 
 def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
-    """A checked call in Spark SQL. `types` and `texts`: those of the arguments, decimals already as doubles."""
+    """A checked call in Spark SQL. `types` and `texts`: those of the arguments."""
     function = FUNCTIONS[node.name]
     kinds = _kinds(function, node)
-    types = [read_as(t) for t in types]
     if function.sql != f"{function.name}({{all}})":
-        atoms = (Attribute, Literal, Scalar, Case)
-        texts = [t if isinstance(a, atoms) else f"({t})" for a, t in zip(node.arguments, texts, strict=True)]
+        texts = [
+            t if is_atom(a) or isinstance(a, Case) else f"({t})"
+            for a, t in zip(node.arguments, texts, strict=True)
+        ]
     same = [(a, t) for kind, a, t in zip(kinds, node.arguments, types, strict=True) if kind == "same"]
     of_all = common(same, function.name) if same else None
+    numbers, given = _numbers(function, kinds, node.arguments, types, texts)
     arguments = [
         as_type(argument, type_, text, of_all)
         if kind == "same" and of_all
         else _given(kind, argument, type_, text)
-        for kind, argument, type_, text in zip(kinds, node.arguments, types, texts, strict=True)
+        for kind, argument, type_, text in zip(kinds, node.arguments, numbers, given, strict=True)
     ]
     if callable(function.sql):
-        text = function.sql(arguments, types)
+        text = function.sql(arguments, numbers)
     else:
         text = function.sql.format(*arguments, all=", ".join(arguments))
-    counts = not _COUNTS.isdisjoint(kinds)
-    return scalar_sql.within_years(text, function.gives) if counts and function.gives in _MOMENTS else text
+    counts, gives = not _COUNTS.isdisjoint(kinds), function.gives
+    return (
+        scalar_sql.within_years(text, gives)
+        if counts and isinstance(gives, Type) and gives in _MOMENTS
+        else text
+    )
 
 
 _MOMENTS = (TIMESTAMP, DATE)
 _COUNTS = {"number", "whole", *BOUNDS}
 """Kinds of arguments by which a moment may come to lie in any year."""
+
+
+def is_atom(expression: Expression) -> bool:
+    """Whether the SQL of an expression can stand beside an operator: that of `floor` is a sum."""
+    if isinstance(expression, Scalar):
+        return FUNCTIONS[expression.name].name not in ("floor", "ceil")
+    return isinstance(expression, Attribute | Literal)
+
+
+def _numbers(
+    function: Function,
+    kinds: Sequence[str],
+    arguments: Sequence[Expression],
+    types: Sequence[Type],
+    texts: Sequence[str],
+) -> tuple[list[Type], list[str]]:
+    """Types and SQL of the arguments, where decimals are among the numbers: all are decimals, with the digits that
+    they may have, or doubles for a function that computes in doubles."""
+    changed, written = list(types), list(texts)
+    numbers = [place for place, kind in enumerate(kinds) if kind == "number"]
+    if "decimal" not in [types[place].name for place in numbers]:
+        return changed, written
+    exact = callable(function.gives) and all(decimals.is_exact(types[place]) for place in numbers)
+    for place in numbers:
+        argument, type_, text = arguments[place], types[place], texts[place]
+        if exact:
+            digits = decimals.digits_of(argument, type_)
+            written[place] = decimals.as_decimal(text, argument, type_)
+            changed[place] = Type("decimal", (max(1, digits.total), digits.after))
+        elif type_.name == "decimal":
+            written[place], changed[place] = as_type(argument, type_, text, DOUBLE), DOUBLE
+    return changed, written
 
 
 def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
@@ -223,7 +259,13 @@ def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
         return text
     if isinstance(value, Literal) and wanted in (LONG, DOUBLE):
         return f"{value.value}L" if wanted == LONG else DOUBLE.sql(wanted.value(value))
-    return f"CAST({text} AS {wanted.spark})"
+    if wanted == DOUBLE:
+        return decimals.as_double(text, type_)
+    if wanted.name != "decimal":
+        return f"CAST({text} AS {wanted.spark})"
+    digits, room = decimals.digits_of(value, type_), decimals.digits_of_type(wanted)
+    cast = "CAST" if digits.before <= room.before else "try_cast"
+    return f"{cast}({decimals.as_decimal(text, value, type_)} AS {wanted.spark})"
 
 
 def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
@@ -245,6 +287,8 @@ def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
             return text
         if type_ == DOUBLE:
             text = f"round({text})"  # an altered whole number may be a hair off
+        elif type_.name == "decimal":
+            text = f"round({text}, 0)"
         whole = scalar_sql.as_int(text, type_, low, high)
         # A negative length is as good as none, but not for every engine.
         return f"IF({whole} < 0, 0, {whole})" if kind == "length" else whole

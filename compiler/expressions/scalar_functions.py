@@ -8,13 +8,15 @@ other. `runtime/reference/scalars/` says in plain Python what each computes.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Literal as OneOf
 
 from attrs import frozen
 
-from cedilla.compiler.expressions import scalar_sql
+from cedilla.compiler.expressions import conversion_sql, decimals, scalar_sql
 from cedilla.compiler.expressions.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
+from cedilla.grammar.syntax import Expression
 
 Defined = OneOf["every", "some", "rest", "first", "always"]
 """Which arguments a result needs: every one, some, some after the first, the first, none."""
@@ -59,23 +61,26 @@ FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
 class Function:
     """`takes`: kinds of the arguments, those after `required` may be missing; with `repeats` the last may come again.
 
-    `gives`: the result's type, or `same` (that of all arguments of this kind), `number` (the widest of the numbers),
-    `whole` (long, or double).
+    `gives`: the result's type, or `same` (that of all arguments of this kind), or what makes it of the arguments and
+    their types; then decimals are taken as they are, else as doubles.
     """
 
     name: str
     takes: tuple[str, ...]
     required: int
     repeats: bool
-    gives: Type | str
+    gives: Type | str | Given
     sql: str | Writer
     defined: Defined
+
+
+Given = Callable[[Sequence[tuple[Expression, Type]]], Type]
 
 
 def _row(
     names: str,
     takes: str,
-    gives: Type | str,
+    gives: Type | str | Given,
     sql: str | Writer | None = None,
     defined: Defined = "every",
 ) -> dict[str, Function]:
@@ -94,17 +99,32 @@ def _row(
     return dict.fromkeys(names.split(), function)
 
 
+def _absolute(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    ((_, type_),) = arguments
+    return LONG if type_.is_integral else type_
+
+
+def _rounded(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    (_, type_), *digits = arguments
+    places = [value for argument, _ in digits if isinstance(value := getattr(argument, "value", None), int)]
+    return decimals.rounded_type(type_, *places or [0]) if type_.name == "decimal" else type_
+
+
+def _remainder(operator: str) -> Given:
+    return lambda arguments: decimals.arithmetic_type(operator, arguments)
+
+
 FUNCTIONS: dict[str, Function] = {
     # numbers
-    **_row("abs", "number", "whole", scalar_sql.absolute),
+    **_row("abs", "number", _absolute, scalar_sql.absolute),
     **_row("sign signum", "number", DOUBLE, scalar_sql.sign),
     **_row("floor", "number", LONG),
     **_row("ceil ceiling", "number", LONG),
-    **_row("round", "number digits?", "number", scalar_sql.rounded("round")),
-    **_row("bround", "number digits?", "number", scalar_sql.rounded("bround")),
+    **_row("round", "number digits?", _rounded, scalar_sql.rounded("round")),
+    **_row("bround", "number digits?", _rounded, scalar_sql.rounded("bround")),
     **_row("rint", "number", DOUBLE, scalar_sql.rint),
-    **_row("mod", "number number", "number", scalar_sql.remainder),
-    **_row("pmod", "number number", "number", scalar_sql.positive_remainder),
+    **_row("mod", "number number", _remainder("%"), scalar_sql.remainder),
+    **_row("pmod", "number number", _remainder("pmod"), scalar_sql.positive_remainder),
     **_row("sqrt", "number", DOUBLE, scalar_sql.not_nan("sqrt")),
     **_row("cbrt", "number", DOUBLE, scalar_sql.not_nan("cbrt")),
     **_row("pow power", "number number", DOUBLE, scalar_sql.power),
@@ -212,12 +232,12 @@ FUNCTIONS: dict[str, Function] = {
     **_row("timestamp_micros", "number", TIMESTAMP, scalar_sql.since_1970(1_000_000)),
     **_row("date_from_unix_date", "days", DATE),
     # other types
-    **_row("int", "plain", INT, scalar_sql.int_of),
-    **_row("long bigint", "plain", LONG, scalar_sql.long_of),
-    **_row("double", "plain", DOUBLE, scalar_sql.double),
-    **_row("boolean", "plain", BOOLEAN, scalar_sql.boolean),
-    **_row("string", "value", STRING, scalar_sql.string),
-    **_row("timestamp to_timestamp", "dated", TIMESTAMP, scalar_sql.timestamp),
-    **_row("date to_date", "dated", DATE, scalar_sql.date),
+    **_row("int", "plain", INT, conversion_sql.whole(INT)),
+    **_row("long bigint", "plain", LONG, conversion_sql.whole(LONG)),
+    **_row("double", "plain", DOUBLE, conversion_sql.double),
+    **_row("boolean", "plain", BOOLEAN, conversion_sql.boolean),
+    **_row("string", "value", STRING, conversion_sql.string),
+    **_row("timestamp to_timestamp", "dated", TIMESTAMP, conversion_sql.timestamp),
+    **_row("date to_date", "dated", DATE, conversion_sql.date),
 }
 """Every name, second names too, with its function."""

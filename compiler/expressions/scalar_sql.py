@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from cedilla.compiler.expressions import moments
-from cedilla.compiler.expressions.aggregate_parts import let
-from cedilla.compiler.expressions.types import DOUBLE, MICROSECONDS, STRING, TIMESTAMP, Type, quote
+from cedilla.compiler.expressions import decimals
+from cedilla.compiler.expressions.types import (
+    DOUBLE,
+    MICROSECONDS,
+    Type,
+)
 
 Writer = Callable[[Sequence[str], Sequence[Type]], str]
 
@@ -97,21 +100,41 @@ def log1p(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 def remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A remainder with the sign of the dividend: undefined by zero, NaN of doubles that have none."""
+    if "decimal" in [type_.name for type_ in types]:
+        return _of_decimals("%", arguments, types)
     text = f"({arguments[0]} % {not_zero(arguments[1], types[1])})"
     return f"nanvl({text}, double('NaN'))" if DOUBLE in types else text
 
 
 def positive_remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The remainder plus a positive divisor where it is negative; no sum of the two overflows."""
+    if "decimal" in [type_.name for type_ in types]:
+        return _of_decimals("pmod", arguments, types)
     rest, divisor = remainder(arguments, types), not_zero(arguments[1], types[1])
     more = f"({rest} + {divisor}) % {divisor}" if DOUBLE in types else f"{rest} + {divisor}"
     text = f"CASE WHEN {rest} < 0 AND {divisor} > 0 THEN {more} ELSE {rest} END"
-    return f"{text} + 0D" if DOUBLE in types else text
+    return f"({text} + 0D)" if DOUBLE in types else text
+
+
+def _of_decimals(operator: str, arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """A remainder of two decimals."""
+    (x, y), (left, right) = arguments, map(decimals.digits_of_type, types)
+    result = decimals.type_of_result(operator, left, right)
+    if result == DOUBLE:
+        doubles = [decimals.as_double(text, type_) for text, type_ in zip(arguments, types, strict=True)]
+        return (remainder if operator == "%" else positive_remainder)(doubles, [DOUBLE, DOUBLE])
+    is_constant = re.fullmatch(r"[\d.]*[1-9][\d.]*BD", y)
+    divisor = y if is_constant else not_zero(y, types[1])
+    rest = f"({decimals.arithmetic_sql('%', (x, left), (divisor, right), result)})"
+    if operator == "pmod":
+        rest = f"CASE WHEN {rest} < 0 AND {divisor} > 0 THEN {rest} + {divisor} ELSE {rest} END"
+    return f"CAST({rest} AS {result.spark})"
 
 
 def not_zero(number: str, type_: Type) -> str:
-    """A divisor, undefined where it is zero; for `nullif` not all engines take -0.0 for it."""
-    return f"IF({number} = 0, NULL, {number})" if type_ == DOUBLE else f"nullif({number}, 0)"
+    """A divisor, undefined where it is zero. `nullif` does not take -0.0 for it everywhere, and Sail's widens
+    decimals."""
+    return f"nullif({number}, 0)" if type_.is_integral else f"IF({number} = 0, NULL, {number})"
 
 
 def rounded(name: str) -> Writer:
@@ -119,6 +142,8 @@ def rounded(name: str) -> Writer:
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
         x, digits = arguments[0], arguments[1] if len(arguments) > 1 else "0"
+        if types[0].name == "decimal":
+            return decimals.rounded_sql(name, x, types[0], int(digits))
         if types[0] != DOUBLE:
             return x
         if digits == "0" or name == "bround":
@@ -142,7 +167,7 @@ def _digits(x: str, *, small: bool) -> str:
     text = f"CAST({x} AS STRING)"
     if not small:
         return text
-    zeros = f"repeat('0', int(regexp_extract({text}, '[eE]-([0-9]+)', 1)) - 1)"
+    zeros = f"repeat('0', try_cast(regexp_extract({text}, '[eE]-([0-9]+)', 1) AS INT) - 1)"
     digits = f"regexp_replace(regexp_extract({text}, '^[^eE]*', 0), '[-.]', '')"
     return (
         f"IF(abs({x}) < {_WRITTEN_OUT!r}D AND rlike({text}, '[eE]'), "
@@ -168,91 +193,9 @@ def best(name: str) -> Writer:
 def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """The absolute value; undefined for the least long, which has none."""
     (x,) = arguments
+    if types[0].name == "decimal":
+        return f"IF({x} < 0, {decimals.opposite_sql(x, types[0])}, {x})"
     return f"abs({x})" if types[0] == DOUBLE else f"IF({x} < 0, try_subtract(0L, {x}), {x})"
-
-
-def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Doubles as Java writes them, whatever writes them; whole ones as before an Alter made them doubles."""
-    (x,) = arguments
-    if types[0] != DOUBLE:
-        return f"CAST({x} AS STRING)"
-    is_whole = f"{x} = rint({x}) AND abs({x}) < 1E15D"
-    return f"CASE WHEN {is_whole} THEN CAST(CAST({x} AS BIGINT) AS STRING) ELSE {java_text(x)} END"
-
-
-def java_text(x: str) -> str:
-    """A double or float as Java writes it, whatever writes it."""
-    text = f"CAST({x} AS STRING)"
-    return (
-        f"CASE WHEN isnan({x}) OR {x} = 0 OR abs({x}) >= 1E-3D AND abs({x}) < 1E7D THEN {text} "
-        f"WHEN abs({x}) = double('Infinity') THEN IF({x} > 0, 'Infinity', '-Infinity') "
-        f"ELSE {let(text, 't', _WITH_EXPONENT)} END"
-    )
-
-
-_WITH_EXPONENT = (
-    "CASE WHEN contains(t, 'E') THEN t "
-    "WHEN contains(t, 'e') THEN replace(regexp_replace(t, '^(-?[0-9])e', '$1.0e'), 'e', 'E') "
-    "WHEN rlike(t, '^-?0[.]') THEN concat("
-    "regexp_replace(regexp_replace(t, '^(-?)0[.]0*([0-9])([0-9]*)$', '$1$2.$3'), '[.]$', '.0'), "
-    "'E-', string(1 + char_length(regexp_extract(t, '[.](0*)', 1)))) "
-    "ELSE concat("
-    "regexp_replace(regexp_replace(t, '^(-?[0-9])([0-9]*)[.]([0-9]*)$', '$1.$2$3'), '([.][0-9]+?)0+$', '$1'), "
-    "'E', string(char_length(regexp_extract(t, '([0-9]+)[.]', 1)) - 1)) END"
-)
-"""`1e30`, `123456789.125` and `0.00001` as `1.0E30`, `1.23456789125E8` and `1.0E-5`."""
-
-
-def double(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A number or a text as a double; undefined for NaN and for texts that are no numbers."""
-    (x,) = arguments
-    return _of_text(x, moments.REAL, "DOUBLE") if types[0] == STRING else f"nanvl(CAST({x} AS DOUBLE), NULL)"
-
-
-def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A boolean, or one of the words that Spark takes for it."""
-    (x,) = arguments
-    if types[0] != STRING:
-        return f"CAST({x} AS BOOLEAN)"
-    word = f"lower({_trimmed(x)})"
-    return (
-        f"CASE WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN true "
-        f"WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN false END"
-    )
-
-
-def date(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The day of a moment, or of a text that is a date."""
-    (x,) = arguments
-    return _of_text(x, moments.DAY.pattern, "DATE") if types[0] == STRING else f"CAST({x} AS DATE)"
-
-
-def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The midnight of a date, or the moment of a text; undefined outside the years 1 to 9999, where a zone may lead."""
-    (x,) = arguments
-    if types[0] != STRING:
-        return f"CAST({x} AS TIMESTAMP)"
-    text = _trimmed(x)
-    whole, short = (_matches(text, each.pattern) for each in (moments.WITH_SECONDS, moments.NO_SECONDS))
-    with_seconds = f"concat(left({text}, 16), ':00', substring({text}, 17))"
-    moment = f"try_cast(CASE WHEN {whole} THEN {text} WHEN {short} THEN {with_seconds} END AS TIMESTAMP)"
-    is_in_range = f"unix_micros({moment}) BETWEEN {TIMESTAMP.first}L AND {TIMESTAMP.last}L"
-    return f"IF({is_in_range}, {moment}, NULL)"
-
-
-def _of_text(text: str, pattern: str, kind: str) -> str:
-    """A text as a type, if it is written so; engines differ in what else they take."""
-    text = _trimmed(text)
-    return f"IF({_matches(text, pattern)}, try_cast({text} AS {kind}), NULL)"
-
-
-def _trimmed(text: str) -> str:
-    return f"btrim({text}, {quote(moments.BLANKS)})"
-
-
-def _matches(text: str, pattern: str) -> str:
-    whole = rf"^(?:{pattern})\z"
-    return f"rlike({text}, {quote(whole)})"
 
 
 def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -313,7 +256,7 @@ def whole_units(micros: int) -> str:
 
 def hashed(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """A hash in which equal numbers of different types are equal."""
-    parts = (f"CAST({x} AS DOUBLE)" if t.is_numeric else x for x, t in zip(arguments, types, strict=True))
+    parts = (decimals.as_double(x, t) if t.is_numeric else x for x, t in zip(arguments, types, strict=True))
     return f"hash({', '.join(parts)})"
 
 
@@ -346,21 +289,3 @@ def as_int(number: str, type_: Type, low: int = -(2**31), high: int = 2**31 - 1)
     mark = "D" if type_ == DOUBLE else "L"
     whole = number if type_.name == "int" else f"try_cast({number} AS INT)"
     return f"CASE WHEN {number} BETWEEN {low}{mark} AND {high}{mark} THEN {whole} END"
-
-
-def long_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A number, towards zero, a text or a condition as a BIGINT. Spark takes the double 2^63 for one."""
-    (x,) = arguments
-    if types[0] == STRING:
-        return _of_text(x, moments.WHOLE, "BIGINT")
-    if types[0] != DOUBLE:
-        return f"try_cast({x} AS BIGINT)"
-    return f"CASE WHEN {x} < {2.0**63!r}D THEN try_cast({x} AS BIGINT) END"
-
-
-def int_of(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A number, towards zero, a text or a condition as an INT."""
-    (x,) = arguments
-    if types[0] == STRING:
-        return _of_text(x, moments.WHOLE, "INT")
-    return as_int(x, types[0]) if types[0].name == "long" else f"try_cast({x} AS INT)"

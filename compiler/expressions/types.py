@@ -241,6 +241,12 @@ def _decimal(value: int | Fraction, most: int) -> Decimal | None:
     return None
 
 
+def decimal_notation(value: int | Fraction) -> str | None:
+    """The number in digits, where it has so few."""
+    exactly = _decimal(value, _MOST_DIGITS)
+    return None if exactly is None else f"{exactly:f}"
+
+
 def quote(text: str) -> str:
     """A Spark SQL string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

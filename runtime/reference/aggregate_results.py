@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import atan2, ceil, cos, floor, fmod, isfinite, nan, prod, sin, sqrt
@@ -22,18 +22,20 @@ ORDER = "$order"
 """A row's place: numbers that compare as tuples have arrived, or as a sort has put them (`Plan.placed`)."""
 
 
-def result(call: Call, rows: Sequence[Row], type_: Type | None = None) -> Any:
+def result(
+    call: Call, rows: Sequence[Row], types: Mapping[str, Type] | None = None, type_: Type | None = None
+) -> Any:
     """An aggregate function over the rows of a group; undefined values do not count (theory 2.8).
 
-    `type_`: of the result; a sum that it has no room for is undefined.
+    `types`: of the attributes, `type_`: of the result; a sum that it has no room for is undefined.
     """
     if call.where is not None:
-        rows = [row for row in rows if evaluate(call.where, row) is True]
+        rows = [row for row in rows if evaluate(call.where, row, types) is True]
     if not call.arguments:
         return len(rows)
     if FUNCTIONS[call.function].ordered:  # values of one place are told apart by themselves
-        rows = sorted(rows, key=lambda r: (r.get(ORDER, 0), rank(evaluate(call.arguments[0], r))))
-    values = [[evaluate(argument, row) for argument in call.arguments] for row in rows]
+        rows = sorted(rows, key=lambda r: (r.get(ORDER, 0), rank(evaluate(call.arguments[0], r, types))))
+    values = [[evaluate(argument, row, types) for argument in call.arguments] for row in rows]
     pairs = [v for v in values if all(x is not None for x in v)]
     if call.distinct:
         pairs = list({comparable(v): v for v in reversed(pairs)}.values())[::-1]
@@ -49,7 +51,7 @@ def result(call: Call, rows: Sequence[Row], type_: Type | None = None) -> Any:
 
 def _check_sum(call: Call, values: Sequence[Any]) -> None:
     """Raise RQ310 where an Alter has come among the values, and what was whole until then is beyond a double."""
-    whole = [v for v in values if type(v) is int]
+    whole = [v for v in values if isinstance(v, int | Fraction)]
     if len(whole) < len(values) and is_beyond(sum(whole)):
         raise beyond(min(attributes(call.arguments[0]), default=call.function))
 

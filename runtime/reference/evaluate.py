@@ -8,74 +8,181 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from cedilla.compiler.expressions import expressions, scalar_functions
+from attrs import field, frozen
+
+from cedilla.compiler.expressions import expressions, rounding, scalar_functions
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 from cedilla.runtime.reference.scalars import VALUES
 from cedilla.runtime.reference.scalars.arguments import as_kind
-from cedilla.runtime.reference.scalars.arithmetic import affine, arithmetic, in_range, number
+from cedilla.runtime.reference.scalars.arithmetic import (
+    affine,
+    arithmetic,
+    double,
+    exact_quotient,
+    fitted,
+    in_range,
+    number,
+    typed_arithmetic,
+)
 from cedilla.runtime.reference.scalars.comparisons import COMPARED, compare
 from cedilla.runtime.reference.scalars.times import micros
 
 Row = Mapping[str, Any]
 
 
-def evaluate(expression: Expression, row: Row) -> Any:
-    """The value of an expression for one tuple; attributes that the tuple lacks are undefined."""
-    match expression:
-        case Attribute(name):
-            return row.get(name)
-        case Literal(value):
-            return value
-        case Unary("-", operand):
-            value = number(evaluate(operand, row))
-            return None if value is None else in_range(0 - value)
-        case Unary(_, operand):
-            value = evaluate(operand, row)
-            return None if value is None else not value
-        case InSet(operand, values, negated):
-            value = evaluate(operand, row)
-            return None if value is None else any(compare("=", value, v.value) for v in values) != negated
-        case InRange(operand, pattern, negated):
-            value = evaluate(operand, row)
-            if value is None:
-                return None
-            low, high = pattern.low, pattern.high
-            above = low is None or compare(">=" if pattern.low_closed else ">", value, low.value)
-            below = high is None or compare("<=" if pattern.high_closed else "<", value, high.value)
-            return (above and below) != negated
-        case Binary("and" | "or" as word, left, right):
-            sides = [evaluate(left, row), evaluate(right, row)]
-            decided = word == "or"
-            return decided if decided in sides else None if None in sides else not decided
-        case Binary(sign, left, right):
-            x, y = evaluate(left, row), evaluate(right, row)
-            if x is None or y is None:
-                return None
-            if sign == "-" and (isinstance(x, datetime) or isinstance(y, datetime)):
-                return float(micros(as_kind("timestamp", x)) - micros(as_kind("timestamp", y))) / 1e6
-            return compare(sign, x, y) if sign in COMPARED else arithmetic(sign, number(x), number(y))
-        case Case(branches, otherwise):
-            for branch in branches:
-                if evaluate(branch.condition, row) is True:
-                    return evaluate(branch.value, row)
-            return None if otherwise is None else evaluate(otherwise, row)
-        case Scalar():
-            return _call(expression, row)
+def evaluate(expression: Expression, row: Row, types: Mapping[str, Type] | None = None) -> Any:
+    """The value of an expression for one tuple; attributes that the tuple lacks are undefined.
+
+    `types`: of the attributes. With them, values have the digits of their types, and doubles are rounded; without them,
+    arithmetic of exact numbers is exact without limit.
+    """
+    return _Evaluation(row, None if types is None else _typing(tuple(types.items()))).value(expression)
 
 
-def _call(node: Scalar, row: Row) -> Any:
-    name, function = scalar_functions.FUNCTIONS[node.name].name, scalar_functions.FUNCTIONS[node.name]
-    if name in ("floor", "ceil") and (form := expressions.single(node.arguments[0])) is not None:
-        part = number(evaluate(form[0], row))
-        arguments = [None if part is None else affine(form[1], part)]
-    else:
+@frozen
+class _Typing:
+    """The types of expressions over attributes of some types."""
+
+    types: Mapping[str, Type]
+    known: dict[int, tuple[Expression, Type]] = field(factory=dict[int, tuple[Expression, Type]])
+
+    def of(self, expression: Expression) -> Type:
+        found = self.known.get(id(expression))
+        if found is None:  # the expression is kept, so that no other one gets its id
+            found = self.known[id(expression)] = expression, expressions.type_of(expression, self.types)
+        return found[1]
+
+
+@lru_cache(maxsize=256)
+def _typing(types: tuple[tuple[str, Type], ...]) -> _Typing:
+    return _Typing(dict(types))
+
+
+@frozen
+class _Evaluation:
+    row: Row
+    typing: _Typing | None
+
+    def value(self, expression: Expression) -> Any:
+        match expression:
+            case Attribute(name):
+                value = self.row.get(name)  # what an Alter is to make a double may still be exact
+                return value if self._is_double(expression) else self._fitted(value, expression)
+            case Literal(value):
+                return self._fitted(value, expression)
+            case Unary("-", operand):
+                value = number(self.value(operand))
+                return None if value is None else in_range(0 - value)
+            case Unary(_, operand):
+                value = self.value(operand)
+                return None if value is None else not value
+            case InSet(operand, values, negated):
+                value = self.value(operand)
+                return None if value is None else any(compare("=", value, v.value) for v in values) != negated
+            case InRange():
+                return self._in_range(expression)
+            case Binary("and" | "or" as word, left, right):
+                sides = [self.value(left), self.value(right)]
+                decided = word == "or"
+                return decided if decided in sides else None if None in sides else not decided
+            case Binary():
+                return self._binary(expression)
+            case Case(branches, otherwise):
+                for branch in branches:
+                    if self.value(branch.condition) is True:
+                        return self._fitted(self.value(branch.value), expression)
+                return None if otherwise is None else self._fitted(self.value(otherwise), expression)
+            case Scalar():
+                return self._call(expression)
+
+    def _fitted(self, value: Any, expression: Expression) -> Any:
+        return value if self.typing is None else fitted(value, self.typing.of(expression))
+
+    def _is_double(self, expression: Expression) -> bool:
+        return self.typing is not None and self.typing.of(expression) == DOUBLE
+
+    def _in_range(self, test: InRange) -> bool | None:
+        value = self.value(test.operand)
+        if value is None:
+            return None
+        low, high = test.range.low, test.range.high
+        above = low is None or compare(">=" if test.range.low_closed else ">", value, low.value)
+        below = high is None or compare("<=" if test.range.high_closed else "<", value, high.value)
+        return (above and below) != test.negated
+
+    def _binary(self, node: Binary) -> Any:
+        sign, sides = node.operator, (node.left, node.right)
+        if sign in COMPARED:  # a constant is compared with all its digits
+            x, y = (side.value if isinstance(side, Literal) else self.value(side) for side in sides)
+            return None if x is None or y is None else compare(sign, x, y)
+        x, y = map(self.value, sides)
+        if x is None or y is None:
+            return None
+        if sign == "-" and (isinstance(x, datetime) or isinstance(y, datetime)):
+            return float(micros(as_kind("timestamp", x)) - micros(as_kind("timestamp", y))) / 1e6
+        if self.typing is None:
+            return arithmetic(sign, number(x), number(y))
+        typed = [(side, self.typing.of(side)) for side in sides]
+        return typed_arithmetic(sign, [number(x), number(y)], typed)
+
+    def _call(self, node: Scalar) -> Any:
+        function = scalar_functions.FUNCTIONS[node.name]
+        if function.name in ("floor", "ceil"):
+            return self._rounded(function.name, node.arguments[0])
         kinds = (*function.takes, *function.takes[-1:] * (len(node.arguments) - len(function.takes)))
-        arguments = [as_kind(kind, evaluate(a, row)) for kind, a in zip(kinds, node.arguments, strict=False)]
-    if function.defined == "every" and None in arguments:
-        return None
-    try:
-        return VALUES[name](*arguments)
-    except OverflowError:
-        return None  # before the year 1 or after 9999
+        values = [self.value(argument) for argument in node.arguments]
+        if self.typing is not None and function.name in ("mod", "pmod"):
+            if None in values:
+                return None
+            typed = [(argument, self.typing.of(argument)) for argument in node.arguments]
+            sign = "%" if function.name == "mod" else "pmod"
+            return typed_arithmetic(sign, [number(value) for value in values], typed)
+        if function.gives == "same":
+            values = [
+                self._fitted(value, node) if kind == "same" else value
+                for kind, value in zip(kinds, values, strict=False)
+            ]
+        arguments = [as_kind(kind, value) for kind, value in zip(kinds, values, strict=False)]
+        if function.defined == "every" and None in arguments:
+            return None
+        try:
+            return VALUES[function.name](*arguments)
+        except OverflowError:
+            return None  # before the year 1 or after 9999
+
+    def _rounded(self, name: str, argument: Expression) -> int | None:
+        """`floor` or `ceil`. What is affine is computed in one go, as is a quotient of exact numbers."""
+        part, function = expressions.single(argument) or (argument, IDENTITY)
+        if self.typing is not None and self.typing.of(argument).name == "decimal":
+            part, function = (part, function) if self.typing.of(part).is_integral else (argument, IDENTITY)
+        quotient = self._quotient(part) if function.is_identity else None
+        value = number(self.value(part)) if quotient is None else quotient
+        if value is None:
+            return None
+        result = affine(function, value) if self.typing is None else self._in_one_go(part, function, value)
+        return None if result is None else VALUES[name](result)
+
+    def _quotient(self, part: Expression) -> Fraction | None:
+        if not isinstance(part, Binary) or part.operator != "/":
+            return None
+        sides = (part.left, part.right)
+        typed = [] if self.typing is None else [(side, self.typing.of(side)) for side in sides]
+        return exact_quotient([number(self.value(side)) for side in sides], typed)
+
+    def _in_one_go(self, part: Expression, function: Affine, value: Any) -> Any:
+        """An affine function of a part; undefined where that has no room in decimals."""
+        assert self.typing is not None
+        type_ = self.typing.of(part)
+        if not function.is_identity and not isinstance(value, float):
+            limit = rounding.limit_of(type_, function)
+            if not rounding.is_exact(type_, function):
+                value = double(value)
+            elif limit is not None and abs(value) >= 10**limit:
+                return None
+        return affine(function, value)

@@ -28,7 +28,9 @@ class Aggregate(Groups):
         for key in self.closed_groups(new[0], o.by, inputs[0], o.complete):
             rows = self.groups.pop(key)
             group = {name: rows[0].get(name) for name in o.by if rows}
-            computed = {name: result(call, rows, types[name]) for name, call in results.items()}
+            computed = {
+                name: result(call, rows, inputs[0].types, types[name]) for name, call in results.items()
+            }
             out.append(only_defined({**group, **computed}))
         return out
 
@@ -41,5 +43,6 @@ class Aggregate(Groups):
         call = self.operator.results(inputs[0]).get(attribute)
         groups_there = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
         return call is not None and any(
-            result(call, [row]) not in (None, []) and inside(groups_there, row) for row in self.stored()
+            result(call, [row], inputs[0].types) not in (None, []) and inside(groups_there, row)
+            for row in self.stored()
         )

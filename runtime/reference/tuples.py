@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.exact_conversions import is_too_large
-from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.grammar.syntax import Expression
 from cedilla.runtime.items.rejections import beyond, beyond_in_unit
@@ -22,7 +22,7 @@ class Select(Node):
     """The tuples on which the predicate is true; on ⊥ it is not."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        return [row for row in new[0] if evaluate(self.operator.predicate, row) is True]
+        return [row for row in new[0] if evaluate(self.operator.predicate, row, inputs[0].types) is True]
 
 
 class Sample(Node):
@@ -50,14 +50,19 @@ class Project(Node):
             if expressions.attributes(e) <= inputs[0].types.keys()
         }
         return [
-            only_defined({**{n: self._value(n, e, row) for n, e in items.items()}, ORDER: row.get(ORDER)})
+            only_defined(
+                {
+                    **{n: self._value(n, e, row, inputs[0].types) for n, e in items.items()},
+                    ORDER: row.get(ORDER),
+                }
+            )
             for row in new[0]
         ]
 
-    def _value(self, name: str, expression: Expression, row: Row) -> Any:
+    def _value(self, name: str, expression: Expression, row: Row, types: Mapping[str, Type]) -> Any:
         function, value = self.operator.conversion(name), row.get(name)
         if function is None or value is None:
-            return evaluate(expression, row)
+            return evaluate(expression, row, types)
         if not isinstance(value, float) and is_too_large(expression, function, number(value)):
             raise beyond_in_unit(name)
         return affine(function, number(value))

@@ -45,8 +45,12 @@ class Edge:
 
 ODD = "zodd"
 """The attribute of NaN, infinities and great doubles, with which everything is calculated."""
+CENTS = "zcent"
+"""The attribute of amounts as people write them, with which everything is calculated, exactly. It is never altered:
+an Alter would make doubles of it."""
 # Names begin with `z`: no arithmetic is done with the others.
 EDGES = {
+    CENTS: Edge("decimal(10, 2)", tuple(map(Decimal, ("0.29", "0.57", "2.30", "-0.30", "0.00", "19.99")))),
     "zbig": Edge("long", (2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 0)),
     "zint": Edge("int", (2**31 - 1, -(2**31), 0, 7)),
     "zreal": Edge("double", (1e300, -1e300, -0.0, 0.0, 0.1, 2.0**53 + 2)),
@@ -77,7 +81,7 @@ BEYOND = (2**53, 2**53 + 1, 2**63 - 1, -(2**63))
 
 def is_number(name: str) -> bool:
     """Whether an edge attribute can be altered."""
-    return EDGES[name].type.startswith(("int", "long", "double", "decimal"))
+    return name != CENTS and EDGES[name].type.startswith(("int", "long", "double", "decimal"))
 
 
 def tame(name: str) -> bool:
@@ -90,9 +94,14 @@ def is_odd(name: str) -> bool:
     return name.split("_", maxsplit=1)[0] == ODD
 
 
+def is_cents(name: str) -> bool:
+    """Whether an attribute has values of `CENTS`, or what is calculated from such."""
+    return name.split("_", maxsplit=1)[0] == CENTS
+
+
 def calculable(name: str) -> bool:
     """Whether an attribute has values to calculate with."""
-    return tame(name) or is_odd(name)
+    return tame(name) or is_odd(name) or is_cents(name)
 
 
 def result_of(name: str, short: str) -> str:

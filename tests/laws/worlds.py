@@ -23,6 +23,7 @@ from tests.laws.edges import (
     calculable,
     condition,
     edge_of,
+    is_cents,
     is_number,
     read,
     result_of,
@@ -147,7 +148,8 @@ class _Growing:
                 step = rng.choice(["", " every 2"])
                 on = self.axis(numbers)
                 first, last = (result_of(on, f"{letter}{len(self.lines)}") for letter in "wu")
-                return f"window[4{step} on {on} as {rng.choice([first, f'[{first}, {last}]'])}]({a})"
+                length = "4" if step or not is_cents(on) else "0.01"
+                return f"window[{length}{step} on {on} as {rng.choice([first, f'[{first}, {last}]'])}]({a})"
             case "session":
                 on = self.axis(numbers)
                 return f"session[3 on {on}{per(1)} as {result_of(on, f'w{len(self.lines)}')}]({a})"
@@ -178,6 +180,7 @@ class _Growing:
             if values
             else []
         )
+        tests += [f"{n} * 100 {rng.choice(['=', '<', '>='])} 29" for n in values if is_cents(n)]
         if types.get("k") in ("int", "double"):
             tests += ["k in {1, 2}", f"k != {rng.randint(1, 3)}"]
         if types.get("ts") in ("long", "double"):
@@ -185,7 +188,7 @@ class _Growing:
         tests += [
             condition(rng, n, edge)
             for n in types
-            if (edge := edge_of(n)) is not None and types[n] == edge.type
+            if (edge := edge_of(n)) is not None and types[n] == edge.type.partition("(")[0]
         ]
         if not tests:
             return "1 = 1"
@@ -200,6 +203,7 @@ class _Growing:
         y = rng.choice(numbers)
         text = rng.choice(
             [
+                *([each.format(x=x) for each in _OF_CENTS] if is_cents(x) and types[x] == "decimal" else ()),
                 f"{x} * 2 + 1",
                 f"{x} / 4",
                 f"{x} * {y}",
@@ -245,7 +249,12 @@ class _Growing:
         return f"aggregate[{', '.join(chosen)}{clause}]({a})"
 
 
-_NUMBERS = ("int", "long", "double")
+_NUMBERS = ("int", "long", "double", "decimal")
+_OF_CENTS = (
+    *("{x} * 100", "{x} % 0.01", "{x} * 0.1 + k", "{x} / 100", "round({x}, 1)", "floor({x} * 100)"),
+    *("long({x} * 100)", "case when {x} * 100 = 29 then {x} * 3 else 0.5 end", "greatest({x}, 0.87 - {x})"),
+)
+"""What jumps where decimals are doubles."""
 ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "sample"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,6 @@ from tests.stream import Item, is_tuple
 from tests.tiers import rest
 
 SAMPLES = [("sail", 3, 12), rest("sail", 25, 60), rest("spark", 25, 60)]
-MIXED = {*"+-*/%", "mod", "pmod", "floor", "ceil"}
-"""Arithmetic, which has tests of its own: here of doubles only."""
-
-
-def chosen(each: int | None = None) -> Iterator[sweep.Call]:
-    """The calls of the sweep."""
-    for call in sweep.calls(each=each):
-        if call.form.name not in MIXED or {*call.columns.values()} == {"double"}:
-            yield call
 
 
 def test_every_kind_of_argument_has_edge_values() -> None:
@@ -58,7 +48,7 @@ def test_a_sample_of_calls_and_values(
     request: pytest.FixtureRequest, engine: Engine, each: int, rows: int
 ) -> None:
     session = request.getfixturevalue(engine)
-    wrong = [*sweep.differences(session, engine, chosen(each), rows)]
+    wrong = [*sweep.differences(session, engine, sweep.calls(each=each), rows)]
     assert wrong == [], "\n".join(wrong)
 
 
@@ -66,7 +56,7 @@ def test_a_sample_of_calls_and_values(
 @pytest.mark.parametrize("engine", ["sail", "spark"])
 def test_all_calls_of_all_values(request: pytest.FixtureRequest, engine: Engine) -> None:
     session = request.getfixturevalue(engine)
-    wrong = [*sweep.differences(session, engine, chosen())]
+    wrong = [*sweep.differences(session, engine, sweep.calls())]
     assert wrong == [], "\n".join(wrong[:200])
 
 

@@ -480,7 +480,7 @@ def check_types_and_values(session: SparkSession, texts: Sequence[str]) -> None:
     for row, values in zip(rows, result.collect(), strict=True):
         assert (values[0], values[1]) == (row["b"], row["n"])
         for text, expression, value in zip(texts, parsed, values[2:], strict=True):
-            expected = evaluate(expression, row)
+            expected = evaluate(expression, row, types)
             if not agree(value, expected):
                 wrong.append(f"{text}: {value!r}, {expected!r} in the reference, for {row}")
     assert wrong == [], "\n".join(wrong)

@@ -17,7 +17,7 @@ def as_kind(kind: str, value: Any) -> Any:
         return None
     match kind:
         case "whole" | "length" | "place" | "days" | "months":
-            return _whole(value, *scalar_functions.BOUNDS.get(kind, ()))
+            return _whole(number(value), *scalar_functions.BOUNDS.get(kind, ()))
         case "timestamp" | "date" if isinstance(value, str):
             return moment_of(kind, value)
         case "timestamp":

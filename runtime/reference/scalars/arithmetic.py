@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from cedilla.compiler.expressions.types import LARGEST
+from cedilla.compiler.expressions import decimals
+from cedilla.compiler.expressions.decimals import DIGITS, Digits
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type
 from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.syntax import Expression
 
 _LONG = 2**63
 
@@ -57,8 +61,70 @@ def arithmetic(sign: str, x: Any, y: Any) -> Any:
             return in_range({"+": operator.add, "-": operator.sub, "*": operator.mul}[sign](x, y))
         case "/":
             return None if y == 0 else x / y if isinstance(x, float) else Fraction(x) / y
+        case "pmod":
+            return positive_remainder(x, y)
         case _:
             return remainder(x, y)
+
+
+Typed = Sequence[tuple[Expression, Type]]
+"""Expressions with their types."""
+
+
+def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed) -> Any:
+    """The same of numbers of which the types are known: decimals have as many digits as there is room for, and
+    doubles are rounded.
+
+    `values`: defined, or exact ones where an Alter has not yet made them doubles.
+    """
+    type_ = decimals.arithmetic_type(sign, typed)
+    if any(isinstance(value, float) for value in values) or type_.is_integral:
+        return arithmetic(sign, *values)
+    digits = [decimals.digits_of(*each) for each in typed]
+    if type_ == DOUBLE and sign == "/":
+        return _quotient(values, digits)
+    if type_ == DOUBLE:
+        return arithmetic(sign, *map(double, values))
+    if sign != "*":
+        after = max(each.after for each in digits)
+        if not all(_has_room(value, Digits(DIGITS - after, after)) for value in values):
+            return None
+    return fitted(arithmetic(sign, *map(Fraction, values)), type_)
+
+
+def _quotient(values: Sequence[Any], digits: Sequence[Digits]) -> float | None:
+    x, y = values
+    if y == 0:
+        return None
+    if decimals.is_scaled(digits[0], digits[1]):
+        scale = 10 ** max(each.after for each in digits)
+        x, y = x * scale, y * scale
+    return double(x) / double(y)
+
+
+def exact_quotient(values: Sequence[Any], typed: Typed) -> Fraction | None:
+    """The quotient of two exact numbers of few enough digits, as `floor` and `ceil` take it. `typed`: may be empty."""
+    x, y = values
+    if not isinstance(x, int | Fraction) or not isinstance(y, int | Fraction) or y == 0:
+        return None
+    return Fraction(x) / y if not typed or decimals.is_quotient_of_longs(typed) else None
+
+
+def fitted(value: Any, type_: Type) -> Any:
+    """A value as one of a type: an exact number that is to be a double is rounded, one that has more digits than a
+    decimal has room for is undefined."""
+    if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
+        return value
+    if type_ == DOUBLE:
+        return double(value)
+    if type_.name != "decimal":
+        return value
+    exact = Fraction(value)
+    return exact if _has_room(exact, decimals.digits_of_type(type_)) else None
+
+
+def _has_room(value: Any, digits: Digits) -> bool:
+    return abs(value) < 10**digits.before
 
 
 def remainder(x: Any, y: Any) -> Any:
@@ -69,3 +135,12 @@ def remainder(x: Any, y: Any) -> Any:
         return math.nan if math.isinf(x) else math.fmod(x, y)
     rest = abs(x) % abs(y)
     return -rest if x < 0 else rest
+
+
+def positive_remainder(x: Any, y: Any) -> Any:
+    """Not negative where the divisor is positive."""
+    rest = remainder(x, y)
+    if rest is None:
+        return None
+    rest = remainder(rest + y, y) if rest < 0 < y else rest
+    return rest + 0.0 if isinstance(rest, float) else rest

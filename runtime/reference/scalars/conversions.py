@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions import moments
+from cedilla.compiler.expressions.types import decimal_notation
 from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 from cedilla.runtime.reference.scalars.times import midnight
 
@@ -58,6 +60,8 @@ def _to_string(value: Any) -> str:
             return value.isoformat()
         case int():
             return str(value)
+        case Fraction() if (text := decimal_notation(value)) is not None:
+            return text
         case _:
             return _java(double(value))
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
-from cedilla.runtime.reference.scalars.arithmetic import double, in_range, is_odd, remainder
+from cedilla.runtime.reference.scalars.arithmetic import (
+    double,
+    in_range,
+    is_odd,
+    positive_remainder,
+    remainder,
+)
 
 
 def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
     """A number to so many digits, by those that it is written with. A zero has no sign."""
     if isinstance(value, int) or is_odd(value):
         return value
-    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(repr(double(value)))
+    if isinstance(value, Fraction):
+        units = round(value * 10**digits) if mode == ROUND_HALF_EVEN else _half_up(value * 10**digits)
+        return Fraction(units, 10**digits)
+    exact = Decimal(repr(value))
     if abs(exact) >= 2**52:
         return float(exact)
     return float(exact.quantize(Decimal(1).scaleb(-digits), mode, _ALL_DIGITS)) + 0.0
@@ -24,16 +34,14 @@ _ALL_DIGITS = Context(prec=40)
 """Room for 16 digits before the point and 15 after it."""
 
 
+def _half_up(value: Fraction) -> int:
+    """The nearest whole number, of two the one farther from zero."""
+    nearest = math.floor(abs(value) + Fraction(1, 2))
+    return -nearest if value < 0 else nearest
+
+
 def _rounding(function: Callable[[Any], int]) -> Callable[[Any], Any]:
     return lambda value: None if is_odd(value) else in_range(function(value))
-
-
-def _positive_remainder(x: Any, y: Any) -> Any:
-    rest = remainder(x, y)
-    if rest is None:
-        return None
-    rest = remainder(rest + y, y) if rest < 0 < y else rest
-    return rest + 0.0 if isinstance(rest, float) else rest
 
 
 def _root_of_squares(x: float, y: float) -> float:
@@ -108,7 +116,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "bround": lambda x, digits=0: rounded(x, digits, ROUND_HALF_EVEN),
     "rint": lambda x: float(rounded(double(x), 0, ROUND_HALF_EVEN)),
     "mod": remainder,
-    "pmod": _positive_remainder,
+    "pmod": positive_remainder,
     "sqrt": _real(math.sqrt),
     "cbrt": _real(math.cbrt),
     "pow": _real(_power),

@@ -1,0 +1,270 @@
+"""Decimals: how many digits the results of exact arithmetic have, and SQL that says the same to every engine.
+
+A result has all the digits that it may need, as in SQL. Where these are more than `DIGITS`, a value that does need more
+is undefined; where that would leave too few digits before the point, the result is a double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.regions.affine import exact
+from cedilla.grammar.syntax import Expression, Literal, Unary
+
+DIGITS = 37
+"""Of operands and products. Engines have 38, so the sum of two operands has always room."""
+PLACES = 20
+"""The most digits after the point of a result that may need more than `DIGITS`."""
+_MOST = 38
+_OF_LONG = 19
+_OF_DOUBLE = 15
+"""A decimal of so many digits is converted to the nearest double by every engine."""
+
+
+class Digits(NamedTuple):
+    """The digits before and after the point that a number may have."""
+
+    before: int
+    after: int
+
+    @property
+    def total(self) -> int:
+        return self.before + self.after
+
+
+def digits_of(expression: Expression, type_: Type) -> Digits:
+    """The digits of an exact number: a constant has its own, other numbers those of their type."""
+    if isinstance(expression, Unary) and expression.operator == "-":
+        return digits_of(expression.operand, type_)
+    if isinstance(expression, Literal) and isinstance(expression.value, int | Fraction):
+        return digits_of_number(expression.value)
+    return digits_of_type(type_)
+
+
+def digits_of_number(value: int | Fraction) -> Digits:
+    """The digits that a number with a decimal notation is written with."""
+    after, scaled = 0, Fraction(abs(value))
+    while scaled.denominator != 1 and after <= _MOST:
+        after, scaled = after + 1, scaled * 10
+    before = len(str(int(abs(value)))) if abs(value) >= 1 or not after else 0
+    return Digits(before, after)
+
+
+def digits_of_type(type_: Type) -> Digits:
+    """The digits of a type of whole numbers or decimals."""
+    if type_.name == "decimal":
+        precision, scale = type_.parameters
+        return Digits(precision - scale, scale)
+    return Digits(10 if type_.name == "int" else 19, 0)
+
+
+def is_exact(type_: Type) -> bool:
+    """Whether numbers of a type are exact: whole numbers and decimals."""
+    return type_.is_numeric and type_ != DOUBLE
+
+
+def type_of_constant(value: Fraction) -> Type:
+    """The decimal of a constant; a double where it has too many digits, or needs more than 64 bits before the point."""
+    digits = digits_of_number(value)
+    if abs(value) >= 2**63 or digits.after > PLACES or digits.total > DIGITS:
+        return DOUBLE
+    return Type("decimal", (digits.total, digits.after))
+
+
+def _type(digits: Digits, needed: int, most: int = DIGITS) -> Type:
+    """The type of so many digits; `needed`: what computing it may need in all."""
+    if needed <= most:
+        return Type("decimal", (max(1, digits.total), digits.after))
+    return Type("decimal", (min(most, digits.total), digits.after)) if digits.after <= PLACES else DOUBLE
+
+
+def arithmetic_type(operator: str, sides: Sequence[tuple[Expression, Type]]) -> Type:
+    """The type of `+`, `-`, `*`, `/`, `%` or `pmod` of two numbers."""
+    types = [type_ for _, type_ in sides]
+    if operator == "/" or DOUBLE in types:
+        return DOUBLE
+    if all(type_.is_integral for type_ in types):
+        return LONG if operator in ("+", "-", "*") or LONG in types else Type("int")
+    left, right = (digits_of(*side) for side in sides)
+    return type_of_result(operator, left, right)
+
+
+def type_of_result(operator: str, left: Digits, right: Digits) -> Type:
+    """The type of `+`, `-`, `*`, `%` or `pmod` of exact numbers of which one is a decimal."""
+    after = max(left.after, right.after)
+    before = max(left.before, right.before)
+    match operator:
+        case "*":
+            digits = Digits(left.before + right.before, left.after + right.after)
+            return _type(digits, digits.total)
+        case "+" | "-":
+            return _type(Digits(before + 1, after), before + 1 + after, _MOST)
+        case _:
+            least = right.before if operator == "pmod" else min(left.before, right.before)
+            return _type(Digits(least, after), before + after)
+
+
+def common_type(each: Iterable[Digits]) -> Type:
+    """The decimal that holds numbers of all these digits, or as many of them as there is room for."""
+    all_ = list(each)
+    digits = Digits(max(d.before for d in all_), max(d.after for d in all_))
+    return _type(digits, digits.total, _MOST)
+
+
+def rounded_type(type_: Type, places: int) -> Type:
+    """The type of a decimal that is rounded to so many digits after the point."""
+    before, after = digits_of_type(type_)
+    return type_ if places >= after else Type("decimal", (before + 1 + places, places))
+
+
+# --- SQL ---
+
+
+def as_decimal(text: str, expression: Expression, type_: Type) -> str:
+    """An exact number as a decimal. `text`: its SQL, that may stand beside an operator."""
+    if isinstance(expression, Literal) and isinstance(expression.value, int):
+        return f"{expression.value}BD"
+    return text if type_.name == "decimal" else f"CAST({text} AS DECIMAL({digits_of_type(type_).total}, 0))"
+
+
+def as_double(text: str, type_: Type) -> str:
+    """A number as the nearest double. Sail rounds twice where a decimal has more digits than a double, but not when it
+    reads a text."""
+    if type_ == DOUBLE or type_.name != "decimal" or type_.parameters[0] <= _OF_DOUBLE:
+        return f"CAST({text} AS DOUBLE)"
+    return f"CAST(CAST({text} AS STRING) AS DOUBLE)"
+
+
+def arithmetic_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Digits], result: Type) -> str:
+    """`+`, `-`, `*` or `%` of two decimals; undefined where an operand or a product has more than `DIGITS` digits.
+
+    `result`: the type by `type_of_result`, not a double. The divisor is not zero.
+    """
+    left, right = _not_simplified(left, right), _not_simplified(right, left)
+    (x, a), (y, b) = left, right
+    after = result.parameters[1]
+    if operator == "*":
+        if a.total + b.total <= DIGITS:
+            return f"{x} * {y}"
+        estimate = " * ".join(
+            as_double(text, Type("decimal", (d.total, d.after))) for text, d in (left, right)
+        )
+        return (
+            f"CASE WHEN abs({estimate}) < 2E{DIGITS - after}D THEN try_cast({x} * {y} AS {result.spark}) END"
+        )
+    return f" {operator} ".join(within([left, right]))
+
+
+def _not_simplified(side: tuple[str, Digits], other: tuple[str, Digits]) -> tuple[str, Digits]:
+    """A side that may be undefined, as far as Sail knows, beside a constant 0 or 1: `x % 1` and `x * 0` of what is
+    always defined it takes for a 0 of another type."""
+    (text, digits), (constant, _) = side, other
+    if constant not in ("0BD", "1BD"):
+        return side
+    if digits.total < _MOST:
+        return f"try_cast({text} AS DECIMAL({digits.total + 1}, {digits.after}))", digits
+    return f"get(array({text}), 0)", digits
+
+
+def within(sides: Sequence[tuple[str, Digits]]) -> list[str]:
+    """Decimals with room for the digits after the point of all; undefined where one has too many before."""
+    after = max(digits.after for _, digits in sides)
+    return [
+        text if digits.before + after <= DIGITS else f"try_cast({text} AS DECIMAL({DIGITS}, {after}))"
+        for text, digits in sides
+    ]
+
+
+def opposite_sql(text: str, type_: Type) -> str:
+    """The opposite of a decimal. Spark's own sign rounds to 34 digits."""
+    return f"CAST(0BD - {text} AS {type_.spark})"
+
+
+def rounded_sql(name: str, x: str, type_: Type, places: int) -> str:
+    """A decimal with fewer digits after the point. Not by a cast: Sail compares `CAST(x AS DECIMAL(9, 0)) = 0` as
+    `x = 0`."""
+    wanted = rounded_type(type_, places)
+    if wanted == type_:
+        return x
+    rounded = f"CAST(round({x}, {places}) AS {wanted.spark})"
+    if name == "round":
+        return rounded
+    two, half, opposite = (type_.sql(Fraction(numerator, 2 * 10**places)) for numerator in (4, 1, -1))
+    down = f"CAST(round(IF({x} < 0, {x} - {opposite}, {x} - {half}), {places}) AS {wanted.spark})"
+    return f"CASE WHEN {x} % {two} IN ({half}, {opposite}) THEN {down} ELSE {rounded} END"
+
+
+def is_scaled(left: Digits, right: Digits) -> bool:
+    """Whether a quotient is that of two whole numbers: both sides times the same power of ten."""
+    after = max(left.after, right.after)
+    return all(side.total + after <= _MOST for side in (left, right))
+
+
+def is_quotient_of_longs(sides: Sequence[tuple[Expression, Type]]) -> bool:
+    """Whether both sides of a quotient, times a power of ten that makes them whole, are longs."""
+    if not all(is_exact(type_) for _, type_ in sides):
+        return False
+    digits = [digits_of(*side) for side in sides]
+    after = max(each.after for each in digits)
+    return not after or all(each.before + after < _OF_LONG for each in digits)
+
+
+def scaled_sql(text: str, digits: Digits, after: int) -> str:
+    """A decimal times a power of ten that makes it whole, as a double."""
+    scaled = f"CAST({text} * {10**after}BD AS DECIMAL({max(1, digits.before + after)}, 0))" if after else text
+    return f"CAST({scaled} AS DOUBLE)"
+
+
+# --- comparisons ---
+
+_TURNED = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
+
+
+def compared_with_constant(operator: str, text: str, type_: Type, value: int | Fraction) -> str:
+    """A comparison of an exact number and a constant, by all digits of both."""
+    mine, theirs = digits_of_type(type_), digits_of_number(value)
+    fits = theirs.after <= _MOST and max(mine.before, theirs.before) + max(mine.after, theirs.after) <= _MOST
+    if type_.name == "decimal" and fits:
+        return f"{text} {operator} {type_.sql(value)}"
+    scaled = value * 10**mine.after
+    least, greatest = _range(type_)
+    if scaled == int(scaled) and least <= scaled <= greatest:
+        return f"{text} {operator} {_unscaled(int(scaled), type_)}"
+    if operator in ("=", "!="):
+        return f"{text} {'!=' if operator == '=' else '='} {text}"
+    if scaled < least:
+        return f"{text} {'<' if operator[0] == '<' else '>='} {_unscaled(least, type_)}"
+    return f"{text} {_TURNED[operator]} {_unscaled(min(scaled // 1, greatest), type_)}"
+
+
+def _range(type_: Type) -> tuple[int, int]:
+    """The least and the greatest value of a type, in units of its last digit."""
+    if type_.name == "decimal":
+        end = 10 ** type_.parameters[0] - 1
+        return -end, end
+    bits = 31 if type_.name == "int" else 63
+    return -(2**bits), 2**bits - 1
+
+
+def _unscaled(number: int, type_: Type) -> str:
+    return type_.sql(exact(Fraction(number, 10 ** digits_of_type(type_).after)))
+
+
+def compared_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Digits]) -> str:
+    """A comparison of two decimals, by all digits of both."""
+    (x, a), (y, b) = left, right
+    after = max(a.after, b.after)
+    if max(a.before, b.before) + after <= _MOST:
+        return f"{x} {operator} {y}"
+    if a.after < b.after:
+        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+        return compared_sql(mirrored, right, left)
+    always, never = f"{x} = {x}", f"{x} != {x}"
+    end = f"{10 ** (_MOST - after)}BD"
+    above = always if operator in ("<", "<=", "!=") else never
+    below = always if operator in (">", ">=", "!=") else never
+    same = f"{x} {operator} try_cast({y} AS DECIMAL({_MOST}, {after}))"
+    return f"CASE WHEN {y} >= {end} THEN {above} WHEN {y} <= -{end} THEN {below} ELSE {same} END"
