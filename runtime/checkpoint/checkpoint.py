@@ -52,8 +52,7 @@ OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
 
 
 class Checkpoint:
-    """The folder of a query's commits; `CHECKPOINT/spark` belongs to Spark, `CHECKPOINT/state` to the state,
-    `CHECKPOINT/files` to `Arrivals`."""
+    """The folder of a query's commits; `CHECKPOINT/state` belongs to the state, `CHECKPOINT/files` to `Arrivals`."""
 
     def __init__(self, files: Files, path: str, ownership: Ownership | None = None) -> None:
         self.files = files
