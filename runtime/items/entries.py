@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.moments import REAL, WHOLE
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items import xmltext
@@ -135,13 +136,15 @@ def _value(type_: Type, text: str) -> Any:
     match type_.name:
         case "boolean" if text in ("true", "false"):
             return text == "true"
-        case "int" | "long":
+        case "int" | "long" if re.fullmatch(WHOLE, text):
             return int(text)
-        case "double" | "decimal":
-            return text if text in NOT_FINITE else _number(text)
+        case "double" | "decimal" if text in NOT_FINITE:
+            return text
+        case "double" | "decimal" if re.fullmatch(REAL, text):
+            return _number(text)
         case "array":
             return json.loads(text, parse_float=_number)
-        case "boolean":
-            raise ValueError(f"{text} is no boolean")
-        case _:
+        case "string" | "timestamp" | "date":
             return text
+        case _:
+            raise ValueError(f"{text} is no {type_}")
