@@ -33,8 +33,6 @@ _MEANT = re.compile(rf"""[^\w$]*{_WORD}|.*?(?:"{_WORD}"|{_WORD}\\?["'`”’]?[ 
 """A line with the key of a marker as its first word, in double quotes, or before a colon."""
 EDGE = 28
 """Signs at the beginning of a line in which a near key has to show; whoever reads many lines looks no further."""
-TEXT_BEGINS = ('"[', "'[")
-"""How the text of a marker with a near key begins."""
 
 
 def marker_of(

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, place_of
 from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.near_markers import EDGE, KEYS, TEXT_BEGINS, marker_of
+from cedilla.runtime.items.near_markers import EDGE, KEYS, marker_of
 
 _KEYS = tuple((key.encode(), b"$") for key in KEYS)
 """The keys of markers however they are quoted, each with a byte of it that few lines have."""
-_TEXTS = tuple((begin.encode(), begin[:1].encode()) for begin in TEXT_BEGINS)
-"""How the text of a marker begins, also of one whose key is only near."""
+_TEXTS = ((b'"[', b"["), (b"'[", b"'"))
+"""How the text of a marker begins, also of one whose key is only near; each with the rarer of its bytes."""
 _LIKELY = (*(sign for sign, _ in _TEXTS), b'"$')
 _ESCAPE = (b"\\u00", b"\\")
 _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
