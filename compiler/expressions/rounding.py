@@ -157,4 +157,4 @@ def quotient_sql(name: str, dividend: str, divisor: str) -> str:
     sign = "!=" if name == "floor" else "="
     off = f"int({dividend} % {by} != 0 AND ({dividend} < 0) {sign} ({divisor} < 0))"
     rounded = f"{dividend} div {by} {'-' if name == 'floor' else '+'} {off}"
-    return f"CASE WHEN {divisor} = -1 THEN try_subtract(0L, {dividend}) ELSE {rounded} END"
+    return f"CASE WHEN {divisor} = -1 THEN try_subtract(0L, CAST({dividend} AS BIGINT)) ELSE {rounded} END"
