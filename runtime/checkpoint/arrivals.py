@@ -19,7 +19,7 @@ from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.file_names import disorder_note
 from cedilla.runtime.items.record_files import record_file
-from cedilla.runtime.storage.files import FoundFile
+from cedilla.runtime.storage.files import FoundFile, name_of
 
 _TOGETHER = 8
 """So many records of as many batches each become one."""
@@ -27,13 +27,17 @@ _TOGETHER = 8
 
 @frozen
 class Found:
-    """Files of a stream, and of its folder of markers, some of which may be known. `stop`: a file of tuples that is not
-    to be read yet, nor anything that comes after it; `by_name`: where names are the order."""
+    """Files of a stream, and of its folder of markers, some of which may be known.
+
+    `stop`: a file of tuples that is not to be read yet, nor anything that comes after it; `by_name`: the order of names,
+    if that is declared; `is_whole`: `data` has all files of the folder.
+    """
 
     data: Sequence[FoundFile] = ()
     markers: Sequence[FoundFile] = ()
     stop: FoundFile | None = None
     by_name: ByName | None = None
+    is_whole: bool = False
 
 
 @define(eq=False)
@@ -43,7 +47,7 @@ class Arrivals:
     checkpoint: Checkpoint
     _last: Batch | None = field(init=False)
     """It may not be done."""
-    _seen: dict[str, set[str]] = field(init=False, factory=dict[str, set[str]])
+    _seen: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _told: set[str] = field(init=False, factory=set[str])
@@ -94,6 +98,8 @@ class Arrivals:
     def _new(self, name: str, found: Found) -> list[InputFile]:
         data, markers = self._unseen(name, found.data), self._unseen(name, found.markers, is_markers=True)
         new = in_order(data, markers, found.stop, found.by_name)
+        if data and found.is_whole:
+            self._check_places(name, found.data, data)
         if found.by_name and new:
             self._check_names(name, new)
         if name not in self._told:
@@ -102,6 +108,26 @@ class Arrivals:
                 self._told.add(name)
                 self.notes.append(note)
         return new
+
+    def _check_places(self, name: str, listed: Sequence[FoundFile], new: Sequence[FoundFile]) -> None:
+        """Raise RQ452 where a file that was read has another place in its folder: it would be read again."""
+        if (folder := self.checkpoint.folders.folder(name)) is None:
+            return
+        there, root = {folder.record(file.path) for file in listed}, f"{folder.recorded}/"
+        lost = {
+            (name_of(path), read.length, read.modified): path
+            for path, read in self._seen.get(name, {}).items()
+            if path not in there and path.startswith(root)
+        }
+        for file in new:
+            if (before := lost.get((name_of(file.path), file.length, file.modified))) is not None:
+                message = (
+                    f"{file.path} of stream `{name}` is {folder.locate(before)}, which was read and has moved"
+                )
+                hint = (
+                    "its old place; or a folder beside that of the stream, or one whose name begins with `_`"
+                )
+                raise failure("RQ452", message, hint=hint)
 
     def _check_names(self, name: str, new: Sequence[InputFile]) -> None:
         """Raise RQ453 where a file comes by its name before one that a batch has had."""
@@ -130,10 +156,10 @@ class Arrivals:
 
     def _see(self, read: Mapping[str, Sequence[ReadFile]]) -> None:
         for name, some in read.items():
-            self._seen.setdefault(name, set()).update(file.path for file in some)
+            self._seen.setdefault(name, {}).update((file.path, file) for file in some)
 
     def _unseen(self, name: str, found: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
-        nothing = set[str]()
+        nothing = dict[str, ReadFile]()
         of_all, seen = self._seen.get("", nothing), self._seen.get(name, nothing)
         folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
         if folder is None or not folder.has_moved:  # which is soon asked of a hundred thousand files

@@ -57,10 +57,10 @@ class SourceFolders:
         if is_table:
             data = self.tables.look(source.name)
         if self._markers.get(source.name, []) == markers:
-            return Found(data, markers, by_name=by_name)
+            return Found(data, markers, None, by_name, not is_table)
         stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
         self._markers[source.name] = [] if stop else markers
-        return Found(data, markers, stop, by_name)
+        return Found(data, markers, stop, by_name, not is_table)
 
     def _check(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> None:
         read = read_files(self.files, self.known.home)

@@ -248,3 +248,15 @@ def test_checkpoints_of_earlier_versions_are_known_by_their_paths(project: Proje
         project.run()
     before.symlink_to(project.root)
     assert project.run() == [*THREE, (3, 10, 10.0)]
+
+
+def test_a_file_that_moves_within_its_folder_is_not_read_again(project: Project) -> None:
+    """The query ends; put aside, where it is not seen, or back, it lets the run go on."""
+    (project.root / "r" / "done").mkdir()
+    (project.root / "r" / "1.jsonl").rename(project.root / "r" / "done" / "1.jsonl")
+    project.file(3, 100.0)
+    with pytest.raises(DiagnosticError, match=r"RQ452.*done/1\.jsonl.*r/1\.jsonl, which was read"):
+        project.run()
+    assert project.output() == TWO
+    (project.root / "r" / "done").rename(project.root / "r" / "_done")
+    assert project.run() == THREE
