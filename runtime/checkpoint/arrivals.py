@@ -29,8 +29,8 @@ _TOGETHER = 8
 class Found:
     """Files of a stream, and of its folder of markers, some of which may be known.
 
-    `stop`: a file of tuples that is not to be read yet, nor anything that comes after it; `by_name`: the order of names,
-    if that is declared; `is_whole`: `data` has all files of the folder.
+    `stop`: a file of tuples that is not to be read yet, nor anything that comes after it; `by_name`: the order of
+    names, if that is declared; `is_whole`: `data` has all files of the folder.
     """
 
     data: Sequence[FoundFile] = ()
