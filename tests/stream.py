@@ -12,9 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pyarrow
+from pyarrow import parquet
 
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar import syntax
+from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.reference.decoder import (
     Decoder,
     Item,
@@ -44,8 +46,11 @@ __all__ = [
 def read_output(folder: Path) -> list[Item]:
     """The stream that an output folder holds: files in the order of their names (design, section 6)."""
     items: list[Item] = []
-    for epoch in sorted(folder.glob("epoch=*")):
-        for file in sorted(epoch.iterdir()):
+    for file in sorted(folder.glob("epoch=*/*"), key=lambda file: in_stream_order(str(file))):
+        if file.suffix == ".parquet":
+            rows = parquet.ParquetFile(file).read().to_pylist()
+            items += [{n: v for n, v in row.items() if v is not None} for row in rows]
+        else:
             items += [json.loads(line) for line in file.read_text().splitlines()]
     return items
 

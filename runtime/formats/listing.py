@@ -15,6 +15,7 @@ from attrs import frozen
 
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.lines import merged
+from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 from cedilla.runtime.storage.files import Files, FoundFile
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
@@ -34,7 +35,7 @@ class ByName:
 
     def name(self, file: FoundFile, *, is_markers: bool = False) -> str:
         """The name of a file by which it is ordered."""
-        return file.path.removeprefix(self.markers if is_markers else self.data)
+        return in_stream_order(file.path.removeprefix(self.markers if is_markers else self.data))
 
 
 def in_order(
@@ -54,11 +55,14 @@ def in_order(
     else:
         names = {file.path: by_name.name(file) for file in reading}
         names |= {file.path: by_name.name(file, is_markers=True) for file in marking}
-        reading.sort(key=lambda file: file.path)
+        reading.sort(key=lambda file: in_stream_order(file.path))
         marking.sort(key=lambda file: file.path)
         together = merged(reading, marking, lambda file: names[file.path])
     before = takewhile(lambda found: found[0] is not stop, together)
-    return [InputFile(file.path, file.length, is_markers, file.modified) for file, is_markers in before]
+    return [
+        InputFile(file.path, file.length, is_markers or is_marker_file(file.path), file.modified)
+        for file, is_markers in before
+    ]
 
 
 def _has_bytes(file: FoundFile) -> bool:
@@ -66,4 +70,4 @@ def _has_bytes(file: FoundFile) -> bool:
 
 
 def _place(file: FoundFile) -> tuple[int, str]:
-    return 0 if _EPOCH_FILE.search(file.path) else file.modified, file.path
+    return 0 if _EPOCH_FILE.search(file.path) else file.modified, in_stream_order(file.path)

@@ -19,12 +19,14 @@ FORMATS: dict[str, Format] = {
     "json": JsonLines(),
     "kafka": Records(),
     "kafka_otlp": RequestRecords(),
-    "parquet": Parquet(),
+    "parquet": Marked(Parquet()),  # outputs have files of markers beside their tuples
     "xml": Xml(),
 }
 """The same names as `cedilla.compiler.plan.formats.SOURCES`."""
 
-_MARKED: dict[str, Format] = {name: Marked(format_) for name, format_ in FORMATS.items()}
+_MARKED: dict[str, Format] = {
+    name: format_ if isinstance(format_, Marked) else Marked(format_) for name, format_ in FORMATS.items()
+}
 
 
 _NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}

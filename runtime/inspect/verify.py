@@ -138,9 +138,11 @@ def _copy(spark: SparkSession, path: str, folder: Path) -> None:
     folder.mkdir(parents=True)
     parquet = Parquet()
     files = listed_files(Files(), path)
-    rows = parquet.lines(spark, dict(enumerate(files))).orderBy("file", "ordinal").collect()
+    tables = {number: file for number, file in enumerate(files) if not file.is_markers}
+    rows = parquet.lines(spark, tables).orderBy("file", "ordinal").collect() if tables else []
     for number, file in enumerate(files):
         lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)
+        lines = Files().read(file.path) if file.is_markers else lines
         (folder / f"{number:09d}.jsonl").write_text(lines, encoding="utf-8")
 
 

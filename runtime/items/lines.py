@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
+from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
 T = TypeVar("T")
 
@@ -67,9 +68,10 @@ def files_of(path: str, *, by_name: bool = False) -> list[Path]:
         for file in root.rglob("*")
         if file.is_file()
         and not file.name.endswith(_COPYING)
-        and not any(part.startswith(hidden) for part in file.relative_to(root).parts)
+        and not any(part.startswith(hidden) for part in file.relative_to(root).parts[:-1])
+        and (is_marker_file(str(file)) or not file.name.startswith(hidden))
     ]
-    return sorted(found, key=str if by_name else _order)
+    return sorted(found, key=_name if by_name else _order)
 
 
 _COPYING = "._COPYING_"
@@ -96,7 +98,7 @@ def stream_files(path: str, markers: str | None, *, by_name: bool = False) -> li
     marking = [] if markers is None else files_of(markers, by_name=by_name)
     if not by_name:
         return list(merged(data, marking, modified))
-    names = {file: file.relative_to(path).as_posix() for file in data if str(file) != "-"}
+    names = {file: in_stream_order(file.relative_to(path).as_posix()) for file in data if str(file) != "-"}
     names |= {file: file.relative_to(markers or "").as_posix() for file in marking}
     return list(merged(data, marking, lambda file: names.get(file, "")))
 
@@ -109,9 +111,13 @@ def modified(file: Path) -> int:
     return _LAST if str(file) == "-" else file.stat().st_mtime_ns // 1_000_000
 
 
+def _name(file: Path) -> str:
+    return in_stream_order(str(file))
+
+
 def _order(file: Path) -> tuple[int, str]:
     of_epoch = file.parent.name.startswith("epoch=")
-    return 0 if of_epoch else modified(file), str(file)
+    return 0 if of_epoch else modified(file), _name(file)
 
 
 def local_path(path: str) -> Path | None:

@@ -61,7 +61,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
 
 
 def _format(files: Sequence[InputFile]) -> Format:
-    ending = files[0].path.rpartition(".")[2] if files else ""
+    ending = next((file.path.rpartition(".")[2] for file in files if not file.is_markers), "")
     return FORMATS.get(ending, FORMATS["json"])
 
 

@@ -21,6 +21,7 @@ from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
 
 @frozen
@@ -39,9 +40,10 @@ def name_of(path: str) -> str:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether neither Spark nor Cedilla sees a file or folder, by its name."""
+    """Whether neither Spark nor Cedilla sees a file or folder, by its name. Cedilla sees the markers of its outputs."""
     name = name_of(path)
-    return name.startswith((".", "_")) or name.endswith("._COPYING_")
+    is_aside = name.startswith((".", "_")) or name.endswith("._COPYING_")
+    return is_aside and not is_marker_file(path)
 
 
 def scheme_of(path: str) -> str:
@@ -256,7 +258,7 @@ class RemoteStore(Store):
                 raise _taken(old)
             self._system.mv(old, new)
             return
-        for each in sorted(self.entries(old), key=lambda entry: entry.path):
+        for each in sorted(self.entries(old), key=lambda entry: in_stream_order(entry.path)):
             self._system.cp_file(each.path, f"{new}/{name_of(each.path)}")
         self.delete(old)
 

@@ -23,7 +23,7 @@ from cedilla.runtime.engines import costs, java
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
-from tests.stream import Item, decode
+from tests.stream import Item, decode, read_output
 
 pytest.importorskip("pysail")
 
@@ -119,9 +119,7 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
         Options(once=True, engine="sail", files_per_epoch=2, checkpoint="of_tables"),
     )
     for name in ("average", "late"):
-        files = sorted((folder / name).glob("epoch=*/*.parquet"))
-        rows = [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
-        found = rounded(decode([{n: v for n, v in row.items() if v is not None} for row in rows]))
+        found = rounded(decode(read_output(folder / name)))
         wanted = rounded(decode(expected(folder, name)))
         assert (found if name == "late" else sorted(found)) == (wanted if name == "late" else sorted(wanted))
     (rejected,) = (folder / "of_tables" / "quarantine" / "pumps").iterdir()

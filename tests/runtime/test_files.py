@@ -21,7 +21,7 @@ from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.formats.listing import ByName, in_order, listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.reference.inputs import Input
@@ -113,6 +113,30 @@ def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(tmp_pa
     source = write(tmp_path / "_in" / "r", DEEP)
     names = [file.path.removeprefix(f"file:{source}/") for file in listed_files(Files(), str(source))]
     assert names == [str(file.relative_to(source)) for file in files_of(str(source))] == IN_ORDER
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool) -> None:
+    """As of an output in Parquet, whose readers pass over names that begin with `_`."""
+    names = [
+        "epoch=000000000000/_0-adds.jsonl",
+        "epoch=000000000000/1-tuples-00000.parquet",
+        "epoch=000000000000/_2-punctuations.jsonl",
+        "epoch=000000000001/_3-alters.jsonl",
+        "epoch=000000000001/_4-drops.jsonl",
+        "epoch=000000000002/1-tuples-00000.parquet",
+    ]
+    aside = [
+        "_staging/epoch=000000000003/_0-adds.jsonl",
+        "epoch=000000000002/_1-tuples.jsonl",
+        "_0-adds.jsonl",
+    ]
+    source = write(tmp_path / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])})
+    order = ByName(f"file:{source}/") if by_name else None
+    found = in_order(Files().tree(str(source)), by_name=order)
+    assert [file.path.removeprefix(f"file:{source}/") for file in found] == names
+    assert [file.is_markers for file in found] == [name.endswith(".jsonl") for name in names]
+    assert [str(file.relative_to(source)) for file in files_of(str(source), by_name=by_name)] == names
 
 
 def test_run_reads_files_in_folders_below(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,13 +12,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, NullType, StringType, StructField, StructType
 
+from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
@@ -34,6 +36,7 @@ from cedilla.runtime.formats.source import InputFile, Scan
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
+from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
@@ -65,18 +68,24 @@ def put(run: Run, number: int, items: Sequence[Item], columns: str = COLUMNS) ->
 
 
 def rows_of(spark: SparkSession, path: Path) -> list[Item]:
-    """The rows of a file as it has them, without what is null."""
+    """The rows of a file as it has them, without what is null; of a file of markers its lines."""
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
     rows = spark.read.parquet(str(path)).collect()
     return [{name: v for name, v in row.asDict().items() if v is not None} for row in rows]
 
 
 def items_of(spark: SparkSession, folder: Path) -> list[Item]:
     """The stream that an output folder holds."""
-    return [item for file in sorted(folder.glob("epoch=*/*")) for item in rows_of(spark, file)]
+    return [item for file in in_order(folder) for item in rows_of(spark, file)]
 
 
 def named(folder: Path) -> list[str]:
-    return [re.sub("-0000.", "", file.name) for file in sorted(folder.glob("epoch=*/*"))]
+    return [re.sub("-0000.", "", file.name) for file in in_order(folder)]
+
+
+def in_order(folder: Path) -> list[Path]:
+    return sorted(folder.glob("epoch=*/*"), key=lambda file: in_stream_order(str(file)))
 
 
 # --- markers and their places ---
@@ -332,13 +341,13 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     assert named(out) == [
         "1-tuples.parquet",
         *(
-            "0-adds.parquet",
+            "_0-adds.jsonl",
             "1-tuples.parquet",
-            "2-punctuations.parquet",
-            "3-alters.parquet",
-            "4-drops.parquet",
+            "_2-punctuations.jsonl",
+            "_3-alters.jsonl",
+            "_4-drops.jsonl",
         ),
-        *("0-adds.parquet", "1-tuples.parquet"),
+        *("_0-adds.jsonl", "1-tuples.parquet"),
     ]
     tuples = [spark.read.parquet(str(file)).schema for file in sorted(out.glob("*/1-tuples*"))]
     assert [schema.names for schema in tuples] == [
@@ -354,8 +363,8 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
         **rows[0], "at": datetime(2013, 1, 31, 0, 0, 0, 250_000), "day": date(2013, 1, 31), "m": Decimal("1.25"),
     }  # fmt: skip
     merged = spark.read.option("mergeSchema", True).parquet(str(out))
-    assert set(merged.columns) == {*types, "$accent", "$punctuation", "epoch"}
-    assert merged.where("`$accent` IS NULL AND `$punctuation` IS NULL").count() == 4
+    assert set(merged.columns) == {*types, "epoch"}
+    assert merged.count() == 4
 
     second = Run(spark, tmp_path / "2", f'stream r{declared} from parquet "in"; emit r to json "o";')
     (tmp_path / "2" / "in").mkdir(parents=True)
@@ -406,8 +415,109 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     sink.stage_markers(2, Markers(adds=many, drops=many[:2]))
     sink.publish(2)
     (epoch,) = (tmp_path / "out2").glob("epoch=*2")
-    read = [rows_of(spark, epoch / name) for name in ("0-adds.parquet", "4-drops.parquet")]
+    read = [rows_of(spark, epoch / name) for name in ("_0-adds.jsonl", "_4-drops.jsonl")]
     assert read == [[{"$accent": text} for text in texts] for texts in (many, many[:2])]
+
+
+TABLE = """
+stream r(ts: long, s: int in {1, 2}, t: double unit litre, n?: long) from json "in" punctuated on ts;
+emit r to parquet "o" with t in m3;
+"""
+PLAIN: list[list[Item]] = [
+    [
+        {"ts": 1, "s": 1, "t": 100.0, "n": 2**60},
+        {"ts": 2, "s": 2, "t": 140.0, "n": 1},
+        {"$punctuation": "[ts < 5]"},
+    ],
+    [{"$punctuation": "[ts < 7]"}],
+    [{"$accent": "[[s = 1, +(hot: boolean)]]"}, {"$accent": "[[s = 2, alter(t, y -> y / 1000)]]"}],
+    [
+        {"ts": 8, "s": 1, "t": 1.0, "n": 3, "hot": True},
+        {"ts": 9, "s": 2, "t": 1.0, "n": 3},
+        {"$punctuation": "[]"},
+    ],
+]
+
+
+def table_of(spark: SparkSession, root: Path) -> Path:
+    """An output in a fixed unit, with markers in every epoch and epochs without tuples."""
+    run = Run(spark, root, TABLE)
+    for items in PLAIN:
+        run.write("r", items)
+    run.process(1)
+    return next((root / "out").iterdir())
+
+
+@pytest.mark.either_engine
+def test_readers_of_tables_pass_over_the_markers_of_an_output(spark: SparkSession, tmp_path: Path) -> None:
+    """No row without values, no column of markers, and whole numbers stay whole."""
+    out = table_of(spark, tmp_path)
+    assert any(file.name.startswith("_") for file in out.glob("epoch=*/*"))
+    frame = pandas.read_parquet(out)
+    assert [*frame["ts"]] == [1, 2, 8, 9]
+    assert frame["n"].dtype == "int64"
+    assert frame["n"].sum() == 2**60 + 7
+    assert not [name for name in frame.columns if "$" in name]
+    assert dataset.dataset(out, partitioning="hive").count_rows() == 4
+    files = [str(file) for file in out.glob("*/*.parquet")]
+    assert [*dataset.dataset(files).to_table().sort_by("ts").column("t").to_pylist()] == [
+        0.1,
+        0.14,
+        0.001,
+        1.0,
+    ]
+    rows = spark.read.option("mergeSchema", "true").parquet(str(out)).collect()
+    assert sorted((row["ts"], row["hot"]) for row in rows) == [(1, None), (2, None), (8, True), (9, None)]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_such_an_output_and_one_of_old_are_streams(
+    spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
+) -> None:
+    """With all markers at their places, by every reader; a run goes on in an output whose markers are rows."""
+    out = table_of(spark, tmp_path / "new")
+    old = tmp_path / "old"
+    for number, file in enumerate(in_order(out)):
+        epoch = old / file.parent.name
+        epoch.mkdir(parents=True, exist_ok=True)
+        if file.suffix == ".parquet" or number > 6:
+            (epoch / file.name).write_bytes(file.read_bytes())
+        else:
+            lines = [json.loads(line) for line in file.read_text().splitlines()]
+            parquet.write_table(pa.Table.from_pylist(lines), epoch / f"{file.stem.strip('_')}.parquet")
+    assert named(old) != named(out)
+    text = TABLE.replace("from json", "from parquet").replace(
+        'emit r to parquet "o" with t in m3', 'emit r to json "o"'
+    )
+    found: list[list[Item]] = []
+    for name, folder in (("new", out), ("old", old)):
+        again = Run(spark, tmp_path / f"{name} again", text.replace("litre", "m3"))
+        (again.root / "in").mkdir(parents=True)
+        (again.root / "in" / "r").symlink_to(folder)
+        again.process(files_per_epoch)
+        found.append(again.output("r"))
+        assert not again.quarantine("r")
+        assert [each["ts"] for each in read(folder).rows()] == [1, 2, 8, 9]
+    markers = [[item for item in items if not is_tuple(item)] for items in found]
+    assert markers[0] == markers[1]
+    assert {"$punctuation": "[]"} in markers[0]
+    assert any("+(hot" in str(item) for item in markers[0])
+    assert sorted(map(str, decode(found[0]))) == sorted(map(str, decode(found[1])))
+
+
+def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path / "1", TABLE)
+    run.write("r", PLAIN[1])
+    run.process()
+    (out,) = (tmp_path / "1" / "out").iterdir()
+    assert named(out) == ["_2-punctuations.jsonl"]
+    assert list(read(out).rows()) == []
+    again = Run(spark, tmp_path / "2", READINGS.replace("FORMAT", "json"))
+    (tmp_path / "2" / "in").mkdir(parents=True)
+    (tmp_path / "2" / "in" / "r").symlink_to(out)
+    again.process()
+    assert again.output("r") == [{"$punctuation": "[ts < 7]"}]
 
 
 # --- what is read ---

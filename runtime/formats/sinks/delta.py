@@ -98,11 +98,17 @@ class DeltaSink(ParquetSink):
         for path in files:
             if path.rpartition("/")[2].startswith(_TUPLES):
                 continue
-            with self._files.open(path) as stream:
-                for row in parquet.read_table(stream).to_pylist():
-                    for kind, text in row.items():
-                        yield {"epoch": number, "place": place, "kind": kind.removeprefix("$"), "text": text}
-                        place += 1
+            for row in self._staged_markers(path):
+                for kind, text in row.items():
+                    yield {"epoch": number, "place": place, "kind": kind.removeprefix("$"), "text": text}
+                    place += 1
+
+    def _staged_markers(self, path: str) -> list[dict[str, str]]:
+        """The markers of a staged file; one of an earlier version has rows of Parquet."""
+        if not path.endswith(f".{self.extension}"):
+            return [json.loads(line) for line in self._files.read(path).split("\n") if line]
+        with self._files.open(path) as stream:
+            return parquet.read_table(stream).to_pylist()
 
     def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
         deltalake = load_deltalake()

@@ -1,22 +1,21 @@
-"""Parquet: tuples with the columns that exist in their epoch, markers in columns of their own (design, section 6)."""
+"""Parquet: tuples with the columns that exist in their epoch, markers in files that readers of tables pass over."""
 
 from __future__ import annotations
 
-import io
+import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-import pyarrow as pa
-from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.formats.parquet.footers import row_count
 from cedilla.runtime.formats.sinks.sink import FolderSink
+from cedilla.runtime.items.marker_files import marker_file
 from cedilla.runtime.storage.files import FoundFile
 
 
 class ParquetSink(FolderSink):
-    """A tuple is a row; a marker is a row of a file with the one column `$accent` or `$punctuation`."""
+    """A tuple is a row; a marker is a line of a file beside the tuples (`items.marker_files`)."""
 
     extension: ClassVar[str] = "parquet"
 
@@ -27,8 +26,9 @@ class ParquetSink(FolderSink):
     def count(self, file: FoundFile) -> int:
         return row_count(self._files, file.path)
 
+    def marker_file(self, name: str) -> str:
+        return marker_file(name)
+
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
-        written = io.BytesIO()
-        rows = pa.table({f"${kind}": pa.array(texts, pa.string())})
-        parquet.write_table(rows, written, compression="snappy", store_schema=False)
-        self._files.write(path, written.getvalue())
+        lines = (json.dumps({f"${kind}": text}, ensure_ascii=False) for text in texts)
+        self._files.write(path, "".join(f"{line}\n" for line in lines))

@@ -70,6 +70,10 @@ class FolderSink(Sink):
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         """Write a file of markers in the wire format; `kind`: accent or punctuation."""
 
+    def marker_file(self, name: str) -> str:
+        """The name of a file of markers, `2-punctuations`."""
+        return f"{name}.{self.extension}"
+
     @abstractmethod
     def count(self, file: FoundFile) -> int:
         """The tuples in a file that `write` has left."""
@@ -103,7 +107,7 @@ class FolderSink(Sink):
         ):
             if texts:
                 self._files.make(staged)
-                self.write_markers(f"{staged}/{name}.{self.extension}", kind, texts)
+                self.write_markers(f"{staged}/{self.marker_file(name)}", kind, texts)
 
     def publish(self, number: int) -> None:
         """Make a committed epoch visible. Done again after a crash, it changes nothing."""
