@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from cedilla.compiler.expressions import decimals
 from cedilla.compiler.expressions.conversions import applied, is_decimal, number_of
+from cedilla.compiler.expressions.decimals import digits_of_type, is_exact
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, column, quote
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Expression
@@ -26,11 +28,11 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
         return None
     if type_.is_integral and function.is_whole:
         return LONG
-    digits, scale = _digits(type_)
-    most = function.slope * 10 ** (digits - scale) + abs(function.shift)
-    places = max(scale + _places(function.slope), _places(function.shift))
+    digits = digits_of_type(type_)
+    most = function.slope * 10**digits.before + abs(function.shift)
+    places = max(digits.after + _places(function.slope), _places(function.shift))
     # The engines make the product before it is cast, in the digits of both sides and two more.
-    if digits + len(str(function.slope * 10 ** _places(function.slope))) + 2 > _MOST:
+    if digits.total + len(str(function.slope * 10 ** _places(function.slope))) + 2 > _MOST:
         return None
     return _decimal(len(str(int(most))), places)
 
@@ -39,20 +41,8 @@ def common_type(a: Type, b: Type) -> Type:
     """The type that holds the numbers of two exact types, to the last digit where there is one."""
     if a.is_integral and b.is_integral:
         return a if a == b else LONG
-    (digits, scale), (others, other_scale) = _digits(a), _digits(b)
-    return _decimal(max(digits - scale, others - other_scale), max(scale, other_scale)) or DOUBLE
-
-
-def is_exact(type_: Type) -> bool:
-    """Whether a type is of whole numbers or decimals."""
-    return type_.name in ("int", "long", "decimal")
-
-
-def _digits(type_: Type) -> tuple[int, int]:
-    """The digits of the numbers of an exact type, and how many of them are after the point."""
-    if type_.name == "decimal":
-        return type_.parameters[0], type_.parameters[1]
-    return (10 if type_.name == "int" else 19), 0
+    one, other = digits_of_type(a), digits_of_type(b)
+    return _decimal(max(one.before, other.before), max(one.after, other.after)) or DOUBLE
 
 
 def _decimal(before: int, after: int) -> Type | None:
@@ -114,22 +104,25 @@ def conversion_sql(name: str, conversion: Expression, function: Affine, type_: T
     """The SQL of a column of a type in another unit, in one rounding at most."""
     value, wanted = column(name), converted_type(conversion, function, type_)
     if wanted == DOUBLE:
-        plain = value if type_ == DOUBLE else f"CAST({value} AS DOUBLE)"
+        plain = value if type_ == DOUBLE else decimals.as_double(value, type_)
         text = plain if function == IDENTITY else function.sql(plain)
     elif wanted == LONG:
         p, q, _ = function.integers()
         text = f"CAST({value} AS BIGINT) * {p}L" + (f" {'+' if q > 0 else '-'} {abs(q)}L" if q else "")
     else:
-        digits, scale = _digits(type_)
-        text = f"CAST({value} AS DECIMAL({digits}, {scale}))"
+        digits = digits_of_type(type_)
+        text = f"CAST({value} AS DECIMAL({digits.total}, {digits.after}))"
         text += "" if function.slope == 1 else f" * {_literal(function.slope)}"
         text += (
             f" {'+' if function.shift > 0 else '-'} {_literal(abs(function.shift))}" if function.shift else ""
         )
         text = f"CAST({text} AS {wanted.spark})"
     end = _limit(conversion, function)
-    digits, scale = _digits(type_) if is_exact(type_) else (0, 0)
-    if wanted.name == "decimal" or end >= min(10 ** (digits - scale), _LONGS):
+    if (
+        not is_exact(type_)
+        or wanted.name == "decimal"
+        or end >= min(10 ** digits_of_type(type_).before, _LONGS)
+    ):
         return text
     kept = f"{value} IS NULL OR ({value} > {-end}L AND {value} < {end}L)"
     return f"CASE WHEN {kept} THEN {text} ELSE raise_error({quote(BEYOND + name)}) END"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cedilla.compiler.expressions.exact_conversions import common_type, is_exact
+from cedilla.compiler.expressions.decimals import is_exact
+from cedilla.compiler.expressions.exact_conversions import common_type
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory

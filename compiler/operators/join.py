@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.exact_conversions import is_exact
+from cedilla.compiler.expressions.decimals import is_exact
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (

@@ -15,7 +15,8 @@ from cedilla.compiler.expressions.conversions import (
     known,
     taken_to_be_in,
 )
-from cedilla.compiler.expressions.exact_conversions import as_double, exact_type, exactly_applied, is_exact
+from cedilla.compiler.expressions.decimals import is_exact
+from cedilla.compiler.expressions.exact_conversions import as_double, exact_type, exactly_applied
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.operators import Project

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, IntegerType, LongType, StructType
 
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import exact_conversions
+from cedilla.compiler.expressions import decimals, exact_conversions
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, array_of, column, quote
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
@@ -182,11 +182,12 @@ def as_double(
         return f"IF({value} IS NULL, NULL, named_struct({fields}))" if any(made.values()) else None
     if not isinstance(wanted, DoubleType) or not isinstance(kind, IntegerType | LongType | DecimalType):
         return None
+    plain = decimals.as_double(value, type_named(kind.simpleString()))
     if is_rounded:
-        return f"CAST({value} AS DOUBLE)"
+        return plain
     kept = f"{value} > {-LARGEST}L AND {value} < {LARGEST}L"
     failure = f"raise_error({quote(BEYOND + name.partition('$')[0])})"
-    return f"CASE WHEN {value} IS NULL OR {kept} THEN CAST({value} AS DOUBLE) ELSE {failure} END"
+    return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {failure} END"
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
