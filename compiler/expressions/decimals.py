@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
@@ -44,6 +45,7 @@ def digits_of(expression: Expression, type_: Type) -> Digits:
     return digits_of_type(type_)
 
 
+@lru_cache(maxsize=1024)
 def digits_of_number(value: int | Fraction) -> Digits:
     """The digits that a number with a decimal notation is written with."""
     after, scaled = 0, Fraction(abs(value))

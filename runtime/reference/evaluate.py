@@ -129,7 +129,7 @@ class _Evaluation:
         if self.typing is None:
             return arithmetic(sign, number(x), number(y))
         typed = [(side, self.typing.of(side)) for side in sides]
-        return typed_arithmetic(sign, [number(x), number(y)], typed)
+        return typed_arithmetic(sign, [number(x), number(y)], typed, self.typing.of(node))
 
     def _call(self, node: Scalar) -> Any:
         function = scalar_functions.FUNCTIONS[node.name]
@@ -142,7 +142,7 @@ class _Evaluation:
                 return None
             typed = [(argument, self.typing.of(argument)) for argument in node.arguments]
             sign = "%" if function.name == "mod" else "pmod"
-            return typed_arithmetic(sign, [number(value) for value in values], typed)
+            return typed_arithmetic(sign, [number(value) for value in values], typed, self.typing.of(node))
         if function.gives == "same":
             values = [
                 self._fitted(value, node) if kind == "same" else value

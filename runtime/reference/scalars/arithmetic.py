@@ -71,13 +71,11 @@ Typed = Sequence[tuple[Expression, Type]]
 """Expressions with their types."""
 
 
-def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed) -> Any:
-    """The same of numbers of which the types are known: decimals have as many digits as there is room for, and
-    doubles are rounded.
+def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed, type_: Type) -> Any:
+    """The same of numbers of known types: decimals have as many digits as there is room for, doubles are rounded.
 
-    `values`: defined, or exact ones where an Alter has not yet made them doubles.
+    `values`: defined, and still exact where an Alter is to make them doubles. `type_`: of the result.
     """
-    type_ = decimals.arithmetic_type(sign, typed)
     if any(isinstance(value, float) for value in values) or type_.is_integral:
         return arithmetic(sign, *values)
     digits = [decimals.digits_of(*each) for each in typed]
@@ -89,7 +87,8 @@ def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed) -> Any:
         after = max(each.after for each in digits)
         if not all(_has_room(value, Digits(DIGITS - after, after)) for value in values):
             return None
-    return fitted(arithmetic(sign, *map(Fraction, values)), type_)
+    x, y = values  # a product of whole numbers may be a decimal of more than 64 bits
+    return fitted(arithmetic(sign, Fraction(x), y), type_)
 
 
 def _quotient(values: Sequence[Any], digits: Sequence[Digits]) -> float | None:
@@ -119,12 +118,12 @@ def fitted(value: Any, type_: Type) -> Any:
         return double(value)
     if type_.name != "decimal":
         return value
-    exact = Fraction(value)
+    exact = value if isinstance(value, Fraction) else Fraction(value)
     return exact if _has_room(exact, decimals.digits_of_type(type_)) else None
 
 
 def _has_room(value: Any, digits: Digits) -> bool:
-    return abs(value) < 10**digits.before
+    return abs(value.numerator) < 10**digits.before * value.denominator
 
 
 def remainder(x: Any, y: Any) -> Any:
