@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.frames import ORDER, of_table, order
 from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.items.json_objects import json_text
-from cedilla.runtime.items.values import rounded_decimal
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.state.segments import StateStore
@@ -103,10 +102,7 @@ def _value(type_: Type, given: Any) -> Any:
         case "double":
             return float(given)
         case "decimal":
-            exact = rounded_decimal(type_, given)
-            assert exact is not None
-            digits = type_.parameters[1]
-            return Decimal((int(exact < 0), tuple(map(int, str(abs(int(exact * 10**digits))))), -digits))
+            return Context(prec=38).quantize(Decimal(given), Decimal(1).scaleb(-type_.parameters[1]))
         case "timestamp":
             return datetime.fromisoformat(given)
         case "date":

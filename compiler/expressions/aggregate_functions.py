@@ -251,7 +251,9 @@ _AVG_ANGLE = Function(
     scaled_alter,
     double_type,
     ("number", "circle"),
+    special=lambda argument: _angle_of_decimals if argument.name == "decimal" else None,
 )
+_angle_of_decimals = evolve(_AVG_ANGLE, partials=angles.OF_DECIMALS)
 _SUM = Function(
     "sum(x)", {"sum": "sum({x})"}, {"sum": "sum(`{p}$sum`)"}, "`{p}$sum`", "`{p}$sum`", scaled_alter, sum_type
 )

@@ -28,9 +28,13 @@ def _sum(function: str) -> str:
 PARTIALS = {
     "sin": _sum("sin"),
     "cos": _sum("cos"),
-    "n": "count({real})",
+    "n": "count({x})",
     "odd": "count_if(NOT abs({real}) < double('Infinity'))",
 }
+OF_DECIMALS = {
+    n: text.replace("{real}", "CAST(CAST({x} AS STRING) AS DOUBLE)") for n, text in PARTIALS.items()
+}
+"""Over the nearest doubles of decimals: engines cast large ones to neighbours, which are other angles."""
 MERGE = {part: f"sum(`{{p}}${part}`)" for part in PARTIALS}
 _SIN, _COS = (f"CAST(`{{p}}${part}` AS DOUBLE)" for part in ("sin", "cos"))
 _DIRECTION = let(

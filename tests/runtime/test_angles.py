@@ -164,6 +164,33 @@ def test_what_is_not_finite_has_no_direction(spark: SparkSession, tmp_path: Path
     assert [row.get("d") for row in found] == ["NaN", None]
 
 
+@pytest.mark.either_engine
+def test_directions_of_whole_numbers_and_decimals_beside_other_means(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Sail casts decimals beyond 2^53 to a neighbour of the nearest double, and names equal counts alike."""
+    text = """
+    stream r(ts: long, n: int, d: decimal(20, 2)) from json "in/r" punctuated on ts;
+    q := aggregate[avg(n) as a, count(n) as c, avg_angle(n, 360) as n, avg_angle(d, 360) as d by ts](r);
+    emit q to json "out/q";
+    """
+    run = Run(spark, tmp_path, text)
+    run.write(
+        "r", ['{"ts": 1, "n": 350, "d": 9007199254740993}', '{"ts": 1, "n": 10, "d": 9007199254740993.00}']
+    )
+    run.write("r", ['{"ts": 2, "n": 7, "d": -12.25}', {"$punctuation": "[]"}])
+    run.process(1)
+    simulate(
+        text, Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"q": str(tmp_path / "reference")})
+    )
+    expected, found = (
+        sorted((row for row in output if is_tuple(row)), key=lambda row: row["ts"])
+        for output in (read_output(tmp_path / "reference"), run.output("q"))
+    )
+    assert found == expected
+    assert [row["d"] for row in expected] == [32.0, 347.75]
+
+
 def simulate_rows(text: str, root: Path) -> list[Item]:
     sinks = {"project": str(root / "reference")}
     simulate(text, Options(sources={"r": str(root / "in" / "r")}, sinks=sinks))
