@@ -89,7 +89,7 @@ def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -
             there = spark.read.parquet(str(file)).schema["a"].dataType.simpleString()
         except PySparkException:
             there = None
-        if here != there:
+        if here != there and (here, there) != ("timestamp_ns", None):  # which scans read as longs
             wrong.append((field, here, there))
     assert wrong == []
 
@@ -191,6 +191,7 @@ def test_types_of_arrow_are_seen_as_they_are_stored(spark: SparkSession, tmp_pat
             "lasts": pa.array([1], pa.duration("ms")),
             "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.uint64())),
             "in": pa.array([{"x": 1, "y": {"z": "a"}}]),
+            "inner": pa.array([{"x": 1}], pa.struct([("x", pa.timestamp("ns"))])),
             "nanos": pa.array([1], pa.timestamp("ns", "UTC")),
             "naive": pa.array([1], pa.timestamp("us")),
         }
@@ -202,6 +203,7 @@ def test_types_of_arrow_are_seen_as_they_are_stored(spark: SparkSession, tmp_pat
         "lasts": "bigint",
         "map": "map<string,decimal(20,0)>",
         "in": "struct<x:bigint,y:struct<z:string>>",
+        "inner": None,
         "nanos": "timestamp_ns",
         "naive": "timestamp_ntz",
     }

@@ -97,17 +97,22 @@ class _Kinds:
             kind = NullType()  # Spark has the numbers that its nulls are stored as
         return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
 
+    def _inner(self, arrow: pa.DataType) -> DataType | None:
+        """The type inside of another one, where no scan can read nanoseconds as what they are."""
+        kind = self._kind(arrow)
+        return None if isinstance(kind, Nanoseconds) else kind
+
     def _kind(self, arrow: pa.DataType) -> DataType | None:
         arrow = _stored(arrow)
         if isinstance(arrow, pa.MapType):
-            key, item = self._kind(arrow.key_type), self._kind(arrow.item_type)
+            key, item = self._inner(arrow.key_type), self._inner(arrow.item_type)
             return None if key is None or item is None else MapType(key, item)
         if isinstance(arrow, pa.StructType):
-            fields = [(field.name, self._kind(field.type)) for field in arrow]
+            fields = [(field.name, self._inner(field.type)) for field in arrow]
             known = [StructField(name, kind) for name, kind in fields if kind is not None]
             return StructType(known) if len(known) == len(fields) else None
         if pa.types.is_nested(arrow):
-            element = self._kind(arrow.value_type)  # type: ignore[attr-defined] - a list of some form
+            element = self._inner(arrow.value_type)  # type: ignore[attr-defined] - a list of some form
             return None if element is None else ArrayType(element)
         self._next += 1
         return _leaf(self._schema.column(self._next - 1), self._settings)
