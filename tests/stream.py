@@ -105,7 +105,7 @@ def unit_complaints(stream: Iterable[Item], units: Mapping[str, str], rows: Iter
             if row.get(change.name) is None or not matches(before, accent.description) or decoder.closed(row):
                 continue
             value = function_of(change)[0](before[change.name])
-            if value != wanted(Fraction(row[change.name])):
+            if value != wanted(Fraction(as_it_is(change.name, row[change.name]))):
                 yield f"item {index}: {item} gives {value} of {row}"
 
 

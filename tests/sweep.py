@@ -129,6 +129,9 @@ TAKEN: dict[str, tuple[str, ...]] = {
 """The types of columns that arguments of each kind are tried with."""
 WRITTEN: dict[str, tuple[str, ...]] = {
     "digits": ("0", "1", "2", "7", "15"),
+    "factor": ("1000", "-1", "9"),
+    "coefficient": ("0", "-160"),
+    "divisor": ("1", "3600"),
     "bits": ("224", "256", "384", "512"),
     "unit": tuple(
         map(
@@ -170,7 +173,7 @@ def functions() -> Iterator[Form]:
     """Every function of the table with each number of arguments that it takes, up to three."""
     for function in {f.name: f for f in FUNCTIONS.values()}.values():
         most = len(function.takes) + (1 if function.repeats else 0)
-        for count in range(function.required, min(3, most) + 1):
+        for count in range(function.required, max(function.required, min(3, most)) + 1):
             kinds = (*function.takes, *function.takes[-1:])[:count]
             yield Form(function.name, f"{function.name}({', '.join(['{}'] * count)})", kinds)
 

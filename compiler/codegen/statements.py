@@ -159,6 +159,8 @@ def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str |
             read = frozenset[str]().union(*map(expressions.attributes, operator.items.values()))
             if later := sorted(read - types[0].keys()):
                 return f"`{later[0]}` may come later"
+            if operator.absorb and (whole := [n for n in operator.items if _may_widen(types[0][n])]):
+                return f"`{whole[0]}` is a double where a double keeps it"
             return _widening(types[0], lambda each: str(items_sql(operator, each)))
         case Union() if any(_may_widen(each) for side in types for each in side.values()):
             return "types may differ"

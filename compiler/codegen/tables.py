@@ -23,8 +23,8 @@ _NESTED = 8  # points of a level below a point that are still constants of a sha
 PREFIX = "\0"
 _SQL = {"l": "BIGINT", "d": "DOUBLE", "s": "STRING"}
 
-Coefficients = Callable[[str, str, str], str]
-"""SQL of `(x * p + q) / r` from the SQL of p, q and r."""
+Coefficients = Callable[[Sequence[str]], str]
+"""SQL of an affine function of a double from the SQL of its numbers (`double_arithmetic.sql_over`)."""
 
 
 @frozen
@@ -187,13 +187,10 @@ class _Writer:
     def _leaf(self, leaf: Any) -> str:
         if self.coefficients is None or not isinstance(leaf, Affine):
             return self.leaf(leaf)
-        p, q, r = leaf.integers()
-        try:
-            # Adding -0.0 and dividing by 1.0 change nothing, not even -0.0: the same bits as without.
-            numbers = float(p), float(q) if q else -0.0, float(r)
-        except OverflowError:
+        numbers = leaf.coefficients
+        if numbers is None:
             return self.leaf(leaf)
-        return self.coefficients(*(self._column("d", number) for number in numbers))
+        return self.coefficients([self._column("d", number) for number in numbers])
 
     def _constant(self, kind: str, value: Value) -> str:
         held = constant(kind, value)

@@ -6,7 +6,7 @@ Nothing here looks into expressions: that is `measured`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -21,6 +21,7 @@ from cedilla.grammar.slips import closest
 from cedilla.grammar.syntax import (
     SECOND,
     UNITS,
+    Attribute,
     Binary,
     BinaryOperator,
     Expression,
@@ -28,6 +29,7 @@ from cedilla.grammar.syntax import (
     InSet,
     Literal,
     RangePattern,
+    Scalar,
     SetPattern,
     TableColumn,
     Unary,
@@ -111,8 +113,39 @@ def converted(source: str, target: str, span: Span | None) -> Affine:
         raise failure("RQ142", f"{source} cannot be converted to {target}", span, hint=str(problem)) from None
 
 
-def applied(function: Affine, expression: Expression) -> Expression:
-    """The expression of a function's values: `(x * p + q) / r`."""
+def applied(function: Affine, expression: Expression, types: Mapping[str, Type]) -> Expression:
+    """The expression of a function's values: `affine(x, p, q, r)` of an attribute with places behind the point, else
+    `(x * p + q) / r`."""
+    match expression:
+        case Attribute(name) if not function.is_identity and not (name in types and types[name].is_integral):
+            pass
+        case _:
+            return written_out(function, expression)
+    span = expression.span
+    numbers = (number_of(Fraction(n), span) for n in function.integers())
+    return Scalar("affine", (expression, *numbers), span=span)
+
+
+def called(call: Scalar) -> tuple[Expression, Affine]:
+    """The argument and the function of a call of `affine` that has been checked."""
+    argument, *numbers = call.arguments
+    p, q, r = (Fraction(whole_constant(number) or 0) for number in numbers)
+    return argument, Affine(p / r, q / r)
+
+
+def whole_constant(expression: Expression) -> int | None:
+    """The number that a whole constant is, perhaps with a sign; `None` for other expressions."""
+    match expression:
+        case Literal(int(value)) if not isinstance(value, bool):
+            return value
+        case Unary("-", operand) if (value := whole_constant(operand)) is not None:
+            return -value
+        case _:
+            return None
+
+
+def written_out(function: Affine, expression: Expression) -> Expression:
+    """The values of a function as arithmetic: `(x * p + q) / r`."""
     p, q, r = function.integers()
     result, span = expression, expression.span
     if p != 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cedilla.compiler.expressions import decimals
-from cedilla.compiler.expressions.conversions import applied, is_decimal, number_of
+from cedilla.compiler.expressions.conversions import is_decimal, number_of, written_out
 from cedilla.compiler.expressions.decimals import digits_of_type, is_exact
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, column, quote
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -68,9 +68,9 @@ def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
 def as_double(function: Affine, attribute: Attribute) -> Expression:
     """The conversion with a quotient, `x / 60`, whose values are doubles."""
     if function.integers()[2] != 1:
-        return applied(function, attribute)
+        return written_out(function, attribute)
     return Binary(
-        "/", applied(function, attribute), number_of(Fraction(1), attribute.span), span=attribute.span
+        "/", written_out(function, attribute), number_of(Fraction(1), attribute.span), span=attribute.span
     )
 
 

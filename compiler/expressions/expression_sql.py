@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions, scalar_sql
+from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     MIRRORED,
@@ -79,6 +80,11 @@ def _sql(expression: Expression, types: Types) -> str:
             return _arithmetic_sql(operator, left, right, types)
         case Scalar(name, (argument,)) if name in _ROUNDED:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)
+        case Scalar("affine"):
+            argument, function = called(expression)
+            if isinstance(argument, Attribute) and types[argument.name] == DOUBLE:
+                return f"({function.sql(column(argument.name))})"
+            return f"({_sql(written_out(function, argument), types)})"
         case Scalar(_, arguments):
             argument_types = [type_of(argument, types) for argument in arguments]
             return scalar_calls.sql(

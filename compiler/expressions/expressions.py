@@ -9,6 +9,7 @@ from typing import TypeVar
 from attrs import evolve
 
 from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions
+from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -150,6 +151,10 @@ def type_of(expression: Expression, types: Types) -> Type:
             return decimals.arithmetic_type(
                 operator, [(side, _numeric(side, types)) for side in (left, right)]
             )
+        case Scalar("affine", arguments):
+            scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
+            argument, function = called(expression)
+            return type_of(written_out(function, argument), types)
         case Scalar(_, arguments):
             # Before its arguments, which may mean something in another language only.
             scalar_calls.known(expression)
@@ -282,6 +287,10 @@ def _linear(expression: Expression) -> _Form:
             b = _linear(right)
             if not b[0] and b[1]:
                 return _scaled(_linear(left), 1 / b[1])
+        case Scalar("affine"):
+            argument, function = called(expression)
+            slopes, shift = _scaled(_linear(argument), function.slope)
+            return slopes, shift + function.shift
         case _:
             pass
     return {expression: Fraction(1)}, Fraction(0)

@@ -199,7 +199,7 @@ class _Reader:
             function = units.conversion(known(side.unit, span), known(unit, span))
         except units.Mismatch as problem:
             raise self._mismatch(side, unit, problem, span) from None
-        return _changed(side, function)
+        return _changed(side, function, self.types)
 
     def _mismatch(self, side: Measured, unit: str, problem: units.Mismatch, span: Span) -> DiagnosticError:
         other = "a plain number" if unit == NUMBER else f"in {unit}"
@@ -248,7 +248,7 @@ class _Reader:
         except units.Mismatch as problem:
             message = f"{a.unit} {operator} {b.unit}: `{format_expression(node)}` has no meaning"
             raise failure("RQ142", message, node.span, hint=str(problem)) from None
-        left, right = _changed(a, total.left), _changed(b, total.right)
+        left, right = _changed(a, total.left, self.types), _changed(b, total.right, self.types)
         return Measured(evolve(node, left=left, right=right), total.unit)
 
     def _product(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
@@ -378,10 +378,10 @@ def _bare(side: Measured) -> Expression:
     return number_of(side.constant, side.expression.span)
 
 
-def _changed(side: Measured, function: Affine) -> Expression:
+def _changed(side: Measured, function: Affine, types: Mapping[str, Type]) -> Expression:
     """A value in another unit; `function` leads there."""
     if function.is_identity:
         return _bare(side)
     if side.constant is not None:
         return number_of(Fraction(function(exact(side.constant))), side.expression.span)
-    return applied(function, side.expression)
+    return applied(function, side.expression, types)

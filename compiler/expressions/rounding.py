@@ -110,7 +110,7 @@ def sum_sql(value: str, type_: Type, number: int | Fraction) -> str:
     """A value of a column plus a positive constant, undefined where it is too large for the type."""
     match type_.name:
         case "double":
-            return f"{value} + {type_.sql(number)}"
+            return Affine(1, number).sql(value)
         case "decimal":
             most = Fraction(10 ** type_.parameters[0] - 1, 10 ** type_.parameters[1]) - number
             return f"CASE WHEN {value} <= {type_.sql(most)} THEN {value} + {type_.sql(number)} END"
@@ -134,21 +134,12 @@ def bound_sql(number: str, type_: Type, bound: Affine) -> str:
 def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction) -> str:
     """The numbers of the windows that a value lies in, as an array: the k with `k * step <= value < k * step + length`.
 
-    Of a double, as computed in doubles. Numbers of more than 64 bits are left out; null where that leaves none.
+    Numbers of more than 64 bits are left out; null where that leaves none.
     """
-    if type_.is_integral or type_.name == "decimal":
-        last = rounded_sql("floor", value, type_, Affine(1 / step, 0))
-        first = rounded_sql("floor", value, type_, Affine(1 / step, 1 - length / step))
-    else:
-        last = _of_double("floor", f"{value} / {_double(step)}")
-        first = _of_double("floor", f"({value} - {_double(length)}) / {_double(step)}")
-        first = f"try_add({first}, 1L)"
+    last = rounded_sql("floor", value, type_, Affine(1 / step, 0))
+    first = rounded_sql("floor", value, type_, Affine(1 / step, 1 - length / step))
     ends = f"coalesce({first}, {_LEAST + 1}L - 1L), coalesce({last}, {_BEYOND - 1}L)"
     return f"IF({first} IS NULL AND {last} IS NULL, NULL, sequence({ends}))"
-
-
-def _double(value: Fraction) -> str:
-    return f"{float(value)!r}D"
 
 
 def quotient_sql(name: str, dividend: str, divisor: str) -> str:

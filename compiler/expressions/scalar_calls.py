@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from cedilla.compiler.expressions import aggregate_functions, decimals, patterns, regexes, scalar_sql
-from cedilla.compiler.expressions.conversions import names_conversion
+from cedilla.compiler.expressions.conversions import names_conversion, whole_constant
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
     DATE,
@@ -160,6 +160,11 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return type_.name in ("timestamp", "date", "string")
         case "digits":
             return type_ == INT and isinstance(constant, int) and constant <= 15
+        case "factor" | "coefficient" | "divisor":
+            number = whole_constant(argument)
+            return number is not None and (
+                kind == "coefficient" or number > 0 or (kind == "factor" and number != 0)
+            )
         case "bits":
             return type_ == INT and constant in (224, 256, 384, 512)
         case "group":

@@ -13,7 +13,7 @@ from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.exact_conversions import converted_type
 from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Step, stepped
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import (
     ABSENT,
     COMMON,
@@ -56,8 +56,9 @@ class Project(Operator):
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
     too; the items have other names than those (J2). With `convert`, too, the items are attributes of the input in other
     units, and take their place: a Drop of one takes it away, whatever is computed. With `absorb` their units never
-    change behind it: Alters of them end here (theory N6). `differences`: the items that are differences of points of a
-    scale, as of temperatures: an Alter scales these, and does not shift them (2.8).
+    change behind it: Alters of them end here (theory N6), and they are doubles from the start, so that no Alter changes
+    a type behind it either. `differences`: the items that are differences of points of a scale, as of temperatures: an
+    Alter scales these, and does not shift them (2.8).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
@@ -71,6 +72,12 @@ class Project(Operator):
     @property
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(self.items.values())
+
+    @property
+    def conversions(self) -> dict[str, Affine]:
+        """The functions that lead to the units of items that are attributes in other units."""
+        forms = {name: expressions.affine(expression) for name, expression in self.items.items()}
+        return {name: form[1] for name, form in forms.items() if form is not None}
 
     def chosen(self, names: Iterable[str]) -> dict[str, Expression]:
         """The items over an input with some attributes, those that stay by themselves too."""
@@ -158,7 +165,9 @@ class Project(Operator):
         axes = _axes(existing, source.types)
         dropped = frozenset(source.types) - axes.keys()
         move = Move(axes, source.universe)
-        types = {n: self._type(n, e, source.types) for n, e in existing.items()}
+        types = {
+            n: DOUBLE if self._absorbs(n) else self._type(n, e, source.types) for n, e in existing.items()
+        }
         closed = fold_closed(source, dropped)
         moved_closed = move.closed(closed)
 

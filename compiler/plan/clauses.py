@@ -177,7 +177,7 @@ def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str
     type_ = expressions.type_of(value.expression, types)
     check_is_number(format_expression(item.expression), type_, item.span, f"without `unit {unit_text(unit)}`")
     function = IDENTITY if value.unit is None else converted(value.unit, unit, item.span)
-    return evolve(value, expression=applied(function, value.expression), unit=unit)
+    return evolve(value, expression=applied(function, value.expression, types), unit=unit)
 
 
 def _is_difference(each: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.conversions import (
     applied,
     check_is_number,
@@ -58,7 +57,7 @@ def in_one_unit(
         if not all(map(is_exact, types)):
             changed[1][b] = (
                 ours,
-                as_double(function, other) if is_exact(types[1]) else applied(function, other),
+                as_double(function, other) if is_exact(types[1]) else applied(function, other, right[1]),
             )
         elif exact_type(types[1], function) is not None:
             changed[1][b] = ours, exactly_applied(function, other)
@@ -105,24 +104,17 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
             message = f"`{each.name}` has no unit: nothing leads to {each.unit}"
             raise failure("RQ142", message, each.span, hint=hint)
         function = converted(own, each.unit, each.span)
-        changed[each.name] = each.unit, applied(function, syntax.Attribute(each.name, span=node.span))
+        doubles = {each.name: DOUBLE}
+        changed[each.name] = (
+            each.unit,
+            applied(function, syntax.Attribute(each.name, span=node.span), doubles),
+        )
     return changed
 
 
-def absorbing(
-    given: dict[str, Any], inputs: tuple[str, ...], changed: Changed, types: Mapping[str, Type]
-) -> Project:
-    """The operator that gives an output's attributes units of their own. Their values are doubles from the start: an
-    Alter at a source changes no type behind it."""
-    made = conversion_of(given, inputs, changed)
-    return evolve(made, items={n: _as_double(e, types) for n, e in made.items.items()}, absorb=True)
-
-
-def _as_double(expression: syntax.Expression, types: Mapping[str, Type]) -> syntax.Expression:
-    if expressions.type_of(expression, types) == DOUBLE:
-        return expression
-    one = syntax.Literal(1, "1", span=expression.span)
-    return syntax.Binary("/", expression, one, span=expression.span)
+def absorbing(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
+    """The operator that gives an output's attributes units of their own."""
+    return evolve(conversion_of(given, inputs, changed), absorb=True)
 
 
 def conversion_of(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from attrs import evolve, field, frozen, mutable
@@ -172,9 +171,7 @@ class _Planner:
         while name in {emit.name for emit in self.emits}:
             number += 1
             name = f"{relation}_{number}"
-        relation = self._converted(
-            relation, changed, node, partial(absorbing, types=types), f"{relation}_in_units"
-        )
+        relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
         self.emits.append(
             Emit(
                 name=name,

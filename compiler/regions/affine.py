@@ -7,6 +7,8 @@ from math import lcm
 
 from attrs import field, frozen
 
+from cedilla.compiler.regions import double_arithmetic
+
 Number = int | Fraction
 
 
@@ -53,24 +55,25 @@ class Affine:
 
     def text(self, parameter: str) -> str:
         """The function's body as accent text, for example `(y * 5 - 160) / 9`."""
-        return self._render(parameter, "")
-
-    def sql(self, column: str) -> str:
-        """One fused SQL expression over a DOUBLE column, with one division."""
-        return column if self.is_identity else self._render(column, "D")
-
-    def _render(self, operand: str, suffix: str) -> str:
         p, q, r = self.integers()
-        scaled = operand if p == 1 else f"{operand} * {p}{suffix}"
-        shifted = scaled if q == 0 else f"{scaled} {'+' if q > 0 else '-'} {abs(q)}{suffix}"
+        scaled = parameter if p == 1 else f"{parameter} * {p}"
+        shifted = scaled if q == 0 else f"{scaled} {'+' if q > 0 else '-'} {abs(q)}"
         if r == 1:
             return shifted
-        return f"({shifted}) / {r}{suffix}" if q or p != 1 else f"{shifted} / {r}{suffix}"
+        return f"({shifted}) / {r}" if q or p != 1 else f"{shifted} / {r}"
 
+    def of_double(self, value: float) -> float:
+        """The function of a double, rounded once where its decimal is short (`double_arithmetic`)."""
+        return value if self.is_identity else double_arithmetic.of_double(*self.integers(), value)
 
-def sql_over(value: str, p: str, q: str, r: str) -> str:
-    """As `Affine.sql`, of a function whose numbers are columns of each row."""
-    return f"({value} * {p} + {q}) / {r}"
+    def sql(self, column: str) -> str:
+        """The same of a DOUBLE column."""
+        return column if self.is_identity else double_arithmetic.sql(column, *self.integers())
+
+    @property
+    def coefficients(self) -> tuple[float, ...] | None:
+        """The numbers of `double_arithmetic.sql_over`; `None` where the function needs more."""
+        return double_arithmetic.coefficients(*self.integers())
 
 
 IDENTITY = Affine(Fraction(1), Fraction(0))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+from math import ceil, floor
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -18,6 +20,7 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions import decimals, exact_conversions
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, array_of, column, quote
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.workers import unfit_workers
 from cedilla.runtime.items.lines import damaged, is_compressed
@@ -134,6 +137,19 @@ def _or_null(frame: DataFrame, name: str) -> str:
     return column(name) if name in frame.columns else "NULL"
 
 
+def with_doubles(frame: DataFrame, functions: Mapping[str, Affine]) -> DataFrame:
+    """The rows with some attributes as doubles; a value that a double does not keep, as it is or through a function,
+    fails (RQ310)."""
+    made: dict[str, Column] = {}
+    for f in frame.schema.fields:
+        if f.name in functions and not isinstance(f.dataType, DoubleType):
+            low, high = map(functions[f.name].inverse(), (-LARGEST, LARGEST))
+            low, high = max(-LARGEST, floor(low)), min(ceil(high), LARGEST)
+            text = as_double(f.name, column(f.name), f.dataType, DoubleType(), inside=(low, high))
+            made |= {f.name: F.expr(text)} if text else {}
+    return frame.withColumns(made) if made else frame
+
+
 def _widened(frame: DataFrame, other: DataFrame, rounded: Collection[str] = ()) -> DataFrame:
     theirs = {f.name: f.dataType for f in other.schema.fields}
     wider = {
@@ -161,10 +177,17 @@ def _as_decimal(value: str, kind: DataType, other: DataType) -> str | None:
 
 
 def as_double(
-    name: str, value: str, kind: DataType, wanted: DataType, *, is_rounded: bool = False
+    name: str,
+    value: str,
+    kind: DataType,
+    wanted: DataType,
+    *,
+    is_rounded: bool = False,
+    inside: tuple[int, int] = (-LARGEST, LARGEST),
 ) -> str | None:
     """SQL of a value as a double, or with doubles in an array or struct, where that is wanted; it fails where a double
-    may not keep the value (RQ310), unless that `is_rounded`. `None` where there is nothing to do."""
+    may not keep the value, or where it is not `inside` (RQ310), unless that `is_rounded`. `None` where there is nothing
+    to do."""
     if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
         each = as_double(name, "e", kind.elementType, wanted.elementType, is_rounded=is_rounded)
         return each and f"transform({value}, e -> {each})"
@@ -185,9 +208,21 @@ def as_double(
     plain = decimals.as_double(value, type_named(kind.simpleString()))
     if is_rounded:
         return plain
-    kept = f"{value} > {-LARGEST}L AND {value} < {LARGEST}L"
+    kept = f"{value} > {inside[0]}L AND {value} < {inside[1]}L"
+    if isinstance(kind, DecimalType) and kind.scale:
+        kept += f" AND ({_keeps_decimal(value, kind.scale)})"
     failure = f"raise_error({quote(BEYOND + name.partition('$')[0])})"
     return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {failure} END"
+
+
+def _keeps_decimal(value: str, scale: int) -> str:
+    """Whether a double keeps all digits of a decimal: without the point behind its last one, it is below 2^53."""
+    tests: list[str] = []
+    for places in range(scale, -1, -1):
+        most = Decimal(LARGEST).scaleb(-places)
+        step = "" if places == scale else f" AND {value} % {Decimal(1).scaleb(-places):f}BD = 0"
+        tests.append(f"{value} > -{most:f}BD AND {value} < {most:f}BD{step}")
+    return " OR ".join(tests)
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:

@@ -10,7 +10,8 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import ABSENT, MOST, Facts
-from cedilla.compiler.regions.affine import IDENTITY, sql_over
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.engines.frames import as_double
 from cedilla.runtime.engines.lookups import Lookups, Tables
@@ -41,7 +42,7 @@ def encoded(
             ("encoded", emit, name, kind.simpleString()),
             scale,
             lambda f, v=value, k=kind: v if f.is_identity else element_wise(f.sql, v, k),
-            lambda p, q, r, v=value, k=kind: element_wise(lambda e: sql_over(e, p, q, r), v, k),
+            lambda numbers, v=value, k=kind: element_wise(lambda e: sql_over(e, numbers), v, k),
         )
         if during is not None:
             told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)

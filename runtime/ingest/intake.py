@@ -16,8 +16,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.connect import engine_in

@@ -65,8 +65,9 @@ def refusal(code: str, count: int, reason: str, place: str, raw: str) -> Diagnos
 
 
 def beyond(attribute: str) -> DiagnosticError:
-    """RQ310 of a value that is kept in state, or of another input: no line of a source is to blame."""
-    message = f"a value of `{attribute}` beyond 2^53 was there before an Alter made doubles of the attribute"
+    """RQ310 of a value that is kept in state, of another input, or in the unit of an output: no line of a source is to
+    blame."""
+    message = f"a value of `{attribute}` is to become a double, which does not keep its digits beyond 2^53"
     return failure("RQ310", message, hint=BEYOND_HINT)
 
 

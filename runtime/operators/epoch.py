@@ -18,7 +18,7 @@ from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of
+from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of, with_doubles
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.state.segments import StateStore
 
@@ -61,7 +61,10 @@ class Epoch:
         return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
     def project(self, operator: Project, frame: DataFrame) -> DataFrame:
-        """The named expressions; those over attributes that do not exist are left out."""
+        """The named expressions; those over attributes that do not exist are left out. What has a unit of its own is a
+        double, or refused where a double does not keep it (RQ310)."""
+        if operator.absorb:
+            frame = with_doubles(frame, operator.conversions)
         items = items_sql(operator, types_of(frame))
         if operator.rest:
             return self._result(

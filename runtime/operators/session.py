@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import LONG, Type, column, finite
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
 from cedilla.compiler.regions import ANYTHING, Value
-from cedilla.compiler.regions.affine import exact
+from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.spans import Span
 from cedilla.runtime.engines.frames import partition_keys, stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
@@ -120,7 +120,9 @@ def _is_closed(operator: Session, source: Facts) -> str:
 
 
 def _sum(type_: Type, first: Value, second: Value) -> str:
-    """The sum of two constants, of doubles as doubles have it; undefined where it is too large."""
+    """The sum of two constants, as `sum_sql` computes it; undefined where it is too large."""
+    if type_.name == "double":
+        return f"({Affine(1, second).sql(type_.sql(first))})"  # type: ignore[arg-type]
     if not type_.is_integral:
         return f"({type_.sql(first)} + {type_.sql(second)})"
     total = exact(Fraction(first) + Fraction(second))

@@ -8,11 +8,13 @@ from functools import partial, reduce
 
 from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DoubleType
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
 from cedilla.compiler.regions import POSITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, sql_over
-from cedilla.runtime.engines.frames import type_named
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.double_arithmetic import sql_over
+from cedilla.runtime.engines.frames import as_double, type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
 from cedilla.runtime.formats.listing import listed_files
@@ -84,17 +86,17 @@ def _converted(
     lookups = Lookups(Tables.of(frame.sparkSession), types, places)
     columns: list[str] = []
     for name in (n for n in frame.columns if n in types):
-        value = column(name)
-        through: Callable[[Callable[[str], str]], str] = partial(
-            element_wise, value=value, kind=frame.schema[name].dataType
-        )
+        value, kind, tree = column(name), frame.schema[name].dataType, trees.get(name, IDENTITY)
+        if tree != IDENTITY and (double := as_double(name, value, kind, DoubleType())):
+            value, kind = f"({double})", DoubleType()
+        through: Callable[[Callable[[str], str]], str] = partial(element_wise, value=value, kind=kind)
         text = lookups.expression(
             (*purpose, name),
-            trees.get(name, IDENTITY),
+            tree,
             lambda f, v=value, t=through: v if f.is_identity else t(f.sql),
-            lambda p, q, r, t=through: t(partial(sql_over, p=p, q=q, r=r)),
+            lambda numbers, t=through: t(partial(sql_over, numbers=numbers)),
         )
-        columns.append(text if text == value else f"{text} AS {value}")
+        columns.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*columns)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, STRING, Type, array_of
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LARGEST, STRING, Type, array_of
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.markers import Add
 from cedilla.compiler.facts.reading import read_accent
@@ -193,10 +193,12 @@ def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
 
 
 def _written(value: Value, came: Any) -> Any:
-    """A value as an output has it; `came`: as it came, which NaN and infinities inside of arrays stay."""
+    """A value as an output has it: a double, or all digits of a whole number that no double has. `came`: as it came,
+    which NaN and infinities inside of arrays stay."""
     if isinstance(value, tuple):
         return [c if _is_not_finite(c) else number_to_json(v) for v, c in zip(value, came, strict=True)]
-    return value if isinstance(value, str | bool) else number_to_json(value)
+    is_whole = isinstance(came, int) and isinstance(value, int) and abs(value) >= LARGEST
+    return value if is_whole or isinstance(value, str | bool) else number_to_json(value)
 
 
 def _plain(value: Any) -> Any:

@@ -32,8 +32,9 @@ Reader = Callable[[str, Any], Any]
 
 
 def as_it_is(attribute: str, value: Any) -> Any:
-    """The reader of streams whose JSON values compare as they are: all but timestamps and dates."""
-    return value
+    """The reader of streams whose JSON values compare as they are: all but timestamps and dates. A double compares as
+    its shortest decimal, as it is written."""
+    return Fraction(repr(value)) if isinstance(value, float) and not is_odd(value) else value
 
 
 def matches(row: Item, conditions: Iterable[syntax.Condition], read: Reader = as_it_is) -> bool:
@@ -106,7 +107,7 @@ def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], An
 
 def _each(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
     def one(y: Any) -> Any:
-        return y if isinstance(y, str) or is_odd(y) else function(Fraction(y))
+        return y if isinstance(y, str) or is_odd(y) else function(Fraction(as_it_is("", y)))
 
     return lambda y: list(map(one, y)) if isinstance(y, list) else one(y)
 

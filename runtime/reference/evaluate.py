@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from cedilla.compiler.expressions import expressions, rounding, scalar_functions
+from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
@@ -31,6 +32,7 @@ from cedilla.runtime.reference.scalars.arithmetic import (
     typed_arithmetic,
 )
 from cedilla.runtime.reference.scalars.comparisons import COMPARED, compare
+from cedilla.runtime.reference.scalars.decoded import decoded
 from cedilla.runtime.reference.scalars.times import micros
 
 Row = Mapping[str, Any]
@@ -62,6 +64,13 @@ class _Typing:
 @lru_cache(maxsize=256)
 def _typing(types: tuple[tuple[str, Type], ...]) -> _Typing:
     return _Typing(dict(types))
+
+
+@lru_cache(maxsize=1024)
+def _conversion(node: Scalar) -> tuple[Expression, Affine, Expression]:
+    """The argument and the function of a call of `affine`, and the same as arithmetic."""
+    argument, function = called(node)
+    return argument, function, written_out(function, argument)
 
 
 @frozen
@@ -132,6 +141,8 @@ class _Evaluation:
         return typed_arithmetic(sign, [number(x), number(y)], typed, self.typing.of(node))
 
     def _call(self, node: Scalar) -> Any:
+        if node.name == "affine":
+            return self._converted(node)
         function = scalar_functions.FUNCTIONS[node.name]
         if function.name in ("floor", "ceil"):
             return self._rounded(function.name, node.arguments[0])
@@ -155,6 +166,15 @@ class _Evaluation:
             return VALUES[function.name](*arguments)
         except OverflowError:
             return None  # before the year 1 or after 9999
+
+    def _converted(self, node: Scalar) -> Any:
+        """A call of `affine`: of a double attribute as on paper, else as the arithmetic that it stands for."""
+        argument, function, arithmetic = _conversion(node)
+        value = self.value(argument)
+        is_double = isinstance(value, float) or (value is not None and self._is_double(argument))
+        if is_double and isinstance(argument, Attribute):
+            return decoded(function, number(value))
+        return self.value(arithmetic)
 
     def _rounded(self, name: str, argument: Expression) -> int | None:
         """`floor` or `ceil`. What is affine is computed in one go, as is a quotient of exact numbers."""

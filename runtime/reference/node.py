@@ -17,8 +17,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import finite
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.reference.aggregate_results import ORDER
+from cedilla.runtime.reference.scalars.decoded import exact_value
 from cedilla.runtime.reference.scalars.order import comparable, rank
 from cedilla.runtime.reference.scalars.times import START, micros
 
@@ -40,7 +40,7 @@ def control(value: Any) -> Any:
         case list():
             return tuple(value)
         case float() if isfinite(value):
-            return exact(Fraction(repr(value)))  # as a constant is written: 0.1 is a tenth
+            return exact_value(value)
         case float():
             return finite(value)
         case _:

@@ -39,6 +39,7 @@ from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
+from cedilla.runtime.reference.scalars.decoded import decoded, nearest
 from cedilla.runtime.reference.tuples import Union
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
@@ -201,8 +202,8 @@ class Reference:
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
         for name in state.digits.keys() & row.keys():
             if not is_odd(row[name]):
-                near = near_digits(Fraction(row[name]), state.digits[name])
-                row[name] = float(near) if isinstance(near, int) else near
+                near = near_digits(control(row[name]), state.digits[name])
+                row[name] = nearest(float(near), near)
         rejection = self._rejection(state, source, row, item)
         row.pop(PARTITION, None)
         return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
@@ -334,7 +335,7 @@ class Reference:
                 if _at(presence, row) is ABSENT:
                     continue
             function = _at(sink.scale.get(name, IDENTITY), row)
-            if type(value) is int and _was_exact(start, name, after) and is_beyond(value):
+            if isinstance(value, int | Fraction) and _was_exact(start, name, after) and is_beyond(value):
                 raise beyond(name)
             result[name] = write_value(after.types[name], _applied(function, value))
         return result
@@ -386,8 +387,4 @@ _NO_CODE = object()
 def _applied(function: Affine | Code, value: Any) -> Any:
     if isinstance(function, Code):
         return next((canonical for code, canonical in function.pairs if code == value), _NO_CODE)
-    if function.is_identity or is_odd(value):
-        return value
-    if isinstance(value, list):
-        return [_applied(function, each) for each in value]
-    return function(Fraction(value))
+    return decoded(function, value)

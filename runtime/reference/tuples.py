@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.exact_conversions import is_too_large
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.exact_conversions import gives_doubles, is_too_large
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.grammar.syntax import Expression
 from cedilla.runtime.items.rejections import beyond, beyond_in_unit
@@ -16,6 +17,7 @@ from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.node import Node, Row, Rows, only_defined
 from cedilla.runtime.reference.scalars import VALUES
 from cedilla.runtime.reference.scalars.arithmetic import affine, double, is_beyond, number
+from cedilla.runtime.reference.scalars.decoded import decoded
 
 
 class Select(Node):
@@ -49,14 +51,20 @@ class Project(Node):
             for n, e in self.operator.chosen(inputs[0].types).items()
             if expressions.attributes(e) <= inputs[0].types.keys()
         }
+        rows, types = new[0], inputs[0].types
+        if self.operator.absorb:
+            rows, types = (
+                [*map(self._with_doubles, rows)],
+                {**types, **dict.fromkeys(self.operator.items, DOUBLE)},
+            )
         return [
             only_defined(
                 {
-                    **{n: self._value(n, e, row, inputs[0].types) for n, e in items.items()},
+                    **{n: self._value(n, e, row, types) for n, e in items.items()},
                     ORDER: row.get(ORDER),
                 }
             )
-            for row in new[0]
+            for row in rows
         ]
 
     def _value(self, name: str, expression: Expression, row: Row, types: Mapping[str, Type]) -> Any:
@@ -65,7 +73,19 @@ class Project(Node):
             return evaluate(expression, row, types)
         if not isinstance(value, float) and is_too_large(expression, function, number(value)):
             raise beyond_in_unit(name)
+        if isinstance(value, float) or gives_doubles(expression):
+            return decoded(function, number(value))
         return affine(function, number(value))
+
+    def _with_doubles(self, row: Row) -> Row:
+        """The row with the attributes that have units of their own as doubles. Raises RQ310 where a double does not
+        keep a value."""
+        functions = self.operator.conversions
+        exact = {n: v for n, v in row.items() if n in functions and not isinstance(v, float)}
+        for name, value in exact.items():
+            if is_beyond(value) or abs(functions[name](Fraction(value))) >= LARGEST:
+                raise beyond(name)
+        return {**row, **{n: float(value) for n, value in exact.items()}}
 
 
 class Rename(Node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from fractions import Fraction
-from math import floor, isfinite
+from math import floor
 from typing import Any
 
 from cedilla.compiler import regions
@@ -23,7 +23,7 @@ from cedilla.runtime.reference.node import (
     key_of,
     only_defined,
 )
-from cedilla.runtime.reference.scalars.arithmetic import affine, in_range
+from cedilla.runtime.reference.scalars.arithmetic import affine, in_range, is_odd
 from cedilla.runtime.reference.scalars.order import rank
 from cedilla.runtime.reference.scalars.times import START
 
@@ -41,20 +41,17 @@ class Window(Node):
 
 
 def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
-    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none, or no value.
-    Of a double, as computed in doubles."""
-    if value is None:
+    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none."""
+    if value is None or is_odd(value):
         return [None]
-    if not isinstance(value, float):
-        value = control(value)
-        first, last = floor((value - length) / step) + 1, floor(value / step)
-    elif not isfinite(value):
-        return [None]
-    elif length == step:
-        first = last = floor(affine(Affine(1 / step, Fraction(0)), value))
-    else:
-        first, last = floor((value - float(length)) / float(step)) + 1, floor(value / float(step))
+    value = value if isinstance(value, float) else control(value)
+    first = _floor(affine(Affine(1 / step, 1 - length / step), value))
+    last = _floor(affine(Affine(1 / step, Fraction(0)), value))
     return range(max(first, -(2**63)), min(last, 2**63 - 1) + 1) or [None]
+
+
+def _floor(value: Any) -> int:
+    return (2**64 if value > 0 else -(2**64)) if is_odd(value) else floor(value)
 
 
 def _named(o: Any, window: int | None) -> Row:
@@ -137,9 +134,9 @@ class Session(Node):
 
 
 def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:
-    """Whether the gap lies between two times; between doubles as doubles are added."""
+    """Whether the gap lies between two times."""
     if isinstance(before, float):
-        return rank(after) >= rank(before + float(gap))
+        return rank(after) >= rank(affine(Affine(Fraction(1), gap), before))
     return control(after) - control(before) >= gap
 
 

@@ -139,8 +139,8 @@ def test_clashes_are_shown_where_they_are(text: str, code: str, place: str) -> N
         ("ceil(n / 300)", "n div 300 - int(n % 300 < 0) + int(pmod(n, 300) > 0)"),
         ("floor(n * 0.1 + 1)", "n div 10 - int(n % 10 < 0) + 1"),
         (
-            "floor(a / 300)",
-            "CASE WHEN a / 300D >= -9223372036854775808D AND a / 300D < 9223372036854775808D THEN floor(a / 300D) END",
+            "floor(a / 2)",
+            "CASE WHEN a / 2.0D >= -9223372036854775808D AND a / 2.0D < 9223372036854775808D THEN floor(a / 2.0D) END",
         ),
         ("2 * mod(b, 3)", "2L * CAST((b % nullif(3, 0)) AS BIGINT)"),
         ("substring(s, 3, 2)", "substring(s, 3, 2)"),

@@ -93,7 +93,7 @@ def test_odd_names_are_no_units(name: str) -> None:
         ("extend[greatest(v, 1 \"m/s\", 5) as d](r)", "extend[greatest(v, 3.6, 5) as d](r)"),
         ("extend[x * 2 km + 500 m as d](r)", "extend[x * 2 km + 0.5 as d](r)"),
         ("select[x * 1 km < 500 m](r)", "select[x * 1 km < 0.5](r)"),
-        ("extend[t as d unit degC](r)", "extend[(t * 5 - 160) / 9 as d](r)"),
+        ("extend[t as d unit degC](r)", "extend[affine(t, 5, -160, 9) as d](r)"),
         ("extend[x as d unit degC](r)", "extend[x as d](r)"),
         ("extend[if(t > 0 degC, t, 0 degC) as d](r)", "extend[if(t > 32, t, 32) as d](r)"),
         ("extend[exp(x) as d, ln(50 percent) as e](r)", "extend[exp(x) as d, ln(0.5) as e](r)"),
@@ -186,11 +186,11 @@ def test_relations_have_units(relation: str, attribute: str, unit: str | None) -
 @pytest.mark.parametrize(
     ("relation", "converted"),
     [
-        ("r union c", ["ts * 0.001 as ts, (t * 9 + 160) / 5 as t, v * 18 / 5 as v | c"]),
-        ("c minus r", ["ts * 1000 as ts, (t * 5 - 160) / 9 as t, v * 5 / 18 as v | r"]),
+        ("r union c", ["ts * 0.001 as ts, affine(t, 9, 160, 5) as t, affine(v, 18, 0, 5) as v | c"]),
+        ("c minus r", ["ts * 1000 as ts, affine(t, 5, -160, 9) as t, affine(v, 5, 0, 18) as v | r"]),
         ("c intersect c", []),
         ("r join rename[s as q, v as z, t as u](c) on ts", ["ts * 0.001 as ts | rename"]),
-        ("r join rename[s as q, v as z, ts as k](c) on t", ["(t * 9 + 160) / 5 as t | rename"]),
+        ("r join rename[s as q, v as z, ts as k](c) on t", ["affine(t, 9, 160, 5) as t | rename"]),
         ("r join rename[v as z, t as u, ts as m](c) on ts = m and s", ["m * 0.001 as m | rename"]),
     ],
 )

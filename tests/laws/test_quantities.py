@@ -19,6 +19,7 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
 from tests.laws.test_units import SCHEMA, rounded
+from tests.paper import paper_number
 from tests.seeds import soak_seeds
 from tests.stream import Decoder, Item, decode, is_tuple
 
@@ -26,8 +27,8 @@ UNITS = {"n": "s", "t": "degF", "p": "hPa"}
 STREAM = SCHEMA.replace("n: long", "n: long unit s")
 QUERY = f'stream r({STREAM}) from json "r"; emit r to json "out";'
 CONSTANTS = {
-    "t": ["0 degC", "20 degC", "300 kelvin", "50 degF", '500 "[degR]"', "-5.5 degC"],
-    "p": ["100 kPa", "990 hPa", "100000 Pa", "30 inHg"],
+    "t": ["0 degC", "20 degC", "300 kelvin", "50 degF", "1 degC", "33.8 degF", '500 "[degR]"', "-5.5 degC"],
+    "p": ["100 kPa", "990 hPa", "100000 Pa", "30 inHg", "1013.25 hPa", "0.29 kPa"],
     "n": ["5 s", "0.2 minute", "20 seconds"],
 }
 CHANGES = {
@@ -64,8 +65,8 @@ def stream(rng: Random) -> list[Item]:
             items.append({"$punctuation": f"[{', '.join([*conditions, rng.choice(PLAIN)])}]"})
         else:
             t, p = (
-                rng.choice([-4.0, 0.0, 20.0, 32.0, 68.0, 300.0]),
-                rng.choice([1000.0, 990.0, 29.5, 60000.0]),
+                rng.choice([-4.0, 0.0, 20.0, 32.0, 33.8, 68.0, 300.0, paper_number(rng)]),
+                rng.choice([1000.0, 990.0, 29.5, 60000.0, 1013.25, 101325.0, 2.9]),
             )
             items.append({"n": number, "s": rng.randint(1, 3), "q": rng.randint(1, 2), "t": t, "p": p})
     return items

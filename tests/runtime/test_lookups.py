@@ -17,7 +17,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import POSITION, Steps, Tree, Value
-from cedilla.compiler.regions.affine import IDENTITY, Affine, sql_over
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from tests.tiers import tiered
 
@@ -93,7 +94,7 @@ def check(frame: DataFrame, types: dict[str, Type], tree: Tree) -> int:
         return f.sql("x")
 
     lookups = Lookups(Tables.of(frame.sparkSession), types, PLACE)
-    found = lookups.expression(("test",), tree, leaf, lambda p, q, r: f"(x * {p} + {q}) / {r}")
+    found = lookups.expression(("test",), tree, leaf, partial(sql_over, "x"))
     region = regions.map_leaves(tree, lambda f: f != IDENTITY)
     inside = lookups.predicate(("test region",), region)
     columns = ("k", "x", "u", f"`{POSITION}`")

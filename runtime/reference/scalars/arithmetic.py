@@ -29,8 +29,16 @@ def is_odd(value: Any) -> bool:
 
 
 def is_beyond(value: Any) -> bool:
-    """Whether a number, as a double, is not among those between which every whole number is one (RQ310)."""
+    """Whether a number, as a double, is not among those between which every whole number is one (RQ310); of a decimal,
+    without the point behind its last digit."""
+    if isinstance(value, Fraction) and (places := _places(value)):
+        value = value * 10**places
     return not abs(double(value)) < LARGEST
+
+
+def _places(value: Fraction) -> int:
+    """The number of places of a decimal behind the point."""
+    return next((n for n in range(39) if (value * 10**n).denominator == 1), 0)
 
 
 def in_range(value: Any) -> Any:
@@ -47,9 +55,8 @@ def double(value: Any) -> float:
 
 
 def affine(function: Affine, value: Any) -> Any:
-    """In one go, as the SQL of `floor` has it: exact for exact numbers, rounded as doubles are for doubles."""
-    p, q, r = function.integers()
-    return (value * float(p) + q) / r if isinstance(value, float) else function(value)
+    """In one go: exact for exact numbers, rounded once for doubles where their decimals are short."""
+    return function.of_double(value) if isinstance(value, float) else function(value)
 
 
 def arithmetic(sign: str, x: Any, y: Any) -> Any:

@@ -1,0 +1,46 @@
+"""Results that jump are those of the numbers that people write: no tolerance.
+
+`floor`, `%`, `=`, `<`, windows and groups over attributes that come in several units, against exact fractions.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from cedilla.compiler.compile import compile_query
+from cedilla.runtime.reference.reference import Reference
+from tests.paper import JUMPS, Readings, as_rows
+from tests.seeds import soak_seeds
+from tests.stream import Item, is_tuple
+
+
+def check(seed: int, count: int = 60) -> None:
+    readings = Readings(Random(seed), count)
+    reference = Reference(compile_query(JUMPS).plan)
+    written: dict[str, list[Item]] = {}
+    for item in readings.items:
+        for outputs in reference.step([("r", item)]):
+            for name, output in outputs.items():
+                written.setdefault(name, []).extend(filter(is_tuple, output.items()))
+    told = [json.dumps(item) for item in readings.items]
+    assert not reference.rejected, told
+    for name, rows in readings.expected().items():
+        assert as_rows(written[reference_name(reference, name)]) == rows, (seed, name)
+
+
+def reference_name(reference: Reference, folder: str) -> str:
+    return next(emit.name for emit in reference.plan.emits if emit.path.endswith(f"/{folder}"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_results_jump_where_the_numbers_on_paper_do(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(2000))
+def test_results_jump_there_in_many_cases(seed: int) -> None:
+    check(seed)
