@@ -73,6 +73,7 @@ FOUND: list[tuple[str, dict[str, tuple[str, Any]], Any]] = [
     ("log1p(x)", {"x": ("double", 5e-324)}, 5e-324),
     ("log(10, x)", {"x": ("int", 1000)}, 3.0),
     ("ceil(log2(n))", {"n": ("long", 2**31)}, 31),
+    ("log(x, 0.5)", {"x": ("double", math.inf)}, 0.0),
     ("log(x, 1)", {"x": ("double", 0.5)}, 0.0),
     ("floor(0.0 / n)", {"n": ("int", -1)}, 0),
     ("ceil(7.0 / n)", {"n": ("long", -2)}, -3),

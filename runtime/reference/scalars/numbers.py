@@ -92,7 +92,7 @@ def _whole_exponent(base: float, x: float, logarithm: float) -> float:
         return logarithm
     nearest = round(logarithm)
     try:
-        return float(nearest) if math.pow(base, nearest) == x else logarithm
+        return float(nearest) if math.pow(base, nearest) == x else logarithm + 0.0
     except OverflowError:
         return logarithm
 
