@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+JAVA = $(BIN)/python -m cedilla.runtime.engines.java
 # Installs Java into .java where no Java 17 or newer is found.
-ENSURE_JAVA = $(BIN)/python -m cedilla.runtime.engines.java > /dev/null 2>&1 || \
+ENSURE_JAVA = $(JAVA) > /dev/null 2>&1 || \
 	{ echo 'No Java 17 or newer found: installing one into .java'; \
-	  $(BIN)/pip install --quiet --editable '.[java]' && $(BIN)/python -m cedilla.runtime.engines.java --install .java; }
-# Runs what follows with JAVA_HOME set to the Java that was found.
-WITH_JAVA = JAVA_HOME="$$($(BIN)/python -m cedilla.runtime.engines.java)" && export JAVA_HOME &&
+	  $(BIN)/pip install --quiet --editable '.[java]' && $(JAVA) --install .java; }
+# Runs what follows with JAVA_HOME set to the Java that was found, without it where there is none.
+WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # The same for tests, which start Java often: in half the time where there is an archive. That costs as much as twelve
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
@@ -15,37 +16,35 @@ WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && exp
 .PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint clean distclean
 .DELETE_ON_ERROR:
 
-# ENGINE=sail runs it without Java, ENGINE=spark on Spark; by default on Sail where that is installed and Java is not.
+# The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
+# ENGINE=sail for none.
 ENGINE ?=
-ifeq ($(ENGINE),sail)
-DEMO_ENGINE = true
-else ifeq ($(ENGINE),)
-DEMO_ENGINE = $(BIN)/python -c 'import pysail' 2> /dev/null || { $(ENSURE_JAVA); }
-else
-DEMO_ENGINE = $(ENSURE_JAVA)
-endif
+CHOOSE_ENGINE = engine='$(ENGINE)'; \
+	if [ -z "$$engine" ] && ! $(JAVA) > /dev/null 2>&1; then \
+	  echo 'No Java 17 or newer found: running on Sail, an engine that needs none'; engine=sail; \
+	fi; \
+	if [ "$$engine" = sail ]; then $(MAKE) --no-print-directory .venv/sail.stamp; else $(ENSURE_JAVA); fi &&
 
-demo: .venv/demo.stamp $(if $(filter sail,$(ENGINE)),.venv/sail.stamp)
-	@$(DEMO_ENGINE)
+demo: .venv/demo.stamp
 	rm -rf build/weather
 	mkdir -p build/weather
 	$(BIN)/python queries/weather/prepare.py queries/weather/data
-	$(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 $(if $(ENGINE),--engine $(ENGINE)) \
+	@$(CHOOSE_ENGINE) set -x; $(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 $${engine:+--engine $$engine} \
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
 
-demo-otel: .venv/demo.stamp $(if $(filter sail,$(ENGINE)),.venv/sail.stamp)
-	@$(DEMO_ENGINE)
+demo-otel: .venv/demo.stamp
 	rm -rf build/otel
 	mkdir -p build/otel
 	$(BIN)/python queries/otel/prepare.py queries/otel/data
-	$(BIN)/cedilla run queries/otel.rq --once --files-per-epoch 1 $(if $(ENGINE),--engine $(ENGINE)) \
+	@$(CHOOSE_ENGINE) set -x; $(BIN)/cedilla run queries/otel.rq --once --files-per-epoch 1 $${engine:+--engine $$engine} \
 	  --checkpoint build/otel/checkpoint --sink averages=build/otel/latency
 	$(BIN)/python queries/otel/compare.py build/otel/latency
 
-# Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases.
+# Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases. Where
+# there is no Java, and none can be installed, tests that require it are left out and counted.
 test: .venv/dev.stamp
-	@$(ENSURE_JAVA)
+	@$(ENSURE_JAVA) || true
 	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30
 
 test-rest: build/classes.jsa

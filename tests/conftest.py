@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
+from cedilla.runtime.engines.java import MINIMUM, find_java
 from tests.java import SHORT_LIVED
 from tests.tiers import TIERS, rest
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from tests.kafka import Broker
 
+LEFT_OUT = pytest.StashKey[int]()
+"""In the configuration of a run: how many tests were left out because there is no Java."""
+_LEFT_OUT = "left_out"
 MODE = "SPARK_CONNECT_MODE_ENABLED"
 """The variable by which PySpark makes expressions for Spark Connect, and so for Sail."""
 
@@ -176,9 +180,43 @@ def pytest_collection_modifyitems(
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and _parameters(item).get("spark") != "sail":
             item.add_marker(pytest.mark.spark)
+    if not find_java():
+        kept = [item for item in items if not _needs_java(item)]
+        left_out = [
+            item for item in items if _needs_java(item) and config.stash[TIERS][item.nodeid] == "test"
+        ]
+        config.stash[LEFT_OUT] = len(left_out)
+        items[:] = kept
     result = yield
     items[:] = _shared_out(items)
     return result
+
+
+def _needs_java(item: pytest.Item) -> bool:
+    """Returns True for tests that start Spark or a broker, by their fixtures or by the mark `java`."""
+    starts_broker = "kafka" in getattr(item, "fixturenames", ())
+    return starts_broker or any(item.get_closest_marker(mark) for mark in ("spark", "java"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of several hands its count of left-out tests to the one that reports."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_LEFT_OUT] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get(_LEFT_OUT, 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Reports how many tests a Java would add."""
+    if count := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(
+            f"no Java {MINIMUM} or newer was found: {count} tests that require it were left out; "
+            "`make test` installs one where it can, or set JAVA_HOME"
+        )
 
 
 def _shared_out(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -19,11 +19,19 @@ from pathlib import Path
 MINIMUM = 17
 """The oldest Java that Spark 4 runs on, and the one that is installed where there is none."""
 
-INSTALL = "python -m cedilla.runtime.engines.java --install .java"
+_BY_HAND = f"install Java {MINIMUM} or newer by hand and set JAVA_HOME"
+_INSTALLING = (
+    "set JAVA_HOME, or install Java into a local folder:\n"
+    "        pip install 'cedilla[java]' && python -m cedilla.runtime.engines.java --install .java"
+)
 
 
 class JavaMissing(Exception):
-    """No Java of version 17 or newer was found, or installing one failed; the message says what fixes it."""
+    """No Java of version 17 or newer was found, or installing one failed; `help` says what fixes it."""
+
+    def __init__(self, message: str, help: str) -> None:
+        super().__init__(f"{message}\n  help: {help}")
+        self.message = message
 
 
 def java_version(home: Path) -> int | None:
@@ -41,7 +49,7 @@ def ensure() -> Path:
     """The home of a fitting Java, exported as JAVA_HOME for Spark's launcher; raises `JavaMissing`."""
     home = find_java()
     if home is None:
-        raise JavaMissing(_explain())
+        raise JavaMissing(_looked_at(), _INSTALLING)
     os.environ["JAVA_HOME"] = str(home)
     return home
 
@@ -55,27 +63,21 @@ def install_java(folder: Path) -> Path:
         jdk = importlib.import_module("jdk")
     except ImportError:
         raise JavaMissing(
-            "installing Java requires the package install-jdk: pip install 'cedilla[java]'"
+            "installing Java requires the package install-jdk", "pip install 'cedilla[java]'"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".incomplete-", dir=folder) as scratch:
         try:
             unpacked = Path(jdk.install(str(MINIMUM), path=scratch))
         except (OSError, jdk.JdkError) as error:
-            raise JavaMissing(
-                f"Java {MINIMUM} could not be downloaded: {error}\n"
-                f"  help: install Java {MINIMUM} or newer by hand and set JAVA_HOME"
-            ) from error
+            raise JavaMissing(f"Java {MINIMUM} could not be downloaded: {error}", _BY_HAND) from error
         target = folder / unpacked.name
         if target.exists():
             shutil.rmtree(target)
         unpacked.rename(target)
     home = next((home for home in _homes(target) if _fits(java_version(home))), None)
     if home is None:
-        raise JavaMissing(
-            f"the Java installed in {target} does not run\n"
-            f"  help: install Java {MINIMUM} or newer by hand and set JAVA_HOME"
-        )
+        raise JavaMissing(f"the Java installed in {target} does not run", _BY_HAND)
     return home
 
 
@@ -134,16 +136,12 @@ def _fits(version: int | None) -> bool:
     return version is not None and version >= MINIMUM
 
 
-def _explain() -> str:
+def _looked_at() -> str:
     places = "\n".join(
         f"  {place}: {'no Java that runs' if version is None else f'Java {version}'}"
         for place, _, version in _candidates()
     )
-    return (
-        f"Spark requires Java {MINIMUM} or newer, and none was found\n{places}\n"
-        f"  help: set JAVA_HOME, or install Java into a local folder:\n"
-        f"        pip install 'cedilla[java]' && {INSTALL}"
-    )
+    return f"Spark requires Java {MINIMUM} or newer, and none was found\n{places}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -59,8 +59,8 @@ def _of_spark(plan: Plan, options: Options) -> SparkSession:
             )
         except java.JavaMissing as missing:
             if not interrupted():
-                hint = f"`make` installs one; or set JAVA_HOME; or, without Java, {sail.INSTALL}"
-                raise failure("RQ403", str(missing), hint=hint) from None
+                hint = f"{sail.INSTALL}: an engine that needs no Java; or set JAVA_HOME"
+                raise failure("RQ403", missing.message, hint=hint) from None
             raise KeyboardInterrupt from None
     if interrupted():
         raise KeyboardInterrupt

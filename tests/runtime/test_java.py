@@ -103,7 +103,7 @@ def test_ensure_says_where_it_looked_and_what_helps(tmp_path: Path, monkeypatch:
     assert f"JAVA_HOME ({tmp_path / 'old'}): Java 11" in message
     assert "java on PATH: no Java that runs" in message
     assert str(tmp_path / ".java") in message
-    assert java.INSTALL in message
+    assert "python -m cedilla.runtime.engines.java --install .java" in message
 
 
 @pytest.mark.parametrize("layout", ["", "Contents/Home"])
