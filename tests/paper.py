@@ -84,7 +84,7 @@ class Readings:
         self.items: list[dict[str, Any]] = []
         self.meant: list[dict[str, Fraction | None]] = []
         self._rng = rng
-        self._t = dict.fromkeys((1, 2, 3), Affine(1, 0))
+        self._t: dict[int, Affine] = dict.fromkeys((1, 2, 3), Affine(1, 0))
         self._d: dict[int, Fraction] = {}
         self._n = Fraction(1)
         for number in range(count):

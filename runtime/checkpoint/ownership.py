@@ -82,13 +82,13 @@ def lost(checkpoint: str, owner: Owner | None = None) -> DiagnosticError:
 
 @contextmanager
 def owned(files: Files, checkpoint: str, outputs: list[str]) -> Iterator[Ownership]:
-    """Own a checkpoint and output folders during a run. `outputs`: paths of folders or tables.
+    """Own a checkpoint and output folders during a run. `outputs`: paths of folders or tables; a store locks none.
 
     Raises `DiagnosticError` RQ475 where another run on this machine has one of them.
     """
     with ExitStack() as held:
         ownership = held.enter_context(_owned(files, checkpoint, checkpoint, ""))
-        for path in dict.fromkeys(outputs):
+        for path in dict.fromkeys(each for each in outputs if local_path(each) is not None):
             held.enter_context(_owned(files, path, checkpoint, _OUTPUT_PREFIX))
         yield ownership
 

@@ -38,7 +38,7 @@ from cedilla.runtime.items.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
-from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
 from cedilla.runtime.reference.scalars.decoded import decoded, nearest
 from cedilla.runtime.reference.tuples import Union
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
@@ -335,7 +335,7 @@ class Reference:
                 if _at(presence, row) is ABSENT:
                     continue
             function = _at(sink.scale.get(name, IDENTITY), row)
-            if isinstance(value, int | Fraction) and _was_exact(start, name, after) and is_beyond(value):
+            if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
                 raise beyond(name)
             result[name] = write_value(after.types[name], _applied(function, value))
         return result

@@ -16,7 +16,7 @@ from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.node import Node, Row, Rows, only_defined
 from cedilla.runtime.reference.scalars import VALUES
-from cedilla.runtime.reference.scalars.arithmetic import affine, double, is_beyond, number
+from cedilla.runtime.reference.scalars.arithmetic import affine, double, loses_digits, number
 from cedilla.runtime.reference.scalars.decoded import decoded
 
 
@@ -83,7 +83,7 @@ class Project(Node):
         functions = self.operator.conversions
         exact = {n: v for n, v in row.items() if n in functions and not isinstance(v, float)}
         for name, value in exact.items():
-            if is_beyond(value) or abs(functions[name](Fraction(value))) >= LARGEST:
+            if loses_digits(value) or abs(functions[name](Fraction(value))) >= LARGEST:
                 raise beyond(name)
         return {**row, **{n: float(value) for n, value in exact.items()}}
 
@@ -111,6 +111,6 @@ class Union(Node):
         ]
 
     def _double(self, name: str, value: int) -> float:
-        if name not in self.rounded and is_beyond(value):
+        if name not in self.rounded and loses_digits(value):
             raise beyond(name)
         return double(value)

@@ -175,8 +175,8 @@ def test_decimals_have_all_their_digits_in_the_reference(tmp_path: Path) -> None
     found = simulate_text(
         tmp_path,
         query,
-        f'{{"s": 1, "m": {digits}, "t": 1.005}}',
-        '{"s": 1, "m": 0.0000000001, "t": 999.994}',
+        f'{{"s": 1, "m": {digits}, "t": 1.01}}',
+        '{"s": 1, "m": 0.0000000001, "t": 999.99}',
         '{"$punctuation": "[s = 1]"}',
     )
     total = digits[:-4] + "6790"

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
+from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, ToUnit, accent_text
 from cedilla.compiler.regions import Steps, Tree
@@ -139,13 +140,18 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
                 return
             why = f": `{name}` is in {unit} already in all tuples that it describes"
             help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
-        case Alter(_, function, None) if function.is_identity:
+        # Whole numbers and decimals are doubles after it, as outputs announce.
+        case Alter(_, function, None) if function.is_identity and _was_double(state, name):
             pass
         case Recode(_, code) if name not in state.codes and all(one == other for one, other in code.pairs):
             pass
         case _:
             return
     yield Diagnostic("RQ230", "warning", f"the accent changes nothing{why}", accent.span, (), help)
+
+
+def _was_double(state: SourceState, name: str) -> bool:
+    return state.types[name] == DOUBLE and name not in state.doubled
 
 
 def _live(state: SourceState, where: Tree) -> Tree:

@@ -29,11 +29,15 @@ def is_odd(value: Any) -> bool:
 
 
 def is_beyond(value: Any) -> bool:
-    """Whether a number, as a double, is not among those between which every whole number is one (RQ310); of a decimal,
-    without the point behind its last digit."""
+    """Returns True for a number of 2^53 or more: not every whole number is a double there (RQ310)."""
+    return not abs(double(value)) < LARGEST
+
+
+def loses_digits(value: Any) -> bool:
+    """Returns True for a number that a double may not keep to the last digit; a decimal counts without its point."""
     if isinstance(value, Fraction) and (places := _places(value)):
         value = value * 10**places
-    return not abs(double(value)) < LARGEST
+    return is_beyond(value)
 
 
 def _places(value: Fraction) -> int:
