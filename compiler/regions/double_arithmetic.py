@@ -13,15 +13,13 @@ from math import gcd, inf
 
 from attrs import astuple, frozen
 
-_PLACES = 9
-"""The most decimal places that a form takes, unless the factor is a high power of ten."""
+_PLACES = 6
+"""The decimal places that the exact way takes; more cost plans of many conditions, which small epochs feel."""
+_ZEROS, _MORE_PLACES = 9, 9
+"""A factor with so many zeros, as of seconds to nanoseconds, takes more places of smaller numbers."""
 _EXACT = 2**53
 _SCALED = 2**51
 """Below, no scaled double lies halfway between two whole numbers. Engines round halves in different ways."""
-_BEFORE = 2
-"""The fewest digits before the point that a form has room for."""
-_FORMS = 3
-"""The usual number of forms; each costs one test of the magnitude."""
 _NO_SHIFT = -0.0
 """Adding it changes nothing, not even -0.0."""
 
@@ -41,25 +39,22 @@ _NEVER = Form(0.0, 1.0, 1.0, _NO_SHIFT, 1.0)
 
 
 @lru_cache(4096)
-def forms(p: int, q: int, r: int) -> tuple[Form, ...]:
-    """The forms of `(x * p + q) / r` for doubles with few places, those of the smallest magnitudes first."""
+def form_of(p: int, q: int, r: int) -> Form | None:
+    """The exact way of `(x * p + q) / r` for doubles with few places; `None` if there is none."""
     if q == 0 and not any(n & (n - 1) for n in (abs(p), r)):  # powers of two round nothing
-        return ()
-    found = (_form(places, p, q, r) for places in _places(p, q, r))
-    return tuple(form for form in found if form is not None)
+        return None
+    return _form(_places(p, q, r), p, q, r)
 
 
-def _places(p: int, q: int, r: int) -> list[int]:
-    """The decimal places that the forms of a function take.
+def _places(p: int, q: int, r: int) -> int:
+    """The decimal places that the exact way takes, 0 for none.
 
-    A factor of many digits leaves room for fewer places. A high power of ten comes with small numbers: more places.
+    A factor of many digits leaves room for fewer: half of the digits are for those before the point.
     """
+    if p % 10**_ZEROS == 0 and _most(*_scaled(_MORE_PLACES, p, q, r)) == _SCALED:
+        return _MORE_PLACES
     digits = len(str(_most(*_scaled(_PLACES, p, q, r))))
-    first = min(_PLACES, digits - 1 - _BEFORE)
-    zeros = next(n for n in range(400) if p % 10 ** (n + 1))
-    more = range(zeros + 3, _PLACES, -3) if zeros >= _PLACES else ()
-    usual = {-(-first * n // _FORMS) for n in range(1, _FORMS + 1)} if first > 0 else set[int]()
-    return [*more, *sorted(usual, reverse=True)]
+    return max(0, min(_PLACES, digits // 2 - 1))
 
 
 def _scaled(places: int, p: int, q: int, r: int) -> tuple[int, int, int]:
@@ -79,7 +74,7 @@ def _most(p: int, q: int, r: int) -> int:
 def _form(places: int, p: int, q: int, r: int) -> Form | None:
     numbers = _scaled(places, p, q, r)
     most, scale = _most(*numbers), 10**places
-    if most == 0:
+    if most == 0 or places == 0:
         return None
     slope, shift, divisor = map(float, numbers)
     return Form(most / scale, float(scale), slope, shift or _NO_SHIFT, divisor)
@@ -91,12 +86,11 @@ def _is_double(number: int) -> bool:
 
 def of_double(p: int, q: int, r: int, value: float) -> float:
     """`(value * p + q) / r` in doubles, as the SQL computes it."""
-    for form in forms(p, q, r):
-        if abs(value) < form.below:
-            scaled = _rint(value * form.scale)
-            if scaled / form.scale == value:
-                return (scaled * form.p + form.q) / form.r
-            break
+    form = form_of(p, q, r)
+    if form is not None and abs(value) < form.below:
+        scaled = _rint(value * form.scale)
+        if scaled / form.scale == value:
+            return (scaled * form.p + form.q) / form.r
     return (value * _nearest(p) + _nearest(q)) / _nearest(r) if q else value * _nearest(p) / _nearest(r)
 
 
@@ -114,36 +108,28 @@ def _nearest(number: int) -> float:
 def sql(value: str, p: int, q: int, r: int) -> str:
     """The same of a DOUBLE column."""
     plain = _affine(value, *map(_literal, (p, q, r)))
-    cases = [
-        tuple(map(_literal, (form.below, form.scale, form.p, form.q, form.r))) for form in forms(p, q, r)
-    ]
-    return _chosen(value, cases, plain)
+    form = form_of(p, q, r)
+    return plain if form is None else _chosen(value, tuple(map(_literal, astuple(form))), plain)
 
 
 def coefficients(p: int, q: int, r: int) -> tuple[float, ...] | None:
     """The numbers of `sql_over`, the same count for each function; `None` if the function needs more."""
-    found = forms(p, q, r)
-    if len(found) > _FORMS or max(abs(p), abs(q), r) >= 2**1000:
+    if max(abs(p), abs(q), r) >= 2**1000:
         return None
-    plain = float(p), float(q) if q else _NO_SHIFT, float(r)
-    padded = (*found, *(_NEVER,) * (_FORMS - len(found)))
-    return (*plain, *(number for form in padded for number in astuple(form)))
+    return float(p), float(q) if q else _NO_SHIFT, float(r), *astuple(form_of(p, q, r) or _NEVER)
 
 
 def sql_over(value: str, numbers: Sequence[str]) -> str:
     """The same as `sql`; the `coefficients` of the function are columns of each row."""
-    (p, q, r), rest = numbers[:3], numbers[3:]
-    cases = [tuple(rest[at : at + 5]) for at in range(0, len(rest), 5)]
-    return _chosen(value, cases, f"({value} * {p} + {q}) / {r}")
+    p, q, r, *form = numbers
+    return _chosen(value, form, f"({value} * {p} + {q}) / {r}")
 
 
-def _chosen(value: str, cases: Sequence[tuple[str, ...]], plain: str) -> str:
-    texts: list[str] = []
-    for below, scale, p, q, r in cases:
-        scaled = f"rint({value} * {scale})"
-        exact = _affine(scaled, p, q, r)
-        texts.append(f"WHEN abs({value}) < {below} THEN IF({scaled} / {scale} = {value}, {exact}, {plain})")
-    return f"CASE {' '.join(texts)} ELSE {plain} END" if texts else plain
+def _chosen(value: str, form: Sequence[str], plain: str) -> str:
+    below, scale, p, q, r = form
+    scaled = f"rint({value} * {scale})"
+    is_exact = f"abs({value}) < {below} AND {scaled} / {scale} = {value}"
+    return f"CASE WHEN {is_exact} THEN {_affine(scaled, p, q, r)} ELSE {plain} END"
 
 
 def _affine(value: str, p: str, q: str, r: str) -> str:

@@ -24,9 +24,8 @@ def test_what_people_write_comes_out_as_on_paper(function: Affine, number: Decim
 def test_a_power_of_ten_moves_the_point_of_fifteen_digits(power: int, digits: int, places: int) -> None:
     number = Fraction(digits, 10**places)
     factor = Fraction(10) ** power
-    if abs(number) * 10**places < 2**51 and places <= (
-        9 if abs(number) < 2e6 else 6 if abs(number) < 2e9 else 3
-    ):
+    most_places, below = (9, 2e6) if power >= 9 else (6, 2e9)
+    if places <= most_places and abs(number) < below:
         assert Affine(factor, 0).of_double(float(number)) == float(number * factor)
 
 
