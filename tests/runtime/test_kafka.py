@@ -163,7 +163,7 @@ def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
     query = Query(sail, kafka.topic("marker"), tmp_path, PLAIN)
-    kafka.send("marker", [row(0, 1, 1.0), accent("[[-(q)]]"), row(1, 1, 1.0)], [row(2, 2, 2.0)])
+    kafka.send("marker", [row(0, 1, 1.0), accent("[[-(tt)]]"), row(1, 1, 1.0)], [row(2, 2, 2.0)])
     refusal = query.refused()
     assert refusal.code == "RQ207"
     assert any("marker/0:1" in note for note in refusal.notes)
@@ -245,7 +245,7 @@ def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
     query = Query(sail, kafka.topic("left", 1), tmp_path, PLAIN)
     kafka.send("left", [row(0, 1, 1.0)])
     query.run()
-    kafka.send("left", [row(1, 1, 1.0), accent("[[-(q)]]"), row(2, 1, 1.0)])
+    kafka.send("left", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
     mend(query.refused())
     kafka.delete("left")
     kafka.topic("left", 1)
