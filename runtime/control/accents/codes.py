@@ -1,4 +1,4 @@
-"""Codes of attributes at a source: what a recode changes, and what it refuses (theory N3)."""
+"""Codes of attributes at a source: the effects of a recode and the errors that it raises (theory N3)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
 
 Codes = Mapping[str, Tree]
-"""Attribute -> tree over canonical values: the code that leads to raw values, or `IDENTITY`."""
+"""Maps each attribute to a tree over canonical values: the code that leads to raw values, or `IDENTITY`."""
 
 
 def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recode, live: Tree) -> None:
-    """Raises `DiagnosticError` RQ464 where some of the values that a recode names are none of the tuples described.
-    `live`: the canonical tuples described that may still come."""
+    """Raises `DiagnosticError` RQ464 if a recode names a value that no described tuple has. `live`: the canonical
+    tuples described that may still come."""
     name, named = recode.attribute, recode.code.map
     tree = codes.get(name, IDENTITY)
-    # Whether a tuple may lack what others are described by is for its reader to say.
+    # The reader of descriptions checks that the attributes which select a tuple are defined.
     live = regions.intersection(
         live, *map(regions.defined, regions.attributes(tree) - {name}), writable(codes, name)
     )
@@ -50,8 +50,8 @@ _SHOWN = 20
 
 
 def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> list[Value]:
-    """The raw values that some of the tuples described may have and a recode does not list, of a declared list.
-    `live`: the canonical tuples described that may still come."""
+    """Returns the raw values of a declared list that described tuples may have and the recode does not list. `live`:
+    the canonical tuples described that may still come."""
     name, found = recode.attribute, set[Value]()
     for code, cell in _cells(codes.get(name, IDENTITY)):
         unlisted = (_possible(name, code, universe) or set()) - recode.code.map.keys()
@@ -64,7 +64,7 @@ def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> li
 
 
 def writable(codes: Codes, but: str = "") -> Tree:
-    """The canonical tuples that can be written, as far as attributes but one tell."""
+    """Returns the canonical tuples that the codes of all attributes except `but` can write."""
     region: Tree = True
     for name in codes.keys() - {but}:
         free = regions.complement(regions.defined(name))
@@ -77,7 +77,7 @@ def writable(codes: Codes, but: str = "") -> Tree:
 
 
 def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | None:
-    """The raw values that tuples may have; `None` where they may have any."""
+    """Returns the raw values that tuples may have; `None` if they may have any."""
     if code is not None:
         return {after for _, after in code.pairs}
     domain = universe[name]
@@ -85,18 +85,18 @@ def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | No
 
 
 def listed(members: Tree) -> list[Value]:
-    """The single values of an attribute among some; those of ranges get no codes."""
+    """Returns the single values among an attribute's members; values of ranges get no codes."""
     return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Steps) else []
 
 
 def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:
-    """The codes of a tree, `None` for the identity, and where they are in force."""
+    """Yields the codes of a tree with the regions where they are in force; `None` for the identity."""
     for code, cell in regions.cells(tree).items():
         yield (code if isinstance(code, Code) else None), cell
 
 
 def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, Tree]]:
-    """The recodes that all so far amount to, and the canonical tuples of each."""
+    """Yields the recodes that all recodes so far compose to, each with its canonical tuples."""
     for name, tree in codes.items():
         for code, cell in _cells(tree):
             if code is not None:
@@ -104,13 +104,15 @@ def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, 
 
 
 def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
-    """The canonical tuples of which a region over raw values says nothing, for a value that it has a condition on: no
-    raw value means it. It may come nevertheless:
+    """Returns the canonical tuples that no condition of a region over raw values can describe, because no raw value
+    leads to their value. Such a tuple may still come:
 
-    - It is another one's code there, and none of the domain's list: once the other one has another code (theory N1).
-    - It has no code, and the attribute may be dropped: after an Add values are written as they are (theory G32).
+    - Its value is the code of another value and not in the declared list. It comes once the other value has another
+      code (theory N1).
+    - Its value has no code, and the attribute may be dropped. After an Add, values are written unchanged (theory G32).
 
-    Values that never come may be in the region or not."""
+    The region may contain values that never come.
+    """
     parts = [
         regions.intersection(cell, _unspoken_values(name, code, universe[name]))
         for name in codes.keys() & regions.attributes(raw)
@@ -121,7 +123,7 @@ def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
 
 
 def _unspoken_values(name: str, code: Code, domain: Domain) -> Tree:
-    """The values of an attribute that no raw value means under a code, and that may come later."""
+    """Returns the values of an attribute that no raw value leads to under a code, and that may come later."""
     values: Tree = False
     if domain.is_list:
         known = set(listed(domain.members))
@@ -134,7 +136,7 @@ def _unspoken_values(name: str, code: Code, domain: Domain) -> Tree:
 
 
 def is_own(code: Code | Affine, domain: Domain) -> bool:
-    """Whether a code takes every value of a domain to itself."""
+    """Returns True if a code maps every value of a domain to itself."""
     return (
         isinstance(code, Code)
         and domain.is_list
@@ -143,8 +145,8 @@ def is_own(code: Code | Affine, domain: Domain) -> bool:
 
 
 def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:
-    """Raises `DiagnosticError` RQ463 where an accent alters what has been recoded, or recodes what has been altered.
-    `others`: of the attributes to which the other has happened."""
+    """Raises `DiagnosticError` RQ463 if an accent alters a recoded attribute, or recodes an altered one. `others`: the
+    attributes to which the other change has happened."""
     name = accent.primitive.attribute
     if name in others:
         hint = "a code is no quantity: an attribute has the one or the other as long as the stream lasts"

@@ -1,7 +1,8 @@
-"""By which names the tuples of a source bring its attributes (theory N2).
+"""Names under which the tuples of a source contain its attributes (theory N2).
 
-A name is of one attribute as long as the stream lasts. So the value of an attribute is that of whichever of its names a
-tuple has, wherever it stands; which one it should have is a tree over canonical values, as presence is.
+A name belongs to one attribute for the whole stream. The value of an attribute is the value under whichever of its
+names a tuple has, at any position. A tree over canonical values gives the name that a tuple should use, as for
+presence.
 """
 
 from __future__ import annotations
@@ -19,29 +20,32 @@ from cedilla.grammar.diagnostics import failure
 
 @frozen
 class Names:
-    """`of`: every name that renames have brought -> its attribute. `here`: attribute -> tree over canonical values: the
-    name by which tuples bring it; `placed`: the same with positions, for the tuples of the epoch under way."""
+    """Names of the attributes of a source.
+
+    `of`: maps every name that renames have introduced to its attribute. `here`: maps each attribute to a tree over
+    canonical values, the name that tuples use. `placed`: the same with positions, for the tuples of the current epoch.
+    """
 
     of: Mapping[str, str] = field(factory=dict[str, str])
     here: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     def next_epoch(self) -> Names:
-        """The names with no epoch under way."""
+        """Returns the names for the start of the next epoch."""
         return evolve(self, placed=self.here) if self.of else self
 
     def all_of(self, attribute: str) -> tuple[str, ...]:
-        """Every name of an attribute, its own first."""
+        """Returns every name of an attribute, its own first."""
         return (attribute, *(name for name, other in self.of.items() if other == attribute))
 
     def by(self, attribute: str, name: str, where: Tree = True) -> Tree:
-        """The canonical tuples, of a region, that bring an attribute by a name."""
+        """Returns the canonical tuples of a region that use a name for an attribute."""
         return regions.within(where, self.here.get(attribute, attribute), lambda leaf: leaf == name)
 
     def with_rename(self, rename: Rename, where: Tree, here: Tree) -> Names:
-        """The names after a rename of some canonical tuples; `here`: with their positions."""
+        """Returns the names after a rename of some canonical tuples. `here`: these tuples with their positions."""
         if rename.name == rename.attribute and rename.attribute not in self.here:
-            return self  # of closed tuples, by the only name that there is
+            return self  # the described tuples are closed, and the attribute has no other name
         of = (
             self.of
             if rename.name in (rename.attribute, *self.of)
@@ -50,11 +54,11 @@ class Names:
         return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)
 
     def with_add(self, attribute: str, where: Tree, here: Tree) -> Names:
-        """The names after an Add: a new incarnation comes by the name of the Add (G32)."""
+        """Returns the names after an Add: a new incarnation uses the name in the Add (G32)."""
         return self._changed(attribute, attribute, where, here) if attribute in self.here else self
 
     def without(self, attribute: str) -> Names:
-        """The names but for those of one attribute."""
+        """Returns the names of all attributes except one."""
         others = {name: other for name, other in self.of.items() if other != attribute}
         here = {name: tree for name, tree in self.here.items() if name != attribute}
         return Names(others, here, here)
@@ -67,7 +71,7 @@ class Names:
         return evolve(self, here=changed(self.here, where), placed=changed(self.placed, here))
 
     def plain(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """A tuple by the names of attributes; of an attribute that it brings by several names, one value."""
+        """Returns a tuple with attributes as keys; of several names of one attribute, the first value counts."""
         values = {name: value for name, value in item.items() if name not in self.of}
         for name, attribute in self.of.items():
             if item.get(name) is not None and values.get(attribute) is None:
@@ -75,7 +79,8 @@ class Names:
         return values
 
     def misnamed(self, item: Mapping[str, Any], canonical: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What rejects a tuple for its names: codes, each with a name. `canonical`: its values as in regions."""
+        """Yields the codes that reject a tuple for its names, each with a name. `canonical`: its values, as in
+        regions."""
         for attribute, tree in self.here.items():
             came = [name for name in self.all_of(attribute) if item.get(name) is not None]
             if len(came) > 1:
@@ -85,8 +90,8 @@ class Names:
 
 
 def renamed_to(names: Names, accent: Accent, rename: Rename, live: Tree, universe: Universe) -> None:
-    """Raises `DiagnosticError` RQ461 where some tuples bring the attribute by the name already. `live`: the canonical
-    tuples described that may still come."""
+    """Raises `DiagnosticError` RQ461 if some described tuples use the new name already. `live`: the canonical tuples
+    described that may still come."""
     if not regions.is_empty(names.by(rename.attribute, rename.name, live), universe):
         raise failure(
             "RQ461",

@@ -1,8 +1,8 @@
-"""Codes of values that come later: where a domain grows while a recode is in force (theory N1, N3).
+"""Codes of values that a domain gains while a recode is in force (theory N1, N3).
 
-No recode that came before speaks of a value that is new, so it is written as it is: it has the original function. That
-is one to one wherever no other value is written so; where one is, whoever writes the value could mean either, and the
-domain cannot grow until a recode has given the other one another code.
+No earlier recode lists a new value, so tuples write it unchanged: it has the original function. This mapping is one to
+one unless another value has the new value as its code. In that case the raw value would be ambiguous. The domain cannot
+grow until a recode gives the other value another code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cedilla.runtime.control.descriptions.translation import translate
 
 
 def with_values(codes: Codes, name: str, members: Tree) -> Codes:
-    """The codes where values of an attribute are new: each is written as it is, where no other is."""
+    """Returns the codes with new values of an attribute, each written unchanged unless it is a code of another one."""
     return {**codes, name: _with_own(codes[name], members)} if name in codes else codes
 
 
@@ -29,10 +29,11 @@ def maps_with_values(
     members: Tree,
     closed: Tree,
 ) -> Mapping[str, Tree]:
-    """The maps from raw to canonical values where values of an attribute are new. `codes`: with them.
+    """Returns the maps from raw to canonical values when an attribute gains values. `codes`: codes including these
+    values.
 
-    What maps of other attributes say of raw values that no tuple could have is anything. What tuples with the new
-    values are decoded by follows from the descriptions that match them, so from the trees over canonical values.
+    Maps of other attributes are arbitrary for raw values that no tuple can have. The decoding of tuples with the new
+    values follows from the descriptions that match them, and so from the trees over canonical values.
     """
     if name not in codes:
         return original
@@ -50,13 +51,15 @@ def maps_with_values(
 def owners(
     original: Mapping[str, Tree], units: Mapping[str, Tree], codes: Codes, name: str, value: Value, live: Tree
 ) -> Iterator[tuple[Value, Tree]]:
-    """The values that are written as a new one is, each with the canonical tuples for which that is so: of the new
-    value, or of the other. `codes`: with the new one; `live`: the canonical tuples of the new one that may come."""
+    """Yields the values whose code equals a new value, each with the canonical tuples affected: those of the new value,
+    or those of the other. `codes`: codes including the new value. `live`: the canonical tuples of the new value that
+    may come.
+    """
     live = regions.intersection(live, writable(codes, name))
     for code, cell in regions.cells(codes[name]).items():
         if isinstance(code, Code) and value not in code.map and value in (back := code.inverse().map):
             yield back[value], regions.intersection(live, cell)
-    # The codes of an attribute may be told apart by itself, by way of another one that is recoded by it.
+    # An attribute's code may depend on the attribute itself, through another one that is recoded by it.
     raw = translate(live, _forth(units, codes))
     for code, cell in regions.cells(original[name]).items():
         if isinstance(code, Code) and code.map.get(value, value) != value:
@@ -69,6 +72,6 @@ def _with_own(tree: Tree, members: Tree) -> Tree:
 
 
 def _forth(units: Mapping[str, Tree], codes: Codes) -> Mapping[str, Tree]:
-    """The functions that lead from canonical to raw values, over canonical values."""
+    """Returns the functions from canonical to raw values, over canonical values."""
     latest = {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in units.items()}
     return {**latest, **codes}

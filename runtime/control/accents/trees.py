@@ -1,4 +1,4 @@
-"""What markers do to the trees of a source: presence, units, and the maps from raw to canonical values."""
+"""Effects of markers on the trees of a source: presence, units, and the maps from raw to canonical values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 
 Function = Affine | Code
-"""What leads from one value of an attribute to another."""
+"""A function from one value of an attribute to another."""
 MANY = 4096
-"""Functions and histories of which one object each is kept."""
+"""Number of functions and histories that are cached as shared objects."""
 
 
 @frozen
 class Altered:
-    """An Alter that has come: its canonical region, and where and how it was written."""
+    """An Alter that has come: its canonical region, its position and its text."""
 
     attribute: str
     function: Affine
@@ -32,52 +32,52 @@ class Altered:
 
 
 def altered(history: History, function: Affine) -> History:
-    """A history after an Alter. The cells of a fleet that went through the same share one object, so that what is
-    worked out for one of them is worked out for all."""
+    """Returns a history after an Alter. Cells with the same history share one object, so that a result for one of them
+    is cached for all."""
     return (*history, function.after(history[-1]))
 
 
 @lru_cache(MANY)
 def composed(last: Function, first: Function) -> Function:
-    """A function behind another one of the attribute; all of one attribute are of one kind."""
+    """Returns the composition of two functions of one attribute; both are of the same kind."""
     return last if first.is_identity else first if last.is_identity else last.after(first)  # type: ignore[arg-type]
 
 
 def after(position: int) -> Tree:
-    """The places behind one."""
+    """Returns the positions after one."""
     return regions.interval(POSITION, (position, 1), None)
 
 
 def inside(region: Tree, function: Function) -> Tree:
-    """A function wherever a region is, `False` elsewhere."""
+    """Returns a function inside a region, `False` elsewhere."""
     return regions.map_leaves(region, lambda here: here and function)
 
 
 def changed(
     trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
 ) -> dict[str, Tree]:
-    """The trees, of which that of an attribute has a value in a region."""
+    """Returns the trees after setting the value of one attribute in a region."""
     return changed_by(trees, attribute, default, where, lambda *_: value)
 
 
 def changed_by(
     trees: Mapping[str, Tree], attribute: str, default: Any, changes: Tree, change: Callable[[Any, Any], Any]
 ) -> dict[str, Tree]:
-    """The trees, of which that of an attribute is changed where `changes` says by what (`regions.changed`)."""
+    """Returns the trees after changing the one of an attribute by `changes` (`regions.changed`)."""
     return {**trees, attribute: regions.changed(trees.get(attribute, default), changes, change)}
 
 
 def begun(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) -> Mapping[str, Tree]:
-    """The trees, of which that of an attribute, if it has one, has its first value in a region again."""
+    """Returns the trees after resetting an attribute to its first value in a region, if it has a tree."""
     return changed(trees, attribute, value, where, value) if attribute in trees else trees
 
 
 def shifted(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[str, Tree]:
-    """Raw-to-canonical maps after an Alter: undo it first; and its raw values have new names everywhere. `functions`:
-    tree over raw values, `False` where nothing changes.
+    """Returns raw-to-canonical maps after an Alter: each map first undoes it, and conditions on its raw values are
+    rewritten. `functions`: tree over raw values, `False` for unchanged cells.
 
-    Everywhere, in the attribute's own map too: `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of t whose
-    cells are told apart by t.
+    The rewrite covers every map, including the attribute's own. `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of
+    t whose cells depend on t.
     """
     changed = dict(trees)
     for other, tree in trees.items():
@@ -90,8 +90,8 @@ def shifted(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[
 
 
 def unlike(functions: Tree, original: Tree, wanted: Affine) -> Tree:
-    """Where functions do not lead from canonical values to those of one that is wanted. `functions`: tree over raw
-    values, `False` where nothing is asked; `original`: the function that leads from them to canonical ones."""
+    """Returns the cells where functions do not lead from canonical values to those of the wanted function. `functions`:
+    tree over raw values, `False` outside the cells to check. `original`: the function from raw to canonical values."""
 
     def settle(function: Tree, _: Tree) -> Tree | None:
         return False if function is False else None

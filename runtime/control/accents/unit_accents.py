@@ -1,6 +1,5 @@
-"""What unit accents, and units that tuples name, stand for: an Alter for each unit among the tuples (theory N4, N5);
-and which units accents have named.
-"""
+"""Expands unit accents and units that tuples name: each becomes one Alter for each unit among the tuples (theory N4,
+N5). Also keeps the units that accents have named."""
 
 from __future__ import annotations
 
@@ -19,14 +18,14 @@ from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.control.accents.trees import unlike
 
 Named = Mapping[str, tuple[str, ...]]
-"""Attribute -> the units that accents have named for it, the first one first."""
+"""Maps each attribute to the units that accents have named for it, the first one first."""
 NAMES = 64
-"""So many names of one attribute are remembered."""
+"""Maximum number of remembered unit names of one attribute."""
 
 
 def first_alters(source: Source) -> Iterator[tuple[Tree, Alter]]:
-    """The Alters that a source begins with: for each unit that a tuple may name, the tuples that name it and the Alter
-    from the canonical unit to that one (theory N5)."""
+    """Yields the Alters that a source begins with. Each pairs the tuples that name a unit with the Alter from the
+    canonical unit to it (theory N5)."""
     for attribute in source.attributes:
         if attribute.unit is None or attribute.unit_from is None:
             continue
@@ -38,15 +37,16 @@ def first_alters(source: Source) -> Iterator[tuple[Tree, Alter]]:
 
 
 def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:
-    """The units that Adds have named, after one more: the first of each attribute. One that is converted has one."""
+    """Returns the units that Adds have named, including this one: the first of each attribute, unless its values are
+    converted."""
     if added.unit is None or added.attribute in units or added.converts:
         return units
     return {**units, added.attribute: added.unit}
 
 
 def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
-    """The units that accents have named, after one more: of attributes whose canonical unit is known, for which alone
-    the name has been looked up."""
+    """Returns the units that accents have named, including this one. Only attributes with a known canonical unit count,
+    because only their names were looked up."""
     names = named.get(change.attribute, ())
     is_known = change.of is not None if isinstance(change, Alter) else True
     if change.unit is None or not is_known or change.unit in names or len(names) >= NAMES:
@@ -57,11 +57,11 @@ def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
 def misnamed(
     alter: Alter, functions: Tree, original: Tree, may_come: Callable[[Tree], bool]
 ) -> Affine | None:
-    """What values of some tuples have gone through behind an Alter, where that does not lead to the unit that it says;
-    `None` where all are right.
+    """Returns the composed function of tuples that an Alter does not bring to the unit that it names; `None` if all
+    tuples arrive there.
 
-    `functions`: tree over raw values, `False` where nothing changes; `original`: the function that leads to canonical
-    ones; `may_come`: whether tuples of a raw region may.
+    `functions`: tree over raw values, `False` for unchanged cells. `original`: the function from raw to canonical
+    values. `may_come`: returns True if tuples of a raw region may still come.
     """
     if alter.unit is None or alter.of is None:
         return None
@@ -73,8 +73,8 @@ def misnamed(
 
 
 def not_in(accent: Accent, alter: Alter, behind: Affine, names: tuple[str, ...]) -> DiagnosticError:
-    """RQ219: the values of some tuples are not in the unit that an Alter says. `behind`: what they have gone through
-    then; `names`: units in which they may be."""
+    """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `composed`: the function from
+    canonical values to theirs after the Alter. `names`: units that they may be in."""
     of, unit = alter.of or "", alter.unit or ""
     name = next((each for each in (of, *names) if leads(behind, of, each)), None)
     wanted = conversion(of, unit)
@@ -93,11 +93,11 @@ def not_in(accent: Accent, alter: Alter, behind: Affine, names: tuple[str, ...])
 def alters_of(
     accent: Accent, change: ToUnit, original: Tree, is_anywhere: Callable[[Tree], bool]
 ) -> list[Accent]:
-    """The Alters that lead to the new unit; none for the tuples that are in it already.
+    """Returns the Alters that lead to the new unit; tuples that are in it already need none.
 
-    `original`: tree over raw values, the function that leads to the canonical one; `is_anywhere`: whether tuples of a
-    raw region may have the attribute. Raises `DiagnosticError` RQ201 where only values of the attribute itself tell
-    which unit is in force.
+    `original`: tree over raw values, the function from raw to canonical values. `is_anywhere`: returns True if tuples
+    of a raw region may have the attribute. Raises `DiagnosticError` RQ201 if the unit in force depends on the values of
+    the attribute itself.
     """
     name = change.attribute
     alters: list[Accent] = []

@@ -1,5 +1,5 @@
-"""Regions as markers describe them: over raw values, as boxes that fit the wire format, as texts for people.
+"""Regions as markers describe them: over raw values, as boxes that fit the wire format, and as texts for people.
 
-In: regions, maps from canonical to raw values, `Facts`. Out: regions of the other values, boxes, accents, patterns.
-Imports the compiler.
+In: regions, maps from canonical to raw values, `Facts`. Out: translated regions, boxes, accents, patterns. Imports the
+compiler.
 """

@@ -1,4 +1,4 @@
-"""Regions as descriptions: the boxes and the accents that together say a region on the wire (G22, G23, G26)."""
+"""Converts regions to the boxes and accents that together describe them on the wire (G22, G23, G26)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cedilla.compiler.regions import ANYTHING, Tree, Universe
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
 _MANY = 64
-"""Above this number of boxes, descriptions are written as they come and not made simpler."""
+"""Maximum number of boxes that are simplified; more boxes are written unchanged."""
 
 
 def accents_of(
@@ -27,13 +27,13 @@ def accents_of(
     always: frozenset[str] = frozenset(),
     said_of: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
-    """Accents that together describe a region, each with the region that it announces. `always`: the attributes that
-    all tuples have; `said_of`: how the primitive is written of a region that is announced."""
+    """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
+    that all tuples have. `said_of`: returns the primitive to write for an announced region."""
     boxes = simple_boxes(region, facts.universe, free)
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
     if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
-        # The wire has no words for ⊥, so this one says more: first, and the others leave that out (G26).
+        # The wire cannot express ⊥. This wider box comes first, and the others exclude it (G26).
         boxes = [wide]
         rest = regions.difference(region, regions.box(_sayable(wide)))
         others = accents_of(rest, facts, scale, free, primitive, outer=outer, always=always, said_of=said_of)
@@ -46,12 +46,12 @@ def accents_of(
             told = _sayable(told)
         else:
             told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
-        # A domain may grow by what no text names (theory N1): it is not announced for that.
+        # The domain may grow by values that no text names (theory N1); the announcement does not cover these.
         told = {
             n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m for n, m in told.items()
         }
         if any(members is False for members in told.values()):
-            continue  # only ⊥ is left: the wire has no words for it
+            continue  # only ⊥ is left, which the wire cannot express
         said = regions.box(told)
         raw = translate(said, scale)
         for name in sorted(always & regions.attributes(raw)):
@@ -59,7 +59,7 @@ def accents_of(
         own = primitive.attribute
         if own in regions.attributes(
             raw
-        ):  # it tells in which units the others are, and must not be named (G23)
+        ):  # it decides the units of other attributes, and an accent must not name it (G23)
             if not isinstance(primitive, Add):
                 continue
             raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
@@ -70,8 +70,8 @@ def accents_of(
             for each in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
         ]
         if not outer and regions.attributes(raw) - told.keys():
-            # What tells in which units others are may be undefined, for which the wire has no words: what no text
-            # says is not announced.
+            # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
+            # region that the text describes is announced.
             said = mapped_into(said, regions.union(*(regions.box(box) for _, box in written)), scale)
         change = primitive if said_of is None else said_of(said)
         for conditions, _ in written:
@@ -80,7 +80,7 @@ def accents_of(
 
 
 def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
-    """A box without ⊥ where an attribute is always there."""
+    """Returns a box without ⊥ for attributes that are always defined."""
     undefined = {n: regions.complement(regions.defined(n)) for n in box}
     always = {
         n
@@ -91,17 +91,17 @@ def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
 
 
 def _takes_undefined(box: Mapping[str, Any]) -> bool:
-    """Whether ⊥ is one of the values of an attribute that a box restricts."""
+    """Returns True if ⊥ is among the values of an attribute that a box restricts."""
     return any(members is not True and members.undefined for members in box.values())
 
 
 def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
-    """The least box around it that a description can say."""
+    """Returns the smallest box around this one that a description can express."""
     return {n: m for n, m in box.items() if m is True or not m.undefined}
 
 
 def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
-    """Disjoint boxes that cover a region; each may grow into `free`, where nothing will ever come."""
+    """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come."""
     plain = list(_boxes(region))
     if len(plain) > _MANY:
         return list(plain)
@@ -128,7 +128,7 @@ def _boxes(region: Tree) -> Iterator[dict[str, Any]]:
 
 
 def _wider(box: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """The box without the condition on an attribute, then without one of its bounds."""
+    """Yields the box without the condition on an attribute, then without one of its bounds."""
     members = box[name]
     yield {n: m for n, m in box.items() if n != name}
     if members is True or members.points or len(members.cuts) != 2 or members.undefined:

@@ -1,4 +1,4 @@
-"""Regions as text for people: patterns in the wire format, of many only the first."""
+"""Regions as text for people: patterns in the wire format; of many, only the first ones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 
 SHOWN = 8
-"""Texts of one kind that are shown; of more, the number."""
+"""Maximum number of texts shown for one kind; the rest is given as a number."""
 
 
 def region_texts(facts: Facts, region: Tree) -> list[str]:
-    """A region in canonical values, as patterns."""
+    """Returns a region in canonical values as patterns."""
     for name in regions.attributes(region):
         if is_finite(name, facts):
             region = regions.intersection(region, facts.universe[name].members)
@@ -27,7 +27,7 @@ def region_texts(facts: Facts, region: Tree) -> list[str]:
 
 
 def together(texts: list[str]) -> list[str]:
-    """Patterns as one text; of many only the first."""
+    """Returns patterns as one text; of many, only the first ones."""
     if not texts:
         return []
     more = len(texts) - SHOWN

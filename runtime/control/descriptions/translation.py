@@ -1,4 +1,5 @@
-"""Regions over raw values in canonical values, and back: each attribute goes through the function of its cell (G22)."""
+"""Translates regions over raw values to canonical values, and back: the function of its cell converts each attribute
+(G22)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from cedilla.compiler.regions.code import Code
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
-    """The image of a region when each attribute goes through the function of the cell it lies in.
+    """Returns the image of a region under the function that each attribute has in its cell.
 
     `maps`: attribute -> tree of `Affine` or `Code` over the same values as the region.
     """
@@ -19,7 +20,7 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 
 
 def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
-    """The part of a region of which `translate` makes values that lie in another one."""
+    """Returns the part of a region that `translate` maps into another region."""
     found: list[Tree] = []
     for part, functions in _parts(region, maps):
         back = {name: function.inverse() for name, function in functions.items()}
@@ -28,7 +29,7 @@ def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
 
 
 def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | Code]]]:
-    """The parts of a region in which each attribute has one function."""
+    """Splits a region into parts with one function for each attribute."""
     mentioned = set(regions.attributes(region))
     needed: dict[str, Tree] = {}
     while more := [n for n in maps if n in mentioned and n not in needed]:
@@ -52,7 +53,7 @@ def _image(region: Tree, functions: Mapping[str, Affine | Code]) -> Tree:
 
 
 def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | Code, Tree]]:
-    """Each function of a tree with the part of a region where it applies."""
+    """Returns the functions of a tree, each with its part of a region."""
 
     def settle(inside: Tree, functions: Tree) -> Tree | None:
         if inside is False:

@@ -1,5 +1,5 @@
 """Domains that grow, by a marker or with the table that they come from (theory N1).
 
-In: a plan, states of sources, new values. Out: whether the query goes on with them, states with wider domains. Imports
-`accents`, `descriptions` and `sources`.
+In: a plan, states of sources, new values. Out: states with wider domains, or an error if the query cannot continue.
+Imports `accents`, `descriptions` and `sources`.
 """

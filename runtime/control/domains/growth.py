@@ -1,4 +1,4 @@
-"""Whether a domain grows, and whether a query can go on with a wider one (theory N1)."""
+"""Checks if a domain grows, and if a query can continue with the wider domain (theory N1)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
 TAKEN = "first a recode gives that one another code, then the new value comes"
-"""What to do where a value is the code of another one."""
+"""Advice for a new value that equals the code of another value."""
 
 
 def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
-    """Whether a growth adds a value to the domain; one of an attribute that may be anything does not. Raises
-    `DiagnosticError`: RQ220 where the domain is no list of the query's, RQ221 where the attribute has been altered,
-    RQ466 where another value is written as the new one.
+    """Returns True if a growth adds a value to the domain; an unrestricted attribute gains none. Raises
+    `DiagnosticError`: RQ220 if the query does not declare the domain as a list, RQ221 if the attribute has been
+    altered, RQ466 if another value is written as the new one.
     """
     name = growth.attribute
     declared = next((a for a in source.attributes if a.name == name), None)
@@ -57,8 +57,8 @@ def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
 
 
 def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None:
-    """Where a new value of a domain is what another one is written as, in words (theory N1, N3); `None` where each new
-    value can be written as it is."""
+    """Returns the clash of a new value with the code of another value as text (theory N1, N3); `None` if each new value
+    can be written unchanged."""
     name = attribute.name
     if name not in state.codes:
         return None
@@ -78,8 +78,8 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None
 def check_codes(
     state: SourceState, attribute: Attribute, members: Tree, what: str, span: Span | None
 ) -> None:
-    """Raises `DiagnosticError` RQ466 where a new value of a domain is the code of another one: whoever writes it could
-    mean either (theory N1, N3). `what` cannot be, and where it was said."""
+    """Raises `DiagnosticError` RQ466 if a new value of a domain is the code of another value, which makes it ambiguous
+    (theory N1, N3). `what`: the refused change, for the message. `span`: its position."""
     if (clash := taken(state, attribute, members)) is not None:
         raise failure("RQ466", f"{what}: {clash}", span, hint=TAKEN)
 
@@ -95,9 +95,10 @@ def check_growth(
     what: str,
     span: Span | None,
 ) -> None:
-    """Raise where a growth would open what is closed, or a join has let go of what it would need (theory N1, G8).
+    """Raises `DiagnosticError` RQ222 if a growth opens a closed region, or needs tuples that a join has released
+    (theory N1, G8).
 
-    `what` cannot be, and where it was said, for the message (RQ222).
+    `what`: the refused change, for the message. `span`: its position.
     """
     was = derive(plan, {name: state.facts() for name, state in before.items()})
     now = derive(plan, {name: state.facts() for name, state in after.items()})

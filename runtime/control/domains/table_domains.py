@@ -1,4 +1,4 @@
-"""Domains that come from tables: what their values are when a query starts, and how they grow (theory N1)."""
+"""Domains that come from tables: their values when a query starts, and their growth (theory N1)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from cedilla.runtime.control.domains.growth import check_codes, check_growth
 from cedilla.runtime.control.sources.source_state import SourceState
 
 MOST = 10_000
-"""So many values a table may give to a domain: each commit record holds them."""
+"""Maximum number of values that a table may give to a domain; each commit record contains them."""
 
 _SHOWN = 5
 
 Values = Mapping[TableColumn, frozenset[Value]]
-"""The values that attributes of tables have, as the control plane has them."""
+"""Values of attributes of tables, as the control plane represents them."""
 
 Read = Callable[[Plan, Source, tuple[str, ...]], Mapping[str, frozenset[Value]]]
-"""Reads the values of some attributes of a table; one more than `MOST` of each will do."""
+"""Reads the values of some attributes of a table. The result may be cut after `MOST` + 1 values of each."""
 
 
 def listed(plan: Plan) -> Iterator[tuple[Source, Attribute, TableColumn]]:
-    """The attributes whose domains come from tables, with what they come from."""
+    """Yields each attribute whose domain comes from a table, with its source and the table's column."""
     for source in plan.sources:
         for attribute in source.attributes:
             if attribute.column is not None:
@@ -34,9 +34,9 @@ def listed(plan: Plan) -> Iterator[tuple[Source, Attribute, TableColumn]]:
 
 
 def looked_up(plan: Plan, read: Read) -> tuple[Plan, Values]:
-    """The plan with the domains that its tables give, and these values. A table may have such a domain itself.
+    """Returns the plan with the domains that its tables give, and their values. A table may itself have such a domain.
 
-    Raises `DiagnosticError`: RQ416 where a table gives no value, RQ417 where it gives more than `MOST`.
+    Raises `DiagnosticError`: RQ416 if a table gives no value, RQ417 if it gives more than `MOST`.
     """
     values: dict[TableColumn, frozenset[Value]] = {}
     for table in plan.sources:
@@ -51,7 +51,7 @@ def looked_up(plan: Plan, read: Read) -> tuple[Plan, Values]:
 
 
 def with_values(plan: Plan, values: Values) -> Plan:
-    """The plan with the domains that come from tables, as far as these are known."""
+    """Returns the plan with the domains whose values are given; other domains from tables remain open."""
 
     def known(attribute: Attribute) -> Attribute:
         members = None if attribute.column is None else values.get(attribute.column)
@@ -81,7 +81,7 @@ def _checked(plan: Plan, column: TableColumn, members: frozenset[Value]) -> froz
 
 
 def of_states(plan: Plan, states: Mapping[str, SourceState]) -> Plan:
-    """The plan with domains as the states of its sources know them, where it does not have them."""
+    """Returns the plan with missing table domains filled in from the states of its sources."""
 
     def known(source: Source, attribute: Attribute) -> Attribute:
         state = states.get(source.name)
@@ -94,7 +94,7 @@ def of_states(plan: Plan, states: Mapping[str, SourceState]) -> Plan:
 
 
 def is_longer(plan: Plan, states: Mapping[str, SourceState]) -> bool:
-    """Whether some table has a value that the domain of a source's state does not have."""
+    """Returns True if a table has a value that is missing in the domain of a source's state."""
     return any(
         not regions.is_empty(
             regions.difference(attribute.domain_members(), states[source.name].domain(attribute)), {}
@@ -105,9 +105,9 @@ def is_longer(plan: Plan, states: Mapping[str, SourceState]) -> bool:
 
 
 def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapping[str, SourceState]:
-    """The sources with what tables have that their domains do not: all domains grow in one step.
+    """Returns the sources after adding new values of tables to their domains: all domains grow in one step.
 
-    At the beginning of an epoch only. Raises `DiagnosticError`: RQ222 where an operator could not go on, RQ466 where
+    Called only at the beginning of an epoch. Raises `DiagnosticError`: RQ222 if an operator cannot continue, RQ466 if
     another value is written as a new one.
     """
     after, columns = dict(states), dict[TableColumn, None]()
@@ -126,7 +126,8 @@ def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapp
 
 
 def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[Diagnostic]:
-    """What domains have and their tables have no more (RQ418): it stays, for a domain never shrinks (G8)."""
+    """Returns warnings RQ418 about values that remain in a domain after their table lost them: a domain never shrinks
+    (G8)."""
     messages: dict[TableColumn, str] = {}
     for source, attribute, column in listed(plan):
         known = states[source.name].grown.get(attribute.name, False)
@@ -146,12 +147,12 @@ def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[
 
 
 def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, SourceState]) -> Iterator[str]:
-    """What has grown between two states, for people."""
+    """Yields the values that domains have gained between two states, as text for people."""
     texts: dict[TableColumn, str] = {}
     for source, attribute, column in listed(plan):
         now = after[source.name].grown.get(attribute.name, False)
         if source.name not in before or attribute.name not in before[source.name].grown:
-            continue  # the query begins, or takes the domain from there from now on
+            continue  # the query starts, or uses this domain for the first time
         new = regions.difference(now, before[source.name].grown[attribute.name])
         if not regions.is_empty(new, {}):
             texts.setdefault(column, value_texts(attribute, new))
@@ -160,7 +161,7 @@ def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, Sour
 
 
 def value_texts(attribute: Attribute, members: Tree) -> str:
-    """Values of an attribute, `s = 3, 4`; of many the first few."""
+    """Returns values of an attribute as text, `s = 3, 4`; of many, the first ones."""
     inside = sorted(v for v, hit in members.points.items() if hit) if isinstance(members, Steps) else []
     more = [f"... {len(inside) - _SHOWN:,} more"] if len(inside) > _SHOWN else []
     return f"{attribute.name} = {', '.join([*map(attribute.type.wire, inside[:_SHOWN]), *more])}"

@@ -1,5 +1,5 @@
-"""Markers of an epoch: their texts are read, checked and applied, one by one or in runs, up to the first that ends it.
+"""Reads, checks and applies the markers of an epoch, singly or in groups, up to the first one that ends it.
 
-In: lines with markers in stream order, states of sources. Out: states behind them, warnings, the marker that ends the
-epoch or the query. Imports `accents`, `descriptions`, `domains`, `items` and `sources`.
+In: lines with markers in stream order, states of sources. Out: the states after them, warnings, the marker that ends
+the epoch or the query. Imports `accents`, `descriptions`, `domains`, `items` and `sources`.
 """

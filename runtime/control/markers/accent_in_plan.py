@@ -1,4 +1,4 @@
-"""An accent among the operators of a plan: what refuses it there (paper, section 6.2; theory G33, G37, J2)."""
+"""Checks an accent against the operators of a plan (paper, section 6.2; theory G33, G37, J2)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
-    """Raise where an operator cannot go on (Foundation, J2), or will not (`set accents = strict`)."""
+    """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210; Foundation, J2), or must
+    not (RQ211, `set accents = strict`). Raises `CutBefore` if the epoch must end before it."""
     primitive = accent.primitive
     if isinstance(primitive, Rename | Recode):
-        return  # undone at the source (N2, N3)
+        return  # the source undoes it (N2, N3)
     kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     name = primitive.attribute
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
     mentions = accent.mentions
     if isinstance(primitive, Alter) and declared is not None and declared.unit_from is not None:
-        # As long as tuples are in the units that they name, it is an Alter for each unit (N5).
+        # While tuples are in the units that they name, it is one Alter for each unit (N5).
         mentions |= {declared.unit_from[0]} & regions.attributes(states[source].units[name])
     for operator, reaction in follow(plan, source, kind, name, plan.start, mentions):
         if reaction.kind == "aborts" and kind == "drop":
@@ -72,7 +73,8 @@ def _check_functions(plan: Plan, source: str, added: Add) -> None:
 
 
 def _may_meet(plan: Plan, states: Mapping[str, SourceState], source: str, name: str) -> bool:
-    """Whether an added attribute could meet one of its name in some operator of two inputs, or a computed one."""
+    """Returns True if an added attribute could meet another attribute of its name: in an operator with two inputs, or a
+    computed one."""
     elsewhere = any(name in state.types for other, state in states.items() if other != source)
     computed = any(name in plan.start[operator.name].types for operator in plan.operators)
     twice = any(
@@ -92,7 +94,7 @@ def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> No
         )
     most = {n: s.facts_during(s.closed) for n, s in states.items()}
     if _conflict(plan, most, name) is not None:
-        raise CutBefore  # the other input has dropped it in this very epoch
+        raise CutBefore  # the other input has dropped it in this epoch
 
 
 def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator | None:

@@ -1,8 +1,8 @@
-"""An attribute that is added again where it was altered or recoded before it was dropped (theory 2.5, G32).
+"""Checks an Add of an attribute that was altered or recoded before it was dropped (theory 2.5, G32).
 
-Its values begin anew, in the units and codes of the Add. What others have gone through, and that they are there, stays
-as it was for the same canonical values (theory 2.5). So where accents about others named values of the attribute, a
-reader could take these as they were written then, or as they are written now: two readings with different results.
+The attribute starts again, in the units and codes of the Add. Other attributes keep their presence and history for the
+same canonical values (theory 2.5). If accents described these by values of the attribute, a reader has two readings
+with different results: the old way of writing the values, or the new one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
-    """Raises `DiagnosticError` RQ467 where an Add would make values anew by which other attributes are told apart.
-    `live`: the canonical tuples described that may still come."""
+    """Raises `DiagnosticError` RQ467 if an Add redefines values on which the units, codes or presence of other
+    attributes depend. `live`: the canonical tuples described that may still come."""
     name = accent.primitive.attribute
     otherwise = state.written_otherwise(name, live)
     if otherwise is False:
@@ -29,7 +29,7 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     written = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
     told = {
         *_told_apart(name, anew, (written, state.names.here, state.present), state.universe),
-        # A text may name values that were the codes of none; now they are some.
+        # A text may have named values that were not codes then and are codes now.
         *_told_apart(name, translate(anew, written), (state.original,), {name: state.universe[name]}),
     }
     if told:
@@ -46,7 +46,7 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
 def _told_apart(
     name: str, region: Tree, kinds: Iterable[Mapping[str, Tree]], universe: Universe
 ) -> Iterator[str]:
-    """The other attributes of which trees have not one leaf, in a region, for all values of an attribute."""
+    """Yields the other attributes whose trees, inside a region, depend on the value of an attribute."""
 
     def is_told(cell: Tree) -> bool:
         inside, outside = regions.intersection(cell, region), regions.difference(region, cell)

@@ -1,4 +1,4 @@
-"""Markers of an epoch, one after the other, up to the first that ends it (theory G32, G33)."""
+"""Applies the markers of an epoch in order, up to the first one that ends it (theory G32, G33)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Stop:
-    """The marker at which a source's part of the epoch ends; `diagnostics` if the query ends there too."""
+    """The marker at which a source's part of the epoch ends; `diagnostics` if it also ends the query."""
 
     source: str
     marker: MarkerLine
@@ -40,7 +40,7 @@ class Stop:
 
 @frozen
 class MarkerWarning:
-    """A warning about a marker that counts."""
+    """A warning about a marker that was applied."""
 
     source: str
     marker: MarkerLine
@@ -49,8 +49,8 @@ class MarkerWarning:
 
 @frozen
 class MarkerEffects:
-    """The sources after the markers that count, where each was stopped, how many of each kind counted, and what
-    is doubtful about them. `begun`: the sources as the epoch begins, with what has grown before all of its tuples."""
+    """Effects of the applied markers: the sources after them, the stop of each source, the number of markers by kind,
+    and warnings. `begun`: the sources at the start of the epoch, after growths that precede all of its tuples."""
 
     states: Mapping[str, SourceState]
     begun: Mapping[str, SourceState]
@@ -61,7 +61,7 @@ class MarkerEffects:
 
     @property
     def failures(self) -> list[Stop]:
-        """The stops that end the query."""
+        """Returns the stops that end the query."""
         return [stop for stop in self.stops.values() if stop.diagnostics]
 
 
@@ -72,11 +72,11 @@ def advance(
     place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
     first: Set[str] = frozenset(),
 ) -> MarkerEffects:
-    """Apply the markers of every source, in the order of the sources' declarations.
+    """Applies the markers of every source, in the order of the sources' declarations.
 
-    A marker that aborts stops its source there; the others are read on, so that all that came before it is
-    committed. `place`: where the marker of a source stands, for messages. `first`: the sources whose first marker
-    comes before all tuples of the epoch; there alone a domain grows (theory N1).
+    A marker that aborts stops only its own source, so that everything before it is committed. `place`: returns the
+    position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of the
+    epoch; only there can a domain grow (theory N1).
     """
     result = _grown(plan, MarkerEffects(states, states), found, first)
     for source in plan.sources:
@@ -101,8 +101,8 @@ def _with_run(
     members: Sequence[Member],
     place: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
-    """The effects with those of some markers of a run, all at once where they are right; else the run is halved, until
-    the one that is wrong stands alone."""
+    """Returns the effects after some markers of a group. Valid markers are applied together; otherwise the group is
+    halved until the invalid marker is alone."""
 
     def check(state: SourceState, accent: Accent) -> None:
         check_accent(plan, {**result.states, source: state}, source, accent)
@@ -132,7 +132,7 @@ def _with_next(
     marker: MarkerLine,
     place: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
-    """The effects with those of one more marker, or the stop that it is."""
+    """Returns the effects after one more marker, which may be a stop."""
     if marker.kind == "columns":
         return _with_columns(plan, result, source, marker)
     try:
@@ -157,7 +157,7 @@ def _with_next(
 
 
 def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: MarkerLine) -> MarkerEffects:
-    """The effects, with a stop where a file of CSV has no attribute of the source that is known at its place."""
+    """Returns the effects, with a stop if a CSV header contains no attribute that the source has at that position."""
     known = result.states[source].field_types.keys()
     found = None if plan.settings["drift"] == "infer" else unknown_columns(marker.text, known, source)
     if found is None:
@@ -185,7 +185,7 @@ def _apply(
 def _passed_over(
     plan: Plan, state: SourceState, source: str, marker: MarkerLine, error: DiagnosticError
 ) -> PassedOver | None:
-    """A marker about attributes that the query does not know, where it is passed over."""
+    """Returns a marker about attributes unknown to the query if the query skips it, else `None`."""
     infers = plan.settings["drift"] == "infer"
     text = marker.wire(state.field_types)
     return passed_over(plan.source_of[source], state, error, marker.kind, text, infers=infers)
@@ -214,7 +214,7 @@ def _applied(
     if marker.position > 0 and (before := expecting(state, accent)) is not None:
         raise CutBefore(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
-    if not regions.is_empty(live, state.universe):  # else no tuple is concerned, and none aborts (P-dead)
+    if not regions.is_empty(live, state.universe):  # else all are closed: nothing aborts (P-dead)
         check_accent(plan, {**states, source: after}, source, accent)
         change = accent.primitive
         if isinstance(change, Add) and change.converts:
@@ -226,7 +226,8 @@ def _applied(
 def _grown(
     plan: Plan, result: MarkerEffects, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
 ) -> MarkerEffects:
-    """The sources with what grows at the epoch's beginning. The marker itself adds nothing after that, and counts."""
+    """Returns the sources after growths at the epoch's beginning. The marker itself is counted later and then adds
+    nothing."""
     for source in plan.sources:
         marker = next(iter(found.get(source.name, ())), None)
         if source.name not in first or marker is None or marker.kind != "accent":

@@ -1,4 +1,4 @@
-"""What `partitioned by` promises (theory N9): a key comes from one partition, that of the first marker about it."""
+"""Partition ownership by `partitioned by` (theory N9): a key comes from one partition, that of its first marker."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from cedilla.runtime.items.marker import MarkerLine
 
 
 def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -> SourceState:
-    """The state where a marker stands whose text describes tuples of some keys: these come from no other partition, so
-    they are closed there, and D1 waits for no other feeder. Not keys of which another partition has spoken first: here
-    they are closed. `raw`: what it describes."""
+    """Returns the state after a marker assigns the keys it describes to its partition. The other partitions are closed
+    for them, so that D1 waits for no other feeder. Keys that another partition owns stay closed here. `raw`: the region
+    that the marker describes.
+    """
     if source.partitioned is None or marker.partition is None:
         return state
     here, key = region_of(marker.partition), source.partitioned

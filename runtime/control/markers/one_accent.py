@@ -1,4 +1,4 @@
-"""An accent by itself at a source: what refuses it there, and the state after it (theory 2.7, 3.1)."""
+"""Applies one accent at a source, or raises its error (theory 2.7, 3.1)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 class CutBefore(Exception):
-    """The epoch must end before this marker: it adds what the epoch dropped (G32), makes doubles of an
-    attribute, or lets a domain grow (N1).
-    `state`: the source's at the end of the epoch, where that is to know why."""
+    """The epoch must end before this marker: it adds what the epoch dropped (G32), turns an attribute into doubles, or
+    lets a domain grow (N1).
+
+    `state`: the source's state at the end of the epoch, if it must record the reason.
+    """
 
     def __init__(self, state: SourceState | None = None) -> None:
         super().__init__()
@@ -30,11 +32,11 @@ class CutBefore(Exception):
 
 
 def with_accent(state: SourceState, accent: Accent, position: int, place: str = "") -> SourceState:
-    """The state after an accent; `place` is where it stands, for messages about later ones.
+    """Returns the state after an accent. `place`: its position, for messages about later accents.
 
-    Raises `DiagnosticError`: RQ205 (adds what exists), RQ206 (drops or alters what does not), RQ208
-    (adds with another type), RQ219 (says another unit than values are in), RQ461 (renames what has the name), RQ467
-    (adds again what tells others apart); `CutBefore` where the accent adds what this epoch dropped.
+    Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
+    with another type), RQ219 (names a unit that values are not in), RQ461 (renames to a name in use), RQ467 (adds an
+    attribute again on which others depend). Raises `CutBefore` if it adds an attribute that this epoch dropped.
     """
     where, places = state.canonical(accent.description), after(position)
     live = regions.difference(where, state.closed)
@@ -77,8 +79,8 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
 
 
 def expecting(state: SourceState, accent: Accent) -> SourceState | None:
-    """The state before an accent that makes doubles of whole numbers or decimals: an epoch must end before it, so
-    that values before it are read and kept as they were declared. `None` where the epoch may go on."""
+    """Returns the state before an accent that turns whole numbers or decimals into doubles. The epoch must end before
+    it, so that earlier values keep their declared type. `None` if the epoch may continue."""
     change = accent.primitive
     name = change.attribute
     converts = isinstance(change, Alter | ToUnit) or (isinstance(change, Add) and change.converts)
@@ -89,7 +91,7 @@ def expecting(state: SourceState, accent: Accent) -> SourceState | None:
 
 
 def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent]:
-    """The Alters that a unit accent stands for here (theory N4). Raises `DiagnosticError` RQ201."""
+    """Returns the Alters that a unit accent expands to here (theory N4). Raises `DiagnosticError` RQ201."""
     there = state.facts_by_partition().may_have(change.attribute)
 
     def is_anywhere(raw: Tree) -> bool:
@@ -99,7 +101,8 @@ def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent
 
 
 def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None:
-    """As `unit_accents.misnamed`, here. `functions`: of each raw tuple described, as it may be one of several."""
+    """Returns the result of `unit_accents.misnamed` for this state. `functions`: those of all described raw tuples,
+    possibly of several accents."""
     required = [regions.defined(n) for n in alter.required if state.present.get(n) is PRESENT]
 
     def may_come(raw: Tree) -> bool:
@@ -110,8 +113,8 @@ def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None
 
 
 def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live: Tree) -> None:
-    """Raises `DiagnosticError` RQ205, RQ208, RQ467 where an Add is not possible; `CutBefore` where this epoch dropped
-    what it adds. `where`: the canonical tuples that it describes; `live`: those of them that may still come."""
+    """Raises `DiagnosticError` RQ205, RQ208 or RQ467 if an Add is not possible; `CutBefore` if this epoch dropped the
+    attribute. `where`: the canonical tuples described; `live`: those that may still come."""
     attribute, type_ = added.attribute, added.type
     before = state.types.get(attribute)
     if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
@@ -137,7 +140,7 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
 
 def _require(state: SourceState, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
     there = state.there(attribute, where)
-    # What concerns closed tuples only concerns nobody (P-dead).
+    # An accent on closed tuples has no effect (P-dead).
     if regions.is_empty(there, state.universe) and not regions.is_empty(live, state.universe):
         raise failure(
             "RQ206",

@@ -1,4 +1,4 @@
-"""Markers from their texts, at the place in a stream where its state stands (theory G22, N2)."""
+"""Parses markers at a source's current state (theory G22, N2)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:
-    """An accent, as `reading.read_accent`. What it says by a name that a rename has brought leaves out the tuples that
-    bring the attribute by another; what it says by constants with units is in the unit of each tuple.
+    """Parses an accent (`reading.read_accent`). A name that a rename introduced restricts the description to tuples
+    that use it. Constants with units are converted to the unit of each tuple.
 
-    Raises `DiagnosticError` RQ201 where only values of the attribute itself tell which these are, RQ460 where it names
-    a field that the query reads the inside of.
+    Raises `DiagnosticError` RQ201 if these tuples depend on the values of the attribute itself, RQ460 if the accent
+    names a field whose inside the query reads.
     """
     units = source_units(source, state)
     accent = reading.read_accent(text, state.types, units=units, names=state.names.of)
@@ -52,7 +52,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
 
 
 def _in_raw_values(accent: Accent, state: SourceState) -> Accent:
-    """An accent whose description says what its constants with units do."""
+    """Returns an accent whose description includes its constants with units."""
     if not accent.quantities:
         return accent
     region = raw_quantities(state, accent.quantities)
@@ -67,7 +67,7 @@ def _in_raw_values(accent: Accent, state: SourceState) -> Accent:
 
 
 def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
-    """The raw tuples at the place where `state` stands whose canonical values are in some sets."""
+    """Returns the raw tuples whose canonical values are in some sets, at the current position of `state`."""
     region: Tree = True
     for name, members in quantities.items():
         cells = regions.cells(state.original.get(name, IDENTITY)).items()
@@ -80,7 +80,8 @@ def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
 
 
 def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units) -> None:
-    """Raise RQ142 where an Add names the unit of an attribute that an earlier Add has brought without one."""
+    """Raises `DiagnosticError` RQ142 if an Add names a unit for an attribute that an earlier Add introduced without
+    one."""
     primitive = accent.primitive
     if not isinstance(primitive, Add) or primitive.unit is None:
         return
@@ -95,7 +96,8 @@ def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units
 
 
 def _check_field(source: Source, accent: Accent) -> None:
-    """Raise RQ460 where tuples are to bring an attribute by a name under which they have an object that is read."""
+    """Raises `DiagnosticError` RQ460 if an accent gives an attribute a name under which tuples contain an object that
+    the query reads."""
     primitive = accent.primitive
     if source.format in REQUESTS or not isinstance(primitive, Add | Rename):
         return
@@ -108,12 +110,12 @@ def _check_field(source: Source, accent: Accent) -> None:
 
 
 def read_growth(state: SourceState, text: str) -> Grow | None:
-    """A growth, as `reading.read_growth`."""
+    """Parses a growth (`reading.read_growth`)."""
     return reading.read_growth(text, state.types, names=state.names.of)
 
 
 def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuation:
-    """A punctuation, as `reading.read_punctuation`."""
+    """Parses a punctuation (`reading.read_punctuation`)."""
     units = source_units(source, state)
     punctuation = reading.read_punctuation(text, state.types, names=state.names.of, units=units)
     if punctuation.quantities:
@@ -128,13 +130,12 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
 
 
 def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
-    """Attribute -> tree over canonical values: the function that leads to the raw value at this place, if it is no
-    code."""
+    """Returns the functions from canonical to raw values at this position; codes are not included."""
     return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
 
 
 def _by(state: SourceState, named: frozenset[str]) -> Tree:
-    """The raw tuples that bring attributes by some names."""
+    """Returns the raw tuples that use some names for their attributes."""
     scale = {**canonical_maps(state), **state.codes}
     names = state.names
     return regions.intersection(*(translate(names.by(names.of[each], each), scale) for each in sorted(named)))

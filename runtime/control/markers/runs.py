@@ -1,9 +1,10 @@
-"""Runs of markers that each describe one value of an attribute, `[[s = 1, ...]]`, `[[s = 2, ...]]`, as one step.
+"""Applies groups of markers that each describe one value of an attribute, `[[s = 1, ...]]`, `[[s = 2, ...]]`, as one
+step.
 
-A fleet sends a marker per device. Those about different values describe disjoint tuples, so they commute (theory R2),
-and what they do to a tree is done to all of its points at once. `run_at` reads such a run, `applied` says what the
-state is after some of it. It gives nothing where it is not plain that each of them is right and nothing is to be said
-of any: they are then applied one by one, and the one that is wrong says so at its own place (G33).
+A fleet sends one marker for each device. Markers about different values describe disjoint tuples, so they commute
+(theory R2), and one change of a tree covers all of its points. `run_at` parses such a group, `applied` returns the
+state after a part of it. `applied` returns `None` unless every marker is valid and causes no warning. Then the markers
+are applied one by one, and the invalid one is reported at its own position (G33).
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ from cedilla.runtime.control.sources.source_state import ALTERS, SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 LEAST = 4
-"""Fewer markers are applied one by one."""
+"""Minimum number of markers in a group; fewer are applied one by one."""
 
 Kind = Literal["accent", "punctuation"]
 Place = Callable[[MarkerLine], str]
-"""Where a marker stands, for messages."""
+"""Returns the position of a marker, for messages."""
 Check = Callable[[SourceState, Accent], None]
-"""Raises where an operator cannot go on after an accent that has led to a state."""
+"""Raises `DiagnosticError` if an operator cannot continue after an accent that led to a state."""
 
 _POINT = re.compile(r'\[{1,2}(\w+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\ud800-\udfff]*)")(?=[,\]])')
 
 
 @frozen(eq=False)
 class _Said:
-    """What markers say that have the same text but for the value. `others`: the region of their other conditions;
-    `turn`: which of the steps they are part of."""
+    """The meaning of markers with equal texts except for the value. `others`: the region of their other conditions.
+    `turn`: the number of the step that applies them."""
 
     meaning: Accent | Punctuation
     others: Tree
@@ -56,7 +57,7 @@ class _Said:
 
 @frozen(eq=False)
 class Member:
-    """A marker of a run. `begin`: the place of the first marker before it without a tuple in between."""
+    """A marker of a group. `begin`: the position of the first marker before it without a tuple in between."""
 
     marker: MarkerLine
     value: Value
@@ -66,8 +67,8 @@ class Member:
 
 @frozen(eq=False)
 class Run:
-    """Markers of a source, one behind the other, about values of an attribute. Those of one turn are about different
-    values, and none is about a value of which one of a later turn was before it: so turn by turn is as one by one."""
+    """Consecutive markers of a source about values of one attribute. Markers of one turn describe different values. For
+    each value, an earlier marker has an earlier turn, so turn by turn gives the same result as one by one."""
 
     attribute: str
     kind: Kind
@@ -76,7 +77,7 @@ class Run:
 
 
 def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int) -> Run | None:
-    """The run of markers that begins with one of them, read where `state` stands; `None` where there is none."""
+    """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few."""
     first = markers[at]
     kind = first.kind
     claims = source.partitioned is not None and first.partition is not None
@@ -104,7 +105,7 @@ def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at
 
 
 class _Reading:
-    """Reads the markers of one run."""
+    """Parses the markers of one group."""
 
     def __init__(self, source: Source, state: SourceState, name: str, type_: Type) -> None:
         self.source = source
@@ -116,7 +117,7 @@ class _Reading:
         self.last: dict[Value, int] = {}
 
     def member(self, marker: MarkerLine, begin: int) -> Member | None:
-        """A marker as part of the run; `None` where it is none."""
+        """Returns a marker as a member of the group; `None` if it does not fit."""
         found = _POINT.match(marker.text)
         if found is None or found[1] != self.name or marker.translate is not None:
             return None
@@ -149,7 +150,7 @@ class _Reading:
                     parse_punctuation(text, "<punctuation>").conditions,
                     (),
                 )
-        except DiagnosticError:  # it says so again by itself
+        except DiagnosticError:  # it is applied alone and raises the error again
             return None
         if meaning.named or turn is None or [c.attribute for c in conditions].count(self.name) != 1:
             return None
@@ -162,7 +163,7 @@ class _Reading:
 
 
 def _turn(accent: Accent) -> tuple[object, ...] | None:
-    """What accents have in common that are applied together; `None` for those that are not."""
+    """Returns the properties that accents of one turn share; `None` for accents that are applied one by one."""
     match accent.primitive:
         case Alter(attribute, _, unit, of):
             return Alter, attribute, unit, of, accent.mentions
@@ -177,7 +178,7 @@ def _turn(accent: Accent) -> tuple[object, ...] | None:
 def applied(
     state: SourceState, run: Run, members: Sequence[Member], place: Place, check: Check
 ) -> SourceState | None:
-    """The state after some markers of a run that stand together; `None` where they are to be applied one by one."""
+    """Returns the state after some consecutive markers of a group; `None` if they must be applied one by one."""
     by_turn: dict[int, list[Member]] = {}
     for member in members:
         by_turn.setdefault(member.said.turn, []).append(member)
@@ -192,14 +193,14 @@ def applied(
             if next_ is None:
                 return None
             state = next_
-    except (DiagnosticError, CutBefore):  # raised again by the one that it is about
+    except (DiagnosticError, CutBefore):  # the marker at fault raises it again
         return None
     alters.sort(key=lambda each: each[0].marker.position)
     return state.remembering([each for _, each in alters])
 
 
 class _Step:
-    """The markers of one turn, over trees."""
+    """The markers of one turn, as trees."""
 
     def __init__(self, run: Run, members: Sequence[Member]) -> None:
         self.run = run
@@ -209,27 +210,27 @@ class _Step:
             self._by_others.setdefault(member.said.others, []).append(member)
 
     def region(self) -> Tree:
-        """What they describe."""
+        """Returns the region that they describe."""
         return self._within(lambda _: True)
 
     def functions(self) -> Tree:
-        """The functions of Alters where they are described, `False` elsewhere."""
+        """Returns the functions of Alters inside their descriptions, `False` elsewhere."""
         return self._within(_function)
 
     def places(self) -> Tree:
-        """From where on they count."""
+        """Returns the positions where they begin to apply."""
         begins = {begin: after(begin) for begin in dict.fromkeys(m.begin for m in self.members)}
         if len(begins) == 1:
             return next(iter(begins.values()))
         return self._level({m.value: begins[m.begin] for m in self.members})
 
     def one_by_others(self) -> Iterator[Accent]:
-        """Of the accents whose other conditions are the same, one each, as it is by itself."""
+        """Yields one accent for each set of other conditions, with the description of a single marker."""
         for first, *_ in self._by_others.values():
             yield self.alone(first)
 
     def alone(self, member: Member) -> Accent:
-        """An accent as it is by itself."""
+        """Returns an accent with the description of its own marker only."""
         accent = member.said.meaning
         assert isinstance(accent, Accent)
         description = _Step(self.run, [member]).region()
@@ -264,9 +265,10 @@ def _closed(state: SourceState, step: _Step) -> SourceState | None:
 def _evolved(
     state: SourceState, step: _Step, place: Place, check: Check, alters: list[tuple[Member, Altered]]
 ) -> SourceState | None:
-    """`alters` gets those that are remembered."""
+    """Returns the state after the accents of a turn; `None` if they must be applied one by one. Extends `alters` by
+    those that are remembered."""
     accent = evolve(step.alone(step.members[0]), description=step.region())
-    where = accent.description  # as it is written: what it names has its first values
+    where = accent.description  # raw and canonical values are equal here, see the next check
     if accent.mentions & state.original.keys() or not _are_possible(state, step):
         return None
     if any(warnings_about(state, each) for each in step.one_by_others()):
@@ -301,7 +303,7 @@ def _evolved(
 
 
 def _are_possible(state: SourceState, step: _Step) -> bool:
-    """Whether each value is one of the domain (RQ216, RQ217)."""
+    """Returns True if every value is in the domain (RQ216, RQ217)."""
     domain = state.universe[step.run.attribute].members
     return domain is True or (
         isinstance(domain, Steps) and all(domain.at(m.value) is True for m in step.members)
@@ -309,12 +311,12 @@ def _are_possible(state: SourceState, step: _Step) -> bool:
 
 
 def _is_altered(state: SourceState, name: str) -> bool:
-    """Whether an Alter of an attribute changes no more than its functions."""
+    """Returns True if an Alter of an attribute changes only its functions."""
     return name in state.units and state.types[name] == DOUBLE and not state.universe[name].integral
 
 
 def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
-    """Whether, for each value, some tuple described may have an attribute (RQ206)."""
+    """Returns True if for each value some described tuple may have an attribute (RQ206)."""
     there = state.there(name, where)
     over = regions.attributes(there) - {step.run.attribute}
     found = regions.exists(there, over, state.universe)
@@ -324,7 +326,7 @@ def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
 
 
 def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> bool:
-    """Whether one of the functions is in force already where it is to be (RQ218, N8)."""
+    """Returns True if one of the functions is already in force in its region (RQ218, N8)."""
     alive = regions.difference(live, state.facts().dead(name))
 
     def settle(a: Tree, b: Tree) -> Tree | None:
@@ -339,7 +341,8 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
 
 
 def _last_alters(step: _Step, place: Place, alter: Accent | None = None) -> Iterator[tuple[Member, Altered]]:
-    """The last Alters, as far as they are remembered; `alter`: what unit accents stand for, of some tuples."""
+    """Yields the last Alters, up to the number that is remembered. `alter`: an Alter that unit accents expand to, for
+    some of the tuples."""
     for member in step.members[-ALTERS:]:
         accent = step.alone(member)
         where, primitive = accent.description, accent.primitive

@@ -1,4 +1,4 @@
-"""Attributes that tuples bring and nothing has announced: which names and types `set drift = infer` gives them."""
+"""Names and types that `set drift = infer` gives to attributes that tuples contain and no marker has announced."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ INFERRED = {
     "timestamp_ntz": Type("timestamp"),
     "date": Type("date"),
 }
-"""What Spark finds or infers of a field -> the attribute type that `set drift = infer` gives it."""
+"""Maps the type that Spark infers for a field to the attribute type under `set drift = infer`."""
 
 
 def is_name(name: str) -> bool:
-    """Whether accents can write the name of an attribute: that which adds it, and descriptions of tuples by it.
+    """Returns True if accents can write a name, both in the Add of the attribute and in descriptions by it.
 
-    Words of the language are names wherever they have no meaning; `and` has one in descriptions.
+    Words of the language are names wherever they have no other meaning; `and` has one in descriptions.
     """
     try:
         accent = parse_accent(f"[[{name} = 0, +({name}: string)]]")
@@ -42,7 +42,7 @@ def is_name(name: str) -> bool:
 
 
 def inferred(values: Iterable[Any]) -> Type | None:
-    """The type of JSON values as Spark infers it; `None` where no attribute has one like it."""
+    """Returns the type of JSON values that Spark would infer; `None` if no attribute type corresponds to it."""
     kinds = {_kind(value) for value in values if value is not None} or {"string"}
     if kinds <= {"bigint", "decimal", "double"}:
         kinds = {max(kinds, key=("bigint", "decimal", "double").index)}
@@ -69,7 +69,8 @@ _KINDS = {
 def add_inferred(
     plan: Plan, states: dict[str, SourceState], source: str, attribute: str, type_: Type
 ) -> None:
-    """Add an attribute that a source has begun to send unannounced, before all lines of its slice."""
+    """Adds an attribute that a source sends unannounced, before all lines of its slice. Changes `states`. Raises
+    `DiagnosticError` if an operator refuses it."""
     primitive = Add(attribute, type_)
     accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
     states[source] = with_accent(states[source], accent, -1)

@@ -1,14 +1,14 @@
-"""Markers about attributes that a query neither declares nor knows from an Add. No tuple of the query has them, so
-these markers are passed over, with a note for the first of each attribute (RQ233).
+"""Skips markers about attributes that a query neither declares nor knows from an Add. No tuple of the query has such an
+attribute. The first marker about each one gives a note (RQ233).
 
-A marker is passed over where all of this holds:
+A marker is skipped if all of these conditions hold:
 
-- It is an accent about such an attribute, and no Add; its description may name anything. Or it is a punctuation that
-  names such an attribute with a pattern: it closes only some of the tuples that the query cannot tell apart (P-add,
-  theory 3.1), so it closes nothing here.
-- The name is not nearly one that the query knows: that is a mistake (RQ207).
-- The query reads nothing by the name: not the inside of such a field, and no attribute under another name.
-- `set drift = infer` does not bring such attributes as they come (accents only).
+- It is an accent about such an attribute, but not an Add; its description may name anything. Or it is a punctuation
+  with a pattern on such an attribute. That punctuation closes only some of the tuples that the query cannot distinguish
+  (P-add, theory 3.1), so it closes nothing here.
+- The name is not similar to a known one, which would be a mistake (RQ207).
+- The query reads nothing by the name: neither the inside of such a field nor an attribute under another name.
+- `set drift = infer` does not add such attributes from tuples (accents only).
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ _VERBS: dict[type, str] = {
     GrowDomain: "lets the domain grow of",
 }
 _SHORTEST_STEM = 3
-"""A name is near a longer one that begins with it, from this many letters on."""
+"""Minimum length of a name that counts as similar to a longer name starting with it."""
 
 
 @frozen
 class PassedOver:
-    """A marker that a query passes over.
+    """A marker that a query skips.
 
-    `kind`: accent or punctuation; `names`: the attributes that the query does not know; `change`: the text of an accent
-    that changes how their values are written, else empty."""
+    `kind`: accent or punctuation. `names`: the attributes that the query does not know. `change`: the text of an accent
+    that changes how their values are written, else empty.
+    """
 
     kind: str
     names: tuple[str, ...]
@@ -58,7 +59,7 @@ class PassedOver:
     change: str = ""
 
     def note(self) -> Diagnostic:
-        """RQ233."""
+        """Returns the note RQ233."""
         (first, *_) = self.names
         hint = f"where the query is to follow it, `{first}` is declared, as optional: `{first}?: TYPE`"
         return Diagnostic("RQ233", "note", self.message, self.span, (), hint)
@@ -67,10 +68,10 @@ class PassedOver:
 def passed_over(
     source: Source, state: SourceState, error: DiagnosticError, kind: str, text: str, *, infers: bool = False
 ) -> PassedOver | None:
-    """The marker of a source where the query passes it over, else `None`.
+    """Returns a marker of a source that the query skips, else `None`.
 
-    `error`: what its reader says, of a marker that names an unknown attribute; `kind`: accent or punctuation; `text`:
-    in the wire format; `infers`: attributes come as tuples bring them.
+    `error`: the parser's error about an unknown attribute. `kind`: accent or punctuation. `text`: in the wire format.
+    `infers`: attributes are added from tuples.
     """
     if error.diagnostics[0].code != "RQ207":
         return None
@@ -87,7 +88,7 @@ def passed_over(
     change = parse_accent(text, "<accent>").primitive
     if isinstance(change, AddAttribute) or infers or change.name in known or _is_near(change.name, known):
         return None
-    # The arguments may be turned round.
+    # The arguments may be in the wrong order.
     other = change.unit if isinstance(change, SetUnit) else getattr(change, "field", None)
     if other in known:
         return None
@@ -98,7 +99,7 @@ def passed_over(
 
 
 def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceState, tuple[Diagnostic, ...]]:
-    """The state that remembers a marker which was passed over, and a note about the first of its attributes."""
+    """Returns the state after skipping a marker, and a note if one of its attributes is new."""
     before = state.undeclared
     news = {name: before.get(name) or marker.change for name in marker.names}
     notes = () if all(name in before for name in news) else (marker.note(),)
@@ -107,13 +108,13 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
 
 
 def _known(source: Source, state: SourceState) -> set[str]:
-    """The names by which the query reads something."""
+    """Returns all names that the query reads: attributes, fields and paths."""
     paths = source.paths.values()
     return {*state.field_types, *(keys[0] for keys in paths), *map(path_text, paths)}
 
 
 def _is_near(name: str, known: Collection[str]) -> bool:
-    """Whether a name may be a slip for a known one; names that differ in digits only are different ones."""
+    """Returns True if a name may be a misspelling of a known one; names that differ only in digits do not count."""
     others = [each for each in known if _without_digits(each) != _without_digits(name)]
     if closest(name, others) is not None:
         return True

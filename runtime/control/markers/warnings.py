@@ -1,5 +1,5 @@
-"""Accents that are mistakes, or likely ones: they describe what cannot be, convert values twice (theory N8), take away
-what others are told apart by, or leave values without a code."""
+"""Reports mistakes and likely mistakes in accents: impossible descriptions, values that are converted twice (theory
+N8), Drops of attributes that distinguish others, values left without a code."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _NAMED = 3
-"""So many earlier markers are named, and so many results are shown."""
+"""Maximum number of earlier markers, and of results, in a message."""
 _CODES = 20
-"""So many codes are named."""
+"""Maximum number of codes in a message."""
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
-    """Warnings about an accent at the place where `state` stands: RQ217, RQ218, RQ229, RQ230, RQ232.
+    """Returns warnings about an accent at the current position of `state`: RQ217, RQ218, RQ229, RQ230, RQ232.
 
-    Raises `DiagnosticError` RQ216 where no tuple can match its description, by the declared domains.
+    Raises `DiagnosticError` RQ216 if the declared domains allow no tuple that matches its description.
     """
     where = state.canonical(accent.description)
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
@@ -65,7 +65,7 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
 
 
 def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:
-    """The values that recodes have given the attributes which an accent describes tuples by, of few."""
+    """Yields the values that recodes have given to the attributes in a description, unless they are too many."""
     for name in sorted(accent.mentions & state.codes.keys()):
         codes = [leaf for leaf in regions.leaves(state.codes[name]) if isinstance(leaf, Code)]
         values = sorted({after for code in codes for _, after in code.pairs})
@@ -74,12 +74,12 @@ def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:
 
 
 def _values(state: SourceState, name: str, where: Tree) -> Tree:
-    """The values of one attribute in a region."""
+    """Returns the values of one attribute in a region."""
     return regions.exists(where, regions.attributes(where) - {name}, state.universe)
 
 
 def _widening(state: SourceState, name: str, members: Tree) -> str:
-    """How described values come into the declared domain: by a marker, where it is a list (theory N1)."""
+    """Returns advice on how described values enter the declared domain; a list can grow by a marker (theory N1)."""
     domain, how = state.universe[name].members, ""
     if listed := state.universe[name].listed:
         return f"A new value first comes in a new file of the table (`{listed}`), then its accents are sent"
@@ -96,7 +96,7 @@ def _domain(state: SourceState, name: str) -> str | None:
 
 
 def _nearest(state: SourceState, name: str, members: Tree) -> str | None:
-    """The possible value that is nearest to the described ones, where values are as they are written."""
+    """Returns the possible value nearest to the described ones; `None` if raw values differ from canonical ones."""
     type_ = state.types[name]
     if not isinstance(members, Steps) or name in state.original:
         return None
@@ -107,7 +107,7 @@ def _nearest(state: SourceState, name: str, members: Tree) -> str | None:
 
 
 def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """Values that a description lists beside possible ones."""
+    """Yields RQ217 for values in a description that no tuple has, among possible ones."""
     for name in sorted(accent.mentions - state.original.keys()):
         members, domain = _values(state, name, where), state.universe[name].members
         if isinstance(members, Steps) and isinstance(domain, Steps):
@@ -125,7 +125,7 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
 
 def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
     """Yields RQ230 for an accent that changes no tuple. A unit accent is repeatable (N4): only the first one of an
-    attribute and a unit is doubtful."""
+    attribute and a unit causes a warning."""
     change, why, help = (
         accent.primitive,
         "",
@@ -140,7 +140,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
                 return
             why = f": `{name}` is in {unit} already in all tuples that it describes"
             help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
-        # Whole numbers and decimals are doubles after it, as outputs announce.
+        # After it, whole numbers and decimals are doubles, and outputs announce that.
         case Alter(_, function, None) if function.is_identity and _was_double(state, name):
             pass
         case Recode(_, code) if name not in state.codes and all(one == other for one, other in code.pairs):
@@ -158,12 +158,12 @@ def _live(state: SourceState, where: Tree) -> Tree:
     return regions.difference(where, state.closed)
 
 
-# --- attributes by which others are told apart ------------------------------------------------------------
+# --- attributes that distinguish tuples for others -------------------------------------------------------
 
 
 def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """The attributes whose values are read otherwise once tuples lack another one: no description by it matches them
-    any more (theory 1.1), whatever they were written in."""
+    """Yields RQ229 for a Drop of an attribute on which the units or codes of others depend. Tuples without it match no
+    description by it (theory 1.1), so their other attributes are read differently."""
     if not isinstance(accent.primitive, Drop):
         return
     name = accent.primitive.attribute
@@ -186,7 +186,7 @@ def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> It
 
 
 def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
-    """Whether what is in force of an attribute, for tuples of a region, is another than for those without `name`."""
+    """Returns True if the functions of an attribute in a region differ from those for tuples without `name`."""
     if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
         return False
     tree = state.written(other)
@@ -200,7 +200,7 @@ def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
 
 
 def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
-    """Where tuples without an attribute lie in a cell, whatever value they had."""
+    """Returns the tuples of a cell that lack an attribute, with any value of it."""
     return regions.exists(regions.difference(cell, regions.defined(name)), {name}, state.universe)
 
 
@@ -209,7 +209,7 @@ def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
 
 @lru_cache(MANY)
 def standing(history: History) -> tuple[Affine, ...]:
-    """The functions that a cell's values have gone through and that no later one has undone, oldest first."""
+    """Returns the functions that a cell's values went through and that no later function undid, oldest first."""
     steps: list[Affine] = []
     for before, after in pairwise(history):
         step = after.after(before.inverse())
@@ -221,7 +221,7 @@ def standing(history: History) -> tuple[Affine, ...]:
 
 
 def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """The cells in which an Alter with an equal function is in force already (N8)."""
+    """Yields RQ218 for an Alter whose function is already in force in some of its cells (N8)."""
     if not isinstance(accent.primitive, Alter) or accent.primitive.attribute not in state.units:
         return
     name, function = accent.primitive.attribute, accent.primitive.function
@@ -234,7 +234,7 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
     results = {function.after(h[-1]) for h in _histories(units, twice)}
     twice = anywhere(twice, state.universe)
     there = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
-    if regions.attributes(twice) & state.units.keys():  # their values are written otherwise here
+    if regions.attributes(twice) & state.units.keys():  # their raw values differ from canonical ones here
         there = ("...",)
     undo = accent_text(there, Alter(name, function.inverse()))
     yield Diagnostic(
@@ -248,7 +248,7 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
 
 
 def _recodes(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """What is doubtful about a recode."""
+    """Yields warnings about a recode: RQ218, RQ232."""
     if isinstance(recode := accent.primitive, Recode):
         live = regions.difference(where, regions.union(state.closed, state.facts().dead(recode.attribute)))
         yield from _recoded_back(state, accent, recode, live)
@@ -256,7 +256,7 @@ def _recodes(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
 
 
 def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
-    """Declared values that have no code after the recode: tuples with one are set aside (RQ314)."""
+    """Yields RQ232 for declared values without a code after the recode; tuples with one are quarantined (RQ314)."""
     values = left_out(state.codes, state.universe, recode, regions.intersection(live, writable(state.codes)))
     if not values:
         return
@@ -277,8 +277,8 @@ def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) ->
 
 
 def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
-    """The cells in which an exchange of codes is in force already, which it takes back; other recodes that come twice
-    are refused (RQ464)."""
+    """Yields RQ218 for an exchange of codes that is already in force, which a second one reverses. Other repeated
+    recodes are errors (RQ464)."""
     name, code = recode.attribute, recode.code
     if name not in state.codes:
         return
@@ -305,7 +305,7 @@ def _histories(units: Tree, region: Tree) -> list[History]:
 
 
 def _first(functions: set[Affine]) -> list[Affine]:
-    """The first few of some functions, in a fixed order."""
+    """Returns the first few of some functions, in a fixed order."""
     return sorted(functions, key=lambda f: (f.slope, f.shift))[:_NAMED]
 
 
@@ -314,7 +314,7 @@ def _meaning(function: Affine) -> str:
 
 
 def _conditions(facts: Facts, name: str, region: Tree) -> list[str]:
-    """A region as patterns; none where it is all that has the attribute."""
+    """Returns a region as patterns; no pattern if it contains all tuples with the attribute."""
     rest = regions.difference(regions.complement(facts.dead(name)), region)
     return [] if regions.is_empty(rest, facts.universe) else region_texts(facts, region)
 
@@ -326,7 +326,7 @@ def _where(facts: Facts, name: str, region: Tree) -> str:
 
 
 def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Iterator[str]:
-    """The earlier markers, as far as they are remembered."""
+    """Yields the remembered earlier markers with an equal function."""
     equal = [
         each
         for each in state.alters
@@ -341,7 +341,7 @@ def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Ite
 
 
 def converted_twice(facts: Facts) -> Iterator[str]:
-    """What status says of cells where an equal Alter is in force twice."""
+    """Yields texts for `status` about cells where an equal Alter is in force twice."""
     for name in facts.units:
         live = facts.live_units(name)
         for history in regions.leaves(live):

@@ -1,4 +1,4 @@
-"""What an output has told its readers, and the markers that it must tell next; Drops that state holds back.
+"""The markers that an output has announced and those that it announces next; Drops that state delays.
 
 In: facts before, during and after an epoch. Out: `SinkState`, markers as wire text. Imports `descriptions` and
 `sources`.

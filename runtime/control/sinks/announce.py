@@ -1,4 +1,4 @@
-"""The control plane of a sink: what the output has told its readers, and what it must tell next (theory 3.3)."""
+"""The control plane of a sink: markers that the output has announced, and those to announce next (theory 3.3)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _NO_UNITS: Mapping[str, str] = {}
 
 @frozen
 class SinkState:
-    """What an output stream has said so far, in canonical values.
+    """The announced state of an output stream, in canonical values.
 
-    `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output
-    (theory D0: o); `closed`: the region that its punctuations describe. `types`: the types that readers know of;
-    `domains`: attribute -> the list of values that they may count on; `units`: attribute -> the unit that its first Add
-    has named, or an empty text.
+    `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output (theory D0:
+    o); `closed`: the region that its punctuations describe. `types`: the types that readers know; `domains`: attribute
+    -> the list of values announced to readers; `units`: attribute -> the unit in its first Add, or an empty text.
     """
 
     present: Mapping[str, Tree]
@@ -62,7 +61,7 @@ def announce(
     original_units: bool = False,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
-    """The markers of an epoch and the sink's state after it: `begin` and `finish`."""
+    """Returns the sink's state after an epoch and its markers: `begin`, then `finish`."""
     begun = begin(before, during, always, names.units)
     return finish(*begun, after, original_units=original_units, names=names)
 
@@ -75,11 +74,11 @@ def finish(
     original_units: bool = False,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
-    """The markers of an epoch, whose Adds and sink `begin` gave, and the sink's state after it.
+    """Returns the sink's state after an epoch and all of its markers, from the result of `begin`.
 
-    `after`: the output's facts at the epoch's end; `names`: of the units that Alters lead to. With `original_units`
-    nothing is ever encoded (paper, section 5: the absorbing alternative); what was announced before the query said so
-    is taken back.
+    `after`: the output's facts at the epoch's end. `names`: names of the units that Alters lead to. With
+    `original_units` nothing is encoded (paper, section 5: the absorbing alternative), and earlier announced units are
+    reverted.
     """
     punctuations, closed = _punctuations(begun, after)
     alters, scale = _alters(begun, after, closed, names, original_units=original_units)
@@ -94,12 +93,12 @@ def begin(
     always: frozenset[str] = frozenset(),
     units: Mapping[str, str] = _NO_UNITS,
 ) -> tuple[SinkState, tuple[str, ...]]:
-    """The sink once the growths and Adds of an epoch are said, before its tuples, and their texts; behind them stand
-    Alters that change nothing but a type.
+    """Returns the sink after the growths and Adds that come before an epoch's tuples, and their texts. Alters that
+    change only a type follow them.
 
-    `during`: the output's facts with all that tuples of the epoch may have; `always`: the attributes that all of them
-    have; `units`: those of its canonical values, as far as they have names. Units begin anew with an Add, for whoever
-    reads the stream as for the query that wrote it (G32).
+    `during`: the output's facts with all attributes that tuples of the epoch may have. `always`: the attributes that
+    all of them have. `units`: those of its canonical values that have names. An Add starts its units again, both for
+    readers of the stream and for the query that wrote it (G32).
     """
     domains, texts = _growths(before, during)
     present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
@@ -116,7 +115,7 @@ def begin(
         announced: Tree = False
         type_ = during.types[name]
         unit = units.get(name, "") if type_.is_numeric else ""
-        if named.setdefault(name, unit) == "":  # readers that were told none have numbers without a unit
+        if named.setdefault(name, unit) == "":  # for readers without an announced unit, it stays without one
             unit = ""
         add = Add(name, type_, unit or None)
         for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
@@ -133,7 +132,7 @@ def begin(
 
 
 def _lists(facts: Facts) -> dict[str, Tree]:
-    """The attributes that take one of a list of values."""
+    """Returns the attributes whose domain is a list of values, with these lists."""
     return {
         name: domain.members
         for name, domain in facts.universe.items()
@@ -142,9 +141,9 @@ def _lists(facts: Facts) -> dict[str, Tree]:
 
 
 def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[str]]:
-    """The lists that readers know of, and the texts that tell them of new values (theory N1).
+    """Returns the lists that readers know after this epoch, and the texts that announce new values (theory N1).
 
-    Not of an attribute that the output has altered: a list is in canonical units, which its readers no longer see.
+    Attributes that the output has altered are excluded: a list is in canonical units, which readers no longer see.
     """
     domains, texts = dict(before.domains), list[str]()
     for name, members in _lists(during).items():
@@ -160,10 +159,10 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
 
 
 def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
-    """The numbers that readers know as whole or as decimals, and that an Alter at a source has made doubles of.
+    """Returns numbers that readers know as whole or as decimals, and that an Alter at a source has turned into doubles.
 
-    Values in the old units may have decimals already, while the Alter waits for others (D1): an Alter that changes
-    nothing says so before they come, for with their first Alter attributes are doubles for readers as well.
+    Values in the old units may already have a fraction while the Alter waits for others (D1). An Alter that changes
+    nothing announces doubles before such values come, because readers treat any altered attribute as a double.
     """
     return [
         name
@@ -195,8 +194,8 @@ def _drops(
 
 
 def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tree]:
-    """Punctuations, written in the units of the tuples they follow (theory 3.3), and all that is closed by what was
-    said: values outside a domain too, which may grow (theory N1)."""
+    """Returns punctuations in the units of the tuples that they follow (theory 3.3), and the region that is closed
+    after them. The region includes values outside a domain, which may grow (theory N1)."""
     new = regions.difference(after.closed, before.closed)
     more = regions.difference(before.closed, after.closed)
     closed = after.closed if more is False else regions.union(after.closed, more)
@@ -217,7 +216,8 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
 def _alters(
     before: SinkState, after: Facts, closed: Tree, names: UnitNames, *, original_units: bool
 ) -> tuple[tuple[str, ...], dict[str, Tree]]:
-    """`closed`: what the output has closed; `names`: of the units that Alters lead to."""
+    """Returns the texts of Alters and the output's scale after them. `closed`: the region that the output has closed.
+    `names`: names of the units that Alters lead to."""
     texts: list[str] = []
     scale = dict(before.scale)
     for name, units in after.units.items():
@@ -250,9 +250,9 @@ def _alters(
 
 
 def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, said: Tree) -> Alter:
-    """An Alter with the unit that all values it describes are in from there on, where one has a name.
+    """Returns an Alter with the unit that all described values are in after it, if they share one that has a name.
 
-    All: whatever domains its readers know of. `closed`: what they have been told of.
+    Values outside the announced domains count too. `closed`: the region that is closed for readers.
     """
     inside = regions.restricted(scale, regions.difference(said, closed))
     before = {leaf for leaf in regions.leaves(inside) if leaf is not False}
@@ -262,29 +262,30 @@ def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, said: Tr
 
 
 def _without_doubt(closed: Tree, scale: Mapping[str, Tree], universe: Universe) -> Tree:
-    """What punctuations have closed without a doubt: they have no words for tuples without an attribute, and say
-    nothing of values that no tuple has."""
+    """Returns the part of a closed region that readers know to be closed: only possible values, and only tuples that
+    have the attributes, because punctuations cannot describe others."""
     told = regions.attributes(closed).union(*map(regions.attributes, scale.values()))
     known = (regions.intersection(universe.get(n, ANYTHING).members, regions.defined(n)) for n in told)
     return regions.intersection(closed, *known)
 
 
 def _has(region: Tree, name: str, facts: Facts) -> bool:
-    """Whether some tuple of a region may have an attribute: an accent where none has it ends a query (P4)."""
+    """Returns True if some tuple of a region may have an attribute; otherwise an accent about it ends a query (P4)."""
     there = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
     return not regions.is_empty(there, facts.universe)
 
 
 def _told(region: Tree, name: str, sink: SinkState) -> bool:
-    """Whether readers know of an attribute in a region: a Drop that grew into what is closed took it away there."""
+    """Returns True if readers know an attribute in a region; a Drop that extended into closed tuples may have removed
+    it."""
     return (
         regions.within(region, sink.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT) is not False
     )
 
 
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
-    """A Drop's region without what it says of the attribute itself (G23): what is closed or stored may tell its
-    values apart, but the Drop waits until none is left that a tuple may still have."""
+    """Returns a Drop's region without conditions on the attribute itself (G23). Closed or stored tuples may still have
+    some of its values; the Drop waits until no tuple can have any."""
     left = regions.difference(regions.map_leaves(now, lambda leaf: leaf is not ABSENT), after.closed)
     left = regions.intersection(left, regions.defined(name))
     over = {name}
@@ -294,8 +295,8 @@ def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
 
 
 def _without(name: str, region: Tree, facts: Facts) -> Tree:
-    """A region that does not tell tuples apart by an attribute, as the description of its own Alter must not
-    (G23): grown into what is closed, where that is enough; else nothing, and the Alter is absorbed.
+    """Returns a region without a condition on an attribute, because its own Alter must not describe tuples by it (G23).
+    The region extends into closed tuples if that is enough. Otherwise it is `False`, and the output absorbs the Alter.
     """
     if name not in regions.attributes(region):
         return region
@@ -305,7 +306,7 @@ def _without(name: str, region: Tree, facts: Facts) -> Tree:
 
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
-    """The latest common function, never backwards (D1); a cell without feeders stays as it is."""
+    """Returns the latest common function, never backwards (D1); a cell without feeders is unchanged."""
     return history[-1] if scale in history and scale != history[-1] else scale
 
 
@@ -315,21 +316,21 @@ _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: 
 
 @regions.remembered
 def _came(presence: Tree, told: Tree) -> Tree:
-    """Where an attribute is present and was not said to be; or where it may be, of which a query that was edited
-    while it ran has said nothing."""
+    """Returns the region where an attribute is present and not announced. Also contains the region where it may be
+    present and a query that was edited during the run has not announced it."""
     unsaid = regions.difference(_may_be(presence), _may_be(told))
     return regions.union(regions.difference(_is_present(presence), _is_present(told)), unsaid)
 
 
 @regions.remembered
 def _went(told: Tree, presence: Tree) -> Tree:
-    """Where an attribute was not said to be absent and is."""
+    """Returns the region where an attribute is absent and its absence not announced."""
     return regions.difference(_may_be(told), _may_be(presence))
 
 
 @regions.remembered
 def _target(units: Tree, scale: Tree) -> Tree:
-    """The functions that the output's values are to have gone through."""
+    """Returns the functions that the output's values are encoded with next."""
     return regions.combine(units, scale, _NEXT)
 
 

@@ -1,4 +1,4 @@
-"""What an epoch must tell its user of evolution that could not go on: held Drops, attributes left out."""
+"""Reports schema changes that an epoch could not complete: held Drops, and attributes that aggregates leave out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cedilla.compiler.regions import Tree
 
 
 class EpochEnd(Protocol):
-    """What is known at the end of an epoch: the relations' facts, and what state holds."""
+    """The state at the end of an epoch: the relations' facts and the contents of operator state."""
 
     @property
     def plan(self) -> Plan: ...
@@ -23,21 +23,22 @@ class EpochEnd(Protocol):
     def after(self) -> Mapping[str, Facts]: ...
     @property
     def learnt(self) -> Mapping[str, StateFacts]:
-        """What state says of tuples that may still come, by operator."""
+        """Returns the facts that operator state adds about tuples that may still come, by operator."""
         ...
 
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:
-        """Whether the state of an operator has rows of a region that are defined on an attribute."""
+        """Returns True if the state of an operator has rows of a region that are defined on an attribute."""
         ...
 
 
 def held_drops(
     epoch: EpochEnd, during: Mapping[str, Facts]
 ) -> tuple[Mapping[str, StateFacts], Mapping[str, Facts]]:
-    """Drops that wait until state has let go of the attribute (G13, `set drop = exact`).
+    """Returns the state facts with Drops that wait until state releases the attribute (G13, `set drop = exact`), and
+    the facts of all relations with these.
 
-    What state adds by operator, now with its held Drops; and the facts of all relations with that. `during`: the
-    facts with all that tuples of the epoch may have. One Spark job for each Drop that could be held, else none.
+    `during`: the facts with all attributes that tuples of the epoch may have. Runs one Spark job for each Drop that may
+    have to wait, else none.
     """
     if epoch.plan.settings["drop"] == "eager":
         return epoch.learnt, epoch.after
@@ -68,7 +69,7 @@ def _waiting(epoch: EpochEnd, name: str, during: Facts, now: Facts) -> dict[str,
 
 
 def left_out(plan: Plan, before: Mapping[str, Facts], after: Mapping[str, Facts]) -> tuple[str, ...]:
-    """What was added since and an aggregate cannot take (G37), as sentences."""
+    """Returns sentences about added attributes that an aggregate cannot take (G37)."""
     return tuple(
         f"{operator.name} leaves out {name}: {operator.function} requires numbers"
         for operator in plan.operators

@@ -1,4 +1,4 @@
-"""Attributes that every tuple of a relation has: no description has to reckon with tuples that lack them."""
+"""Attributes that every tuple of a relation has; descriptions need no case for tuples without them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def always_there(plan: Plan, relation: str, states: Mapping[str, SourceState]) -> frozenset[str]:
-    """The attributes that every tuple of a relation has; none once something required has been dropped anywhere.
+    """Returns the attributes that every tuple of a relation has; none after any required attribute has been dropped.
 
-    A Drop may take away what is required (⊥ lemma, theory 3.1), so domains reckon with that from the start. Presence
-    does not tell: of an optional attribute it says where it may be, of a union what one input has.
+    A Drop may remove a required attribute (⊥ lemma, theory 3.1), and domains include ⊥ for that from the start.
+    Presence is not enough: for an optional attribute it says where it may occur, for a union it says what one input
+    has.
     """
     start = plan.start[relation]
     for source in plan.sources:

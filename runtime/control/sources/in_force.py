@@ -1,4 +1,4 @@
-"""Which accents are in force: what all that came amount to, where tuples may still come."""
+"""Accents in force: the composed effect of all accents, for tuples that may still come."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _MANY = 1_000
-"""Descriptions of one attribute from which on nobody looks, epoch after epoch, which of them are closed."""
+"""Maximum number of descriptions of one attribute that are checked against closed regions in each epoch."""
 
 
 def in_force(
@@ -29,7 +29,7 @@ def in_force(
     scale: Mapping[str, Tree],
     names: UnitNames,
 ) -> Iterator[tuple[str, Tree]]:
-    """Attributes that came and went, and units: the change as a text, and where it holds, closed tuples or not."""
+    """Yields attributes that came or went, and units: the change as a text, and its region, including closed tuples."""
     for name, tree in present.items():
         before = start.get(name, ABSENT)
         yield str(Add(name, facts.types[name], names.units.get(name))), _came(before, tree)
@@ -43,7 +43,7 @@ def in_force(
 def of_source(
     source: Source, state: SourceState, names: UnitNames = NO_NAMES
 ) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
-    """What is known of a source, and the accents in force there; what its domains have grown by is one, too."""
+    """Returns the facts of a source and the accents in force there, including growths of its domains."""
     facts = state.facts_by_partition()
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
@@ -52,7 +52,7 @@ def of_source(
 
 
 def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
-    """The names by which tuples bring attributes, where these are not their own (theory N2)."""
+    """Yields the names other than their own that tuples use for attributes (theory N2)."""
     for name, attribute in state.names.of.items():
         yield (
             str(Rename(attribute, name)),
@@ -63,14 +63,14 @@ def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
 
 
 def _recoded(state: SourceState) -> Iterator[tuple[str, Tree]]:
-    """What recodes amount to (theory N3)."""
+    """Yields the composed recodes (theory N3)."""
     facts = state.facts_by_partition()
     for recode, cell in recodes_in_force(state.codes, state.types):
         yield str(recode), regions.intersection(cell, facts.may_have(recode.attribute))
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
-    """The values that markers have added to declared domains (theory N1)."""
+    """Yields the values that markers have added to declared domains (theory N1)."""
     for attribute in source.attributes:
         if attribute.column is not None:
             continue
@@ -82,7 +82,7 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
 
 
 def count(source: Source, state: SourceState) -> int:
-    """How many are in force at a source: as many as `status` has lines for."""
+    """Returns the number of accents in force at a source, which is the number of lines that `status` prints."""
     facts, found = of_source(source, state)
     return sum(_is_live(region, facts) for _, region in found)
 
@@ -95,26 +95,26 @@ def _is_live(region: Tree, facts: Facts) -> bool:
 
 @regions.remembered
 def _came(before: Tree, now: Tree) -> Tree:
-    """Where an attribute is present, and was absent before."""
+    """Returns the region where an attribute is present now and was absent before."""
     came = regions.map_leaves(now, lambda leaf: leaf is PRESENT)
     return regions.difference(came, regions.map_leaves(before, _may_have))
 
 
 @regions.remembered
 def _went(before: Tree, now: Tree) -> Tree:
-    """Where an attribute is absent, and was not before."""
+    """Returns the region where an attribute is absent now and was not before."""
     return regions.difference(regions.map_leaves(before, _may_have), regions.map_leaves(now, _may_have))
 
 
 @regions.remembered
 def _latest(units: Tree) -> Tree:
-    """The last function of each history."""
+    """Returns the last function of each history."""
     return regions.map_leaves(units, lambda history: history[-1])
 
 
 @regions.remembered
 def _cells(scale: Tree) -> dict[Affine, Tree]:
-    """Where each function holds."""
+    """Returns the region of each function."""
     return regions.cells(scale)
 
 

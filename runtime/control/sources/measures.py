@@ -1,6 +1,5 @@
-"""Units of canonical values: of a source, where Adds may bring some, and of what is computed from it; and the names of
-units that accents lead to.
-"""
+"""Units of canonical values, both declared and from Adds, of sources and of computed attributes; names of the units
+that accents lead to."""
 
 from __future__ import annotations
 
@@ -20,12 +19,12 @@ Units = Mapping[str, str]
 
 
 def source_units(source: Source, state: SourceState) -> Units:
-    """As they are declared; of other attributes as the first Add has it that names one."""
+    """Returns the declared units of a source; for other attributes, the unit in the first Add that names one."""
     return {**state.added_units, **source.units} if state.added_units else source.units
 
 
 def relation_units(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, dict[str, str]]:
-    """Relation -> units of its attributes, as far as runs know them."""
+    """Maps each relation to the units of its attributes that are known during a run."""
     return plan.units_with(
         {source.name: source_units(source, states[source.name]) for source in plan.sources}
     )
@@ -33,12 +32,12 @@ def relation_units(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, d
 
 @frozen(eq=False)
 class UnitNames:
-    """The units of a relation's attributes, and by which names values are called that went through a function.
+    """The units of a relation's attributes, and the names of units after a function.
 
-    `units`: those of canonical values. A name is one that the query, or an accent of its streams, has for the unit of
-    something that the attribute is made from: what is a N*m for one attribute is a joule for another. An attribute in
-    another unit than that may be made of its differences, as a deviation is: then the names are those of differences.
-    Pint is asked where there is any but that of canonical values.
+    `units`: those of canonical values. A name comes from the query, or from an accent of its streams, for the unit of
+    an attribute that this one is made from: N*m of one attribute is J of another. An attribute may be made of
+    differences, as a deviation is; then the names are those of differences. Pint is asked only if there is a name
+    besides that of canonical values.
     """
 
     units: Units
@@ -48,18 +47,18 @@ class UnitNames:
     _names: dict[str, tuple[str, ...]] = field(factory=dict[str, tuple[str, ...]], init=False, repr=False)
 
     def of(self, attribute: str, function: Affine) -> str | None:
-        """The unit that values are in behind a function from canonical ones; `None` where it has no name."""
+        """Returns the unit of values after a function from canonical ones; `None` if it has no name."""
         unit = self.units.get(attribute)
         if unit is None or function.is_identity:
             return unit
-        if attribute not in self._names:  # a fleet may have as many functions as devices
+        if attribute not in self._names:  # a fleet may have one function for each device
             names = tuple(dict.fromkeys(self._named(attribute)))
             self._names[attribute] = names if unit in names else (*names, *of_differences(names))
         names = (name for name in self._names[attribute] if name != unit)
         return next((name for name in names if leads(function, unit, name)), None)
 
     def _named(self, attribute: str) -> Iterator[str]:
-        """Names in the order of the query, then of the accents."""
+        """Yields names in the order of the query, then of the accents."""
         if self.plan is None:
             return
         accents: list[str] = []
@@ -80,7 +79,7 @@ class UnitNames:
         return (self.relation, attribute) in _carried(self.plan, source, name)
 
     def _of_outputs(self, source: str, name: str) -> Iterator[str]:
-        """The units that outputs give an attribute from the first tuple on (theory N6)."""
+        """Yields the units that outputs give an attribute from the first tuple on (theory N6)."""
         assert self.plan is not None
         carried = _carried(self.plan, source, name)
         for emit in self.plan.emits:
@@ -94,19 +93,19 @@ NO_NAMES = UnitNames({})
 
 
 def _choices(source: Source) -> dict[str, tuple[str, ...]]:
-    """The units that tuples may name, by attribute (theory N5)."""
+    """Returns the units that tuples may name, by attribute (theory N5)."""
     return {a.name: a.unit_from[1] for a in source.attributes if a.unit_from is not None}
 
 
 def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:
-    """What an Alter of a source's attribute changes, as relations with their attributes."""
+    """Returns the relations and attributes that an Alter of a source's attribute changes."""
     reactions = follow(plan, source, "alter", name, plan.start)
     reached = {(operator.name, each) for operator, reaction in reactions for each in reaction.passes}
     return frozenset({(source, name), *reached})
 
 
 def output_names(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, UnitNames]:
-    """Output -> the units of its attributes, and their names."""
+    """Maps each output to the units of its attributes and their names."""
     added = any(state.added_units for state in states.values())
     units = relation_units(plan, states) if added else {}
     return {
@@ -116,13 +115,13 @@ def output_names(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Uni
 
 
 def source_names(plan: Plan, source: Source, states: Mapping[str, SourceState]) -> UnitNames:
-    """The units of a source's attributes, and their names."""
+    """Returns the units of a source's attributes and their names."""
     return UnitNames(source_units(source, states[source.name]), source.name, plan, states)
 
 
 def check_meetings(plan: Plan, states: Mapping[str, SourceState], accent: Accent) -> None:
-    """Raise RQ142 where two inputs of an operator bring the attribute that an Add has brought in two units: only where
-    both are declared is the one converted to the other."""
+    """Raises `DiagnosticError` RQ142 if an added attribute reaches an operator from two inputs in different units.
+    Units are converted to each other only if both inputs declare them."""
     name = accent.primitive.attribute
     if sum(name in source_units(source, states[source.name]) for source in plan.sources) < 2:
         return

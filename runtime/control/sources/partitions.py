@@ -1,8 +1,8 @@
 """Partitions of a topic in the control plane (theory D1, G38, N9).
 
-A topic is the union of its partitions, each an ordered stream with markers of its own. So the state of its source is
-over one more attribute, `regions.PARTITION`: a marker describes tuples of its own partition, and the facts of the topic
-are what is left when that attribute is projected away. A partition that is added is a domain that grows (theory N1).
+A topic is the union of its partitions, each an ordered stream with markers of its own. The state of its source
+therefore has one more attribute, `regions.PARTITION`. A marker describes tuples of its own partition. Projecting that
+attribute away gives the facts of the topic. An added partition is a domain that grows (theory N1).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from cedilla.compiler.regions import PARTITION, Domain, Tree, Universe
 
 _OVER = frozenset({PARTITION})
 TYPE = Type("int")
-"""That of the number of a partition."""
+"""Type of a partition's number."""
 
 
 def region_of(partition: int) -> Tree:
-    """The tuples of a partition."""
+    """Returns the tuples of a partition."""
     return regions.values(PARTITION, [partition])
 
 
 def with_partitions(universe: Universe, count: int | None) -> Universe:
-    """The values that attributes may have in a topic of so many partitions; `None`: it is no topic."""
+    """Returns the domains of attributes in a topic with `count` partitions; `None`: the source is not a topic."""
     return (
         universe
         if count is None
@@ -37,22 +37,22 @@ def with_partitions(universe: Universe, count: int | None) -> Universe:
 
 
 def within(region: Tree, partition: int | None) -> Tree:
-    """What of a region is in a partition; `None`: in any."""
+    """Returns the part of a region in a partition; `None`: in all partitions."""
     return region if partition is None else regions.intersection(region, region_of(partition))
 
 
 def accent_within(accent: Accent, partition: int | None) -> Accent:
-    """An accent as it holds for the partition that it stands in."""
+    """Returns an accent restricted to its partition."""
     return evolve(accent, description=within(accent.description, partition))
 
 
 def punctuation_within(punctuation: Punctuation, partition: int | None) -> Punctuation:
-    """A punctuation as it holds for the partition that it stands in."""
+    """Returns a punctuation restricted to its partition."""
     return evolve(punctuation, pattern=within(punctuation.pattern, partition))
 
 
 def together(facts: Facts) -> Facts:
-    """The facts of a topic, from those by partition: one feeder each (D1)."""
+    """Merges the facts of a topic over its partitions; each partition is one feeder (D1)."""
     if PARTITION not in facts.universe:
         return facts
     return evolve(
@@ -65,10 +65,10 @@ def together(facts: Facts) -> Facts:
 
 
 def anywhere(region: Tree, universe: Universe) -> Tree:
-    """The tuples of a region, whichever partition they come from."""
+    """Returns the tuples of a region in any partition."""
     return regions.exists(region, _OVER, universe)
 
 
 def described(facts: Facts) -> Mapping[str, Type]:
-    """The types of all that regions over facts may name, the partition too."""
+    """Returns the types of all attributes that regions over facts may name, including the partition."""
     return {**facts.types, PARTITION: TYPE} if PARTITION in facts.universe else facts.types

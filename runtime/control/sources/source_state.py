@@ -1,7 +1,7 @@
-"""The control plane of a source: markers move its state of evolution forward (theory 2.5, 2.7, 3.1).
+"""The control plane of a source: markers advance its state of evolution (theory 2.5, 2.7, 3.1).
 
-Everything is kept in *canonical* values, except the maps that lead there from raw ones. What data needs to
-know of a marker's place is kept in trees with `regions.POSITION` as one more attribute, until the epoch ends.
+All trees are over *canonical* values, except the maps from raw values to them. Trees with `regions.POSITION` as one
+more attribute keep the positions of markers until the epoch ends.
 """
 
 from __future__ import annotations
@@ -37,23 +37,22 @@ from cedilla.runtime.control.sources.partitions import together, with_partitions
 from cedilla.runtime.items.values import digits_behind
 
 ALTERS, _SMALL = 100, 64
-"""So many Alters of so few cells are remembered, to name one that is repeated."""
+"""Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 
 
 @frozen
 class SourceState:
-    """Where a source stands after some of its markers.
+    """The state of a source after some of its markers.
 
-    `original`: attribute -> tree over *raw* values: the function that leads to the canonical value.
-    `placed_*`: the same trees with positions, for the tuples of the epoch under way.
-    `dropped`: what the epoch under way has dropped so far. `alters`: the latest Alters of not too many cells.
-    `doubled`: attributes of whole numbers or decimals that an Alter has made doubles, or is about to (`expecting`).
-    `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3).
-    `digits`: attribute -> the digits behind the point that its type had before it was altered (`near_digits`).
-    `grown`: attribute -> the values that markers have added to its declared domain, and all values of one that comes
-    from a table. `undeclared`: attributes about which markers were passed over -> the first accent that changed how
-    their values are written, else empty. `added_units`: attribute -> the unit of canonical values, where an Add has
-    named it; `named_units`: the units that accents have named.
+    `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
+    same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in the
+    current epoch. `alters`: the latest Alters with few cells. `doubled`: attributes of whole numbers or decimals that
+    an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over canonical values:
+    the code that leads to raw ones (theory N3). `digits`: attribute -> the digits after the point that its type had
+    before it was altered (`near_digits`). `grown`: attribute -> the values that markers have added to its declared
+    domain; for a domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent
+    that changed how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that
+    an Add has named; `named_units`: the units that accents have named.
     """
 
     types: Mapping[str, Type]
@@ -89,7 +88,7 @@ class SourceState:
         return state.next_epoch()
 
     def next_epoch(self) -> SourceState:
-        """The state with no epoch under way."""
+        """Returns the state at the start of the next epoch."""
         closed = regions.coalesced(self.closed, self.universe)
         return evolve(
             self,
@@ -104,60 +103,60 @@ class SourceState:
         )
 
     def _remembered(self, tree: Tree, closed: Tree) -> Tree:
-        """Nothing comes to a closed cell, so what its values have gone through may be forgotten (theory 1.4).
+        """Returns a tree whose closed cells have forgotten their history, because no tuple comes there (theory 1.4).
 
-        Not where that would only tell apart what the tree does not: one closed time after the other, for each
-        of its points.
+        Closed regions with conditions on further attributes are left out: they would split the tree, for example at
+        each closed time.
         """
         others = regions.attributes(closed) - regions.attributes(tree)
         return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
 
     @property
     def inexact(self) -> frozenset[str]:
-        """The attributes of which values beyond 2^53 cannot be kept (RQ310)."""
+        """Returns the attributes whose values beyond 2^53 cannot be kept (RQ310)."""
         return frozenset(name for name in self.doubled if self.types[name] == DOUBLE)
 
     def facts(self) -> Facts:
-        """The stream after the markers so far."""
+        """Returns the facts of the stream after the markers so far."""
         return together(self.facts_by_partition())
 
     def facts_by_partition(self) -> Facts:
-        """The same, of a topic over the partitions too."""
+        """Returns the facts of the stream, for a topic with its partitions."""
         return Facts(self.types, self.universe, self.present, self.units, self.closed)
 
     def facts_during(self, closed_before: Tree) -> Facts:
-        """The stream with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
+        """Returns the facts with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
         return together(Facts(self.types, self.universe, self.most_present, self.units, closed_before))
 
     # --- markers ---
 
     @property
     def field_types(self) -> Mapping[str, Type]:
-        """The types of the fields of raw tuples: attributes, by all of their names."""
+        """Returns the types of the fields of raw tuples: attributes by all of their names."""
         more = {name: self.types[attribute] for name, attribute in self.names.of.items()}
         return {**self.types, **more} if more else self.types
 
     def canonical(self, raw: Tree) -> Tree:
-        """A region over raw values at this place, in canonical values (G22, N3)."""
+        """Converts a region over raw values at this position to canonical values (G22, N3)."""
         region = translate(raw, self.original)
         return regions.difference(region, unspoken(self.codes, self.universe, raw)) if self.codes else region
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
-        """The state after a punctuation (theory 3): what it closes, it closes for ever."""
+        """Returns the state after a punctuation (theory 3), which closes its region permanently."""
         return self.close(self.canonical(punctuation.pattern), after(position))
 
     def close(self, region: Tree, places: Tree = False) -> SourceState:
-        """The state with a canonical region closed, at some places (by default from the epoch's end on)."""
+        """Returns the state after closing a canonical region at some positions (by default from the epoch's end on)."""
         placed = regions.union(self.placed_closed, regions.intersection(region, places))
         return evolve(self, closed=regions.union(self.closed, region), placed_closed=placed)
 
     def grow(self, attribute: str, members: Tree) -> SourceState:
-        """The state with more values in the domain of an attribute (theory N1).
+        """Returns the state with more values in the domain of an attribute (theory N1).
 
-        A new value has the presence and the history that descriptions which match it have given it, else the
-        original ones: the trees say so already. What was closed because the domain was covered stays closed,
-        for the new values too. Where the attribute is recoded, a new value is written as it is (theory N3); a growth
-        for which that would be another one's code is not for here (`growth.check_codes`).
+        A new value has the presence and the history that matching descriptions have given it, else the original ones;
+        the trees contain this already. A region that was closed because the domain was covered stays closed for the new
+        values. If the attribute is recoded, a new value is written unchanged (theory N3). The caller refuses a value
+        that is the code of another one (`growth.check_codes`).
         """
         domain, over = self.universe[attribute], {attribute}
         covered = regions.forall(self.closed, over, self.universe)
@@ -178,33 +177,33 @@ class SourceState:
         )
 
     def domain(self, attribute: Attribute) -> Tree:
-        """The values that a declared attribute may have here, without ⊥ (RQ303)."""
+        """Returns the values that a declared attribute may have here, without ⊥ (RQ303)."""
         grown = self.grown.get(attribute.name, False)
-        if attribute.column is not None:  # no value is ever taken back that the table has had
+        if attribute.column is not None:  # values that the table once had remain
             return grown or attribute.domain_members()
         return regions.union(attribute.domain_members(), grown)
 
     def grown_by(self, growth: Grow) -> SourceState:
-        """The state after a growth, at the beginning of an epoch (theory N1)."""
+        """Returns the state after a growth, at the beginning of an epoch (theory N1)."""
         return self.with_values(growth.attribute, growth.members)
 
     def with_values(self, name: str, members: Tree) -> SourceState:
-        """The state whose domain of an attribute has more values, which are remembered as such."""
+        """Returns the state with more values in an attribute's domain, recorded in `grown`."""
         values = regions.union(self.grown.get(name, False), members)
         return evolve(self.grow(name, members), grown={**self.grown, name: values})
 
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
-        """The state that remembers the latest of some more Alters, of those of not too many cells."""
+        """Returns the state that also remembers the latest of these Alters, if they have few cells."""
         small = (each for each in alters if regions.is_small(each.where, _SMALL))
         return evolve(self, alters=(*self.alters, *small)[-ALTERS:])
 
     def naming(self, change: Alter | ToUnit | Add) -> SourceState:
-        """The state that knows the unit which an accent names."""
+        """Returns the state that records the unit named by an accent."""
         named = unit_accents.with_name(self.named_units, change)
         return self if named is self.named_units else evolve(self, named_units=named)
 
     def written(self, attribute: str) -> Tree:
-        """The functions that lead from canonical values of an attribute to those that are written here."""
+        """Returns the functions from canonical values of an attribute to the values that are written here."""
         if attribute in self.codes:
             domain = self.universe[attribute]
             return regions.map_leaves(
@@ -214,8 +213,8 @@ class SourceState:
         return regions.map_leaves(histories, lambda history: history[-1] if history else IDENTITY)
 
     def written_otherwise(self, attribute: str, where: Tree) -> Tree:
-        """The tuples of a region whose values of an attribute are not written as they are in canonical ones; costs as
-        much as the region is large."""
+        """Returns the tuples of a region whose raw values of an attribute differ from their canonical ones. The cost
+        grows with the size of the region."""
         if attribute in self.codes:
             codes, domain = self.codes[attribute], self.universe[attribute]
             return regions.within(where, codes, lambda code: not (code.is_identity or is_own(code, domain)))
@@ -223,14 +222,14 @@ class SourceState:
         return regions.within(where, histories, lambda history: history and not history[-1].is_identity)
 
     def there(self, attribute: str, where: Tree) -> Tree:
-        """The tuples of a region that may have an attribute."""
+        """Returns the tuples of a region that may have an attribute."""
         return regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
 
-    # What follows is what markers do once they are known to be right (`one_accent`). `places`: where in the stream
-    # they count.
+    # The following methods apply markers after their checks (`one_accent`). `places`: the positions in the stream at
+    # which they apply.
 
     def with_add(self, added: Add, raw: Tree, where: Tree, places: Tree) -> SourceState:
-        """`raw`, `where`: the tuples described, over raw and over canonical values."""
+        """Returns the state after an Add. `raw`, `where`: the tuples described, over raw and over canonical values."""
         attribute, type_ = added.attribute, added.type
         before = self.types.get(attribute)
         here = regions.intersection(where, places)
@@ -249,7 +248,7 @@ class SourceState:
         )
         if attribute not in self.original:
             return state
-        # A new incarnation: its canonical unit is that of its Add (theory 2.5, G32).
+        # A new incarnation has the unit of its Add as its canonical unit (theory 2.5, G32).
         raw_here = regions.intersection(raw, places)
         return evolve(
             state,
@@ -272,10 +271,11 @@ class SourceState:
         )
 
     def with_functions(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
-        """`raw`, `where`: the functions, over raw and over canonical values; `False` where there is none."""
+        """Returns the state after Alters. `raw`, `where`: their functions over raw and over canonical values, `False`
+        for unchanged cells."""
         return evolve(
             self,
-            # From now on values may lie between whole numbers; what is closed stays so, without holes.
+            # From now on values may lie between whole numbers; closed ranges become ranges without holes.
             closed=self._without_holes(self.closed, attribute),
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},

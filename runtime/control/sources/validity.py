@@ -1,7 +1,7 @@
-"""Which tuples a source rejects for their canonical values: the one statement of it (theory 2.7 G34; RQ302 to RQ305).
+"""Rules for rejecting tuples by their canonical values, stated once (theory 2.7 G34; RQ302 to RQ305).
 
-The engine's SQL, the comparison with the statistics of files and the stream checker are made of it. The plain reference
-has its own words, as the oracle.
+The engine's SQL, the comparison with file statistics and the stream checker are built from them. The plain reference
+states them independently, as the oracle.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 @frozen
 class Rejection:
-    """A code, and the tuples that it rejects: those for which `tree` has the leaf `wrong`, of those on which
-    `attribute` is defined, or is not (`is_defined`). Without an attribute: of all.
+    """A code and the tuples that it rejects: those where `tree` has the leaf `wrong`. With `attribute`, only tuples on
+    which it is defined, or undefined if `is_defined` is False.
 
-    The parts stay apart since trees may be large: nobody has to build the region anew for every marker.
+    The parts are stored separately because trees may be large; the region need not be built for every marker.
     """
 
     code: str
@@ -34,7 +34,7 @@ class Rejection:
 
     @property
     def region(self) -> Tree:
-        """The tuples that are rejected."""
+        """Returns the tuples that are rejected."""
         where = regions.map_leaves(self.tree, lambda leaf: leaf is self.wrong)
         if not self.attribute:
             return where
@@ -42,7 +42,7 @@ class Rejection:
         return regions.intersection(where, defined if self.is_defined else regions.complement(defined))
 
     def rejects(self, row: Mapping[str, Any]) -> bool:
-        """Whether a tuple is rejected; `row`: its canonical values that are defined, as regions have them."""
+        """Returns True if a tuple is rejected. `row`: its defined canonical values, as regions represent them."""
         is_one = not self.attribute or (self.attribute in row) is self.is_defined
         return is_one and regions.contains(self.tree, row) is self.wrong
 
@@ -50,10 +50,10 @@ class Rejection:
 def rejections(
     source: Source, state: SourceState, present: Mapping[str, Tree], closed: Tree
 ) -> Iterator[Rejection]:
-    """What rejects tuples, the first that does names the code.
+    """Yields the rejections of a source; the first one that matches a tuple gives the code.
 
-    `present`, `closed`: those of the state, at the place of the tuple (`SourceState.present`) or over all places of a
-    slice (`SourceState.placed_present`).
+    `present`, `closed`: those of the state, at the position of the tuple (`SourceState.present`) or over all positions
+    of a slice (`SourceState.placed_present`).
     """
     for attribute in source.attributes:
         name = attribute.name
