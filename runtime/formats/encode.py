@@ -1,4 +1,4 @@
-"""Encoding canonical results for a sink (theory D0)."""
+"""Encodes canonical results for a sink (theory D0)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from cedilla.runtime.engines.frames import as_double
 from cedilla.runtime.engines.lookups import Lookups, Tables
 
 TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-"""How texts write a moment: with all that Spark keeps of it, which its own default cuts to milliseconds."""
+"""Format of timestamps in text, with the full precision of Spark; its own default cuts them to milliseconds."""
 
 
 def encoded(
     frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""
 ) -> DataFrame:
-    """A DataFrame in the units that the sink announced before this epoch (theory 3.3), in one expression each.
+    """Returns a DataFrame in the units that the sink announced before this epoch (theory 3.3), with one expression for
+    each attribute.
 
-    With `during`, the facts of the epoch under way, values are left out where a Drop has been announced
-    (`set drop = eager`); without, nothing of what a Drop has announced is left. An attribute that exists for no
-    tuple is no column, unless there would be none. `emit`: the sink's name; tables of many points are kept by it.
+    With `during`, the facts of the current epoch, values are left out inside announced Drops (`set drop = eager`).
+    Without it, the frame no longer contains such values. An attribute that exists for no tuple has no column, unless
+    there would be no column at all. `emit`: the sink's name, under which large tables of points are cached.
     """
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     columns: list[str] = []
@@ -54,7 +55,7 @@ def encoded(
 
 
 def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:
-    """A function of a column, as SQL; of an array, element by element (theory 2.8)."""
+    """Returns a function of a column as SQL; for an array, element by element (theory 2.8)."""
     if not isinstance(kind, ArrayType):
         return function(value)
     return f"transform({value}, e -> {element_wise(function, 'e', kind.elementType)})"

@@ -1,8 +1,8 @@
-"""The files of a stream or a table in stream order.
+"""Lists the files of a stream or a table in stream order.
 
-By modification time, then by name, or by name alone where that is declared; the files of another query's output by name
-alone, as they are written aside in another order (design, section 6). Files without a byte are passed over: whoever
-writes them is not done.
+The order is by modification time, then by name, or only by name if declared. Files of another query's output are
+ordered only by name, because they are written in another order (design, section 6). Empty files are skipped, because
+their writers are not finished.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 
 
 def listed_files(files: Files, path: str) -> list[InputFile]:
-    """The files of a folder and of those below it, but for hidden and empty ones."""
+    """Returns the files of a folder and its subfolders, without hidden and empty ones."""
     return in_order(files.tree(path))
 
 
 @frozen
 class ByName:
-    """Files in the order of their names in the folder that has them: of `data`, and of `markers`, as URIs."""
+    """Files in the order of their names in the folder that contains them. `data`, `markers`: the URIs of the
+    folders."""
 
     data: str
     markers: str = ""
 
     def name(self, file: FoundFile, *, is_markers: bool = False) -> str:
-        """The name of a file by which it is ordered."""
+        """Returns the name of a file that defines its order."""
         return in_stream_order(file.path.removeprefix(self.markers if is_markers else self.data))
 
 
@@ -44,8 +45,8 @@ def in_order(
     stop: FoundFile | None = None,
     by_name: ByName | None = None,
 ) -> list[InputFile]:
-    """The files of a stream and of its folder of markers as one (`lines.merged`), up to where a file of tuples would
-    be that is not to be read yet: `stop`. `by_name`: where names are the order."""
+    """Merges the files of a stream and of its folder of markers into one order (`lines.merged`). The result ends before
+    `stop`, a file of tuples that is not read yet. `by_name`: orders the files by name."""
     reading = [*filter(_has_bytes, data), *([stop] if stop else [])]
     marking = [*filter(_has_bytes, markers)]
     if by_name is None:

@@ -1,8 +1,8 @@
-"""A source whose markers come from a folder of their own, too: files in JSON Lines that hold markers and nothing else,
-for whoever cannot write into the files of the producer.
+"""Sources with a separate folder of markers: JSON Lines files that contain only markers, for users who cannot write
+into the producer's files.
 
-They are files of the stream like the others, of another format. Their place among the others is settled where files are
-listed (`listing.in_order`), and remembered with the batch, so a run that is done again finds the same order.
+These files are files of the stream in another format. `listing.in_order` decides their position among the others, and
+the batch records it. A repeated run therefore finds the same order.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _MARKERS = JsonLines()
 
 
 class Marked(Format):
-    """A format of tuples, and marker files between its files (`InputFile.is_markers`)."""
+    """A format of tuples, with marker files between its files (`InputFile.is_markers`)."""
 
     def __init__(self, base: Format) -> None:
         self._base = base
-        # What is asked of the class, of others; here each has its own.
+        # Class attributes of other formats are instance attributes here, because each base differs.
         for name in ("malformed", "columnar", "by_bytes"):
             setattr(self, name, getattr(base, name))
 
@@ -37,7 +37,7 @@ class Marked(Format):
         return self._base.tuples(spark, _data(files), types)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """Also the first line of a marker file that is none, as one that ends the query."""
+        """Also returns the first line of a marker file that is not a marker, which ends the query."""
         of_data = self._base.scans(spark, [_data(files) for files in slices])
         of_markers = _MARKERS.scans(spark, [_markers(files) for files in slices])
         return [
@@ -94,7 +94,7 @@ def _markers(files: Numbered) -> Numbered:
 
 
 def _stray(files: Numbered, scan: Scan) -> list[MarkerLine]:
-    """The first line of marker files that is none."""
+    """Returns the first line of marker files that is not a marker."""
     if not scan.tuples:
         return []
     found = next(stray_lines(_markers(files)), None)

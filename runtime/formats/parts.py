@@ -1,4 +1,4 @@
-"""Parts of files that are read by themselves, by tasks of the engine or by the driver."""
+"""Parts of files that tasks of the engine, or the driver, read separately."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ P = TypeVar("P")
 
 @frozen
 class PartReader(ABC, Generic[P]):
-    """Makes rows of parts; `schema`: of the rows. It is sent to tasks, which call it with batches of the numbers of
-    parts."""
+    """Makes rows of parts. Tasks get it and call it with batches of part numbers. `schema`: that of the rows."""
 
     parts: tuple[P, ...]
     schema: pa.Schema
@@ -30,22 +29,22 @@ class PartReader(ABC, Generic[P]):
 
     @abstractmethod
     def of_part(self, part: P, number: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a part, in batches none of which is empty: Spark takes an empty one for the last, and leaves out
-        what comes behind it."""
+        """Yields the rows of a part, in batches that are not empty: Spark takes an empty batch for the last one and
+        ignores the rest."""
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """The rows of all parts, by a task for each; in no order."""
+        """Returns the rows of all parts, one task for each part; in no order."""
         count = len(self.parts)
         return in_workers(spark.range(0, count, 1, count), self, from_arrow_schema(self.schema))
 
 
 @frozen
 class FewRows(PartReader[P]):
-    """Few rows of each part, as tuples of their values."""
+    """Makes few rows for each part, as tuples of their values."""
 
     @abstractmethod
     def rows(self, part: P, number: int) -> Iterable[tuple[Any, ...]]:
-        """The rows of a part."""
+        """Returns the rows of a part."""
 
     def of_part(self, part: P, number: int) -> Iterator[pa.RecordBatch]:
         if rows := list(self.rows(part, number)):
@@ -54,7 +53,7 @@ class FewRows(PartReader[P]):
             yield pa.record_batch(arrays, schema=self.schema)
 
     def all(self, spark: SparkSession, *, by_driver: bool) -> list[Any]:
-        """The rows of all parts; else than by the driver by tasks."""
+        """Returns the rows of all parts, read by the driver or by tasks."""
         if by_driver:
             return [row for number, part in enumerate(self.parts) for row in self.rows(part, number)]
         return [tuple(row) for row in self.frame(spark).collect()]

@@ -1,4 +1,4 @@
-"""Formats whose rows the engine reads by itself; each row gets its place there."""
+"""Formats whose rows the engine reads; SQL gives each row its position."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from cedilla.runtime.formats.source import CORRUPT, FILE, Format, InputFile, Num
 from cedilla.runtime.items.marker import MarkerLine
 
 FILE_URI = "replace(_metadata.file_path, 'file:///', 'file:/')"
-"""SQL: the file of a row, as `InputFile.uri`; file systems of Spark differ in how they write local ones."""
+"""The file of a row as SQL, equal to `InputFile.uri`; Spark's file systems write local paths differently."""
 
 
 class ReadBySpark(Format):
-    """A format that has a DataFrame of all rows, markers among them."""
+    """A format with a DataFrame of all rows, including markers."""
 
     @abstractmethod
     def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
-        """Every tuple and marker of the files, one a row.
+        """Returns every tuple and marker of the files, one in each row.
 
         Columns: those of `tuples`; `$accent` and `$punctuation`, not null in markers; `$file`, as `InputFile.uri`.
         """
 
     @abstractmethod
     def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
-        """The markers of the files in stream order. One Spark job; only markers reach the driver."""
+        """Returns the markers of the files in stream order. Runs one Spark job; only markers reach the driver."""
 
     @abstractmethod
     def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
-        """What people see of each row of `rows`: `raw`, its text; `file`; `line`, its number in the file for
-        messages; `ordinal`, 1 for the first row of its file by place, and so on."""
+        """Returns the rows of `rows` for messages: `raw`, the text; `file`; `line`, the number in the file; `ordinal`,
+        the number of the row in its file by position, from 1."""
 
     @abstractmethod
     def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
-        """Rows of `lines` and their `fault`: which value in `raw` is not of its attribute's type, in words; null where
-        that is not what is wrong."""
+        """Adds `fault` to rows of `lines`: the value in `raw` that is not of its attribute's type, as text. It is null
+        if the error is another one."""
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         if not files:
@@ -83,7 +83,7 @@ def placed(
     inside: str,
     file: str = FILE_URI,
 ) -> DataFrame:
-    """Columns of what was read of files, with `$file` and `$position`.
+    """Returns columns of rows read from files, with `$file` and `$position`.
 
     `columns`, `file`: as SQL; `inside`: SQL that orders the rows of one file, a number below 2^47.
     """
@@ -99,7 +99,7 @@ def placed(
 
 
 def _number(file: str, files: Numbered) -> str:
-    """The number of a file, as SQL, by what Spark calls it."""
+    """Returns the number of a file as SQL, from the name that Spark uses."""
     if len(files) == 1:
         return f"{next(iter(files))}L"
     cases = " ".join(f"WHEN {quote(each.uri)} THEN {number}L" for number, each in files.items())

@@ -1,9 +1,9 @@
-"""What a format of files is to a source: tuples and markers, each with its place in the stream (design, sections
-5 and 6).
+"""The interface of file formats for sources: tuples and markers with positions in the stream (design, sections 5 and
+6).
 
-A place is one number that orders rows as they stand in the stream: the file, in the slice's order, in the bits
-above 47; below them whatever a format orders the rows of one file by. Two reads of the same files give the same
-numbers; only files and counts of rows are ever stored.
+A position is one number that orders rows as in the stream. The bits above 47 are the number of the file in the slice; a
+format orders the rows of one file in the lower bits. Two reads of the same files give the same numbers. Only files and
+counts of rows are ever stored.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cedilla.runtime.items.record_files import record_file
 CORRUPT = "$corrupt"
 FILE = "$file"
 MAX_FILES = 1 << 15
-"""Files of one slice; the file's number has 15 bits of a place."""
+"""Maximum number of files of one slice; the file's number has 15 bits of a position."""
 
 
 @frozen
 class InputFile:
-    """A file: its path, its length in bytes. `is_markers`: it is of the source's folder of markers; `modified`: when it
-    was modified, in milliseconds."""
+    """A file: its path and its length in bytes. `is_markers`: it belongs to the source's folder of markers. `modified`:
+    its modification time in milliseconds."""
 
     path: str
     length: int = 0
@@ -42,12 +42,12 @@ class InputFile:
 
     @property
     def shown(self) -> str:
-        """What people are told: the path; of records, the topic and the partition."""
+        """Returns the name of the file for messages: the path; of records, the topic and the partition."""
         return self.path if (records := record_file(self.path)) is None else records.place
 
     @property
     def uri(self) -> str:
-        """The same, a path with what Java's URIs do not take escaped."""
+        """Returns the same name, with the characters that Java escapes in URIs."""
         return _ESCAPED.sub(lambda sign: _percent(sign[0]), self.shown)
 
 
@@ -61,9 +61,10 @@ def _percent(sign: str) -> str:
 
 @frozen
 class Scan:
-    """What the search for markers has found in files: the markers in stream order, the numbers of files that have no
-    tuple as far as that is known, and how many tuples there are, where that is known. `counts`: the same of each file
-    that has some."""
+    """The result of a search for markers in files. `markers`: in stream order. `empty`: the numbers of files that are
+    known to contain no tuple. `tuples`: the number of tuples, if known. `counts`: the same for each file that contains
+    some.
+    """
 
     markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
@@ -71,8 +72,8 @@ class Scan:
     counts: Mapping[int, int] = field(factory=dict[int, int])
 
     def without(self, attributes: Collection[str]) -> Scan:
-        """The same where some keys that are near a marker's are those of attributes: such lines are tuples. Columns of
-        CSV stay where none is an attribute."""
+        """Returns the scan without suspicious lines whose keys are names of attributes: such lines are tuples. A CSV
+        header remains only if it names no attribute."""
         if all(marker.kind not in ("near", "columns") for marker in self.markers):
             return self
         known = frozenset(attributes)
@@ -87,8 +88,8 @@ def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
 
 @frozen
 class Range:
-    """The values of a column in a file. `nulls`: how many of its rows have none; `least`, `greatest`: of the others,
-    as regions have them, where that is known."""
+    """The values of a column in a file. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the
+    other values as in regions, if known."""
 
     nulls: int
     least: int | None = None
@@ -97,10 +98,10 @@ class Range:
 
 @frozen
 class Content:
-    """What a file says of its rows, all of which can be read as tuples or markers.
+    """Statistics of a file whose rows can all be read as tuples or markers.
 
-    `rows`: how many they are, without the markers where `places` is known; `ranges`: attribute -> its values; one that
-    is not named may have any; `places`: between which the tuples stand, the second excluded.
+    `rows`: the number of rows, without markers if `places` is known. `ranges`: attribute -> its values; an attribute
+    that is not in it may have any. `places`: the positions between which the tuples are, the second excluded.
     """
 
     rows: int
@@ -113,78 +114,79 @@ Numbered = Mapping[int, InputFile]
 
 
 class Format(ABC):
-    """A format of files. Of data, only markers, counts and small slices reach the driver."""
+    """A format of files. Only markers, counts and small slices of data reach the driver."""
 
     malformed: ClassVar[str]
-    """Why a tuple is rejected with RQ301, in words."""
+    """The text of RQ301 for a rejected tuple."""
     by_bytes: ClassVar[bool] = False
-    """Whether a row's place in its file is a byte, and not the number of the row."""
+    """True if the position of a row in its file is a byte, False if it is the number of the row."""
     columnar: ClassVar[bool] = False
-    """Whether a pass over some of the columns costs much less than one over all."""
+    """True if a pass over some of the columns costs much less than one over all."""
 
     @property
     def paths(self) -> Paths:
-        """Where the values of attributes are read, if not by their names."""
+        """Returns the paths of attributes whose values are not read by their names."""
         return {}
 
     @abstractmethod
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
-        """Every tuple of the files, one a row.
+        """Returns every tuple of the files, one in each row.
 
-        Columns: the attributes of `types`; `$corrupt`, not null where the row cannot be read; `$position`, its place.
+        Columns: the attributes of `types`; `$corrupt`, not null if the row cannot be read; `$position`.
         """
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
-        """As `tuples`; and what is told, once a job has read all of them, of what each file says of its rows. `None`:
-        its tasks note nothing. `keep`: what the first job reads is kept for the others, as long as that function is."""
+        """Returns `tuples` and a function for the statistics of each file, available after a job has read all tuples.
+        `None` if tasks of this format record no statistics. `keep`: caches the rows that the first job reads while the
+        function exists.
+        """
         return None
 
     def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
-        """The `tuples` as a table, and what each of the files says of itself, if all do, where files are so small that
-        the driver parses them; else `None`."""
+        """Returns `tuples` as a table and the statistics of each file, if the files are small enough for the driver;
+        else `None`. The statistics are `None` unless every file has them."""
         return None
 
     @abstractmethod
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """The markers of the files of several sources, all of them, and what else the search tells."""
+        """Returns the scans of the files of several sources, with all of their markers."""
 
     def tuples_with_contents(
         self, spark: SparkSession, files: Numbered, types: Types
     ) -> tuple[DataFrame, dict[int, Content] | None]:
-        """The `tuples`, and what each of the files says of itself, if all do."""
+        """Returns `tuples` and the statistics of each file; these are `None` unless every file has them."""
         return self.tuples(spark, files, types), None
 
     @abstractmethod
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        """How many rows a file has before a place in it, markers too."""
+        """Returns the number of rows of a file before a position in it, including markers."""
 
     @abstractmethod
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
-        """The place in a file of the row behind so many; `None` where there is none."""
+        """Returns the position in a file of the row with a number from 0; `None` if the file is shorter."""
 
     @abstractmethod
     def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        """The line, as people count them, of the row at a place in a file."""
+        """Returns the line number, for messages, of the row at a position in a file."""
 
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
-        """What people see of some tuples, `bad`, those of `tuples` with more columns: `raw`, the text; `file`, as
-        `InputFile.uri`; `line`, for messages; `fault`, what is wrong with a value or the row in words, or null."""
+        """Returns the rows `bad`, a part of `tuples` with more columns, as messages need them: `raw`, the text; `file`,
+        as `InputFile.uri`; `line`; `fault`, the error in a value or the row as text, or null."""
 
     @abstractmethod
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        """The attributes that occur in the tuples of the files, with the types that are inferred, as Spark names
-        them."""
+        """Returns the attributes in the tuples of the files, with inferred types under Spark's names."""
 
 
 def no_tuples(spark: SparkSession, types: Types) -> DataFrame:
-    """The columns of `Format.tuples`, without rows."""
+    """Returns the columns of `Format.tuples` without rows."""
     kinds = {**{name: type_.spark for name, type_ in types.items()}, CORRUPT: "STRING", POSITION: "BIGINT"}
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {quoted(n)}" for n, kind in kinds.items()))
 
 
 def quoted(name: str) -> str:
-    """The name of a field, whatever signs it has, as SQL."""
+    """Returns the name of a field, with any characters, as SQL."""
     return f"`{name.replace('`', '``')}`"

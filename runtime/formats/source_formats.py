@@ -1,4 +1,4 @@
-"""The formats that sources can have, by the names of the language."""
+"""Formats that sources can have, by the names of the language."""
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.telemetry import REQUESTS
@@ -19,10 +19,10 @@ FORMATS: dict[str, Format] = {
     "json": JsonLines(),
     "kafka": Records(),
     "kafka_otlp": RequestRecords(),
-    "parquet": Marked(Parquet()),  # outputs have files of markers beside their tuples
+    "parquet": Marked(Parquet()),  # outputs have files of markers with their tuples
     "xml": Xml(),
 }
-"""The same names as `cedilla.compiler.plan.formats.SOURCES`."""
+"""Keys are those of `cedilla.compiler.plan.formats.SOURCES`."""
 
 _MARKED: dict[str, Format] = {
     name: format_ if isinstance(format_, Marked) else Marked(format_) for name, format_ in FORMATS.items()
@@ -33,7 +33,7 @@ _NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}
 
 
 def format_of(source: Source) -> Format:
-    """The format of a source's files, those of its folder of markers among them."""
+    """Returns the format of a source's files, including those of its folder of markers."""
     if source.format in REQUESTS:
         points = RequestRecords(source) if source.is_topic else Otlp(source)
         return points if source.markers is None else Marked(points)

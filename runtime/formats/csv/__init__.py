@@ -1,1 +1,1 @@
-"""CSV as a source: records of blocks of bytes, with the names of their file's first line."""
+"""CSV as a source: records in blocks of bytes, with names from their file's first line."""

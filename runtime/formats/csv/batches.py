@@ -1,7 +1,7 @@
-"""Records of CSV to Arrow batches, by `pyarrow.csv`.
+"""Converts records of CSV to Arrow batches with `pyarrow.csv`.
 
-Where the parser takes more than CSV is here (quotes in the middle of fields, whole numbers in hexadecimal digits, other
-words for infinities, invalid UTF-8 in columns that are not asked for), it is not asked or its answer is checked.
+The parser accepts more than Cedilla's CSV: quotes in the middle of fields, whole numbers in hexadecimal digits, other
+words for infinities, invalid UTF-8 in unread columns. These cases are excluded before, or its result is checked.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
 
 @frozen
 class CsvBatches:
-    """Makes batches of records, by the names of their file's columns."""
+    """Makes batches of records, using the column names of their file."""
 
     types: Mapping[str, Type]
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the batches."""
+        """Returns the schema of the batches."""
         return schema_of(self.types)
 
     def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:
-        """The tuples of a block; `place`: where its file begins in the slice."""
+        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
         return RecordBatches(self.types, block.header.names).batch(block, place)
 
 
 @frozen
 class RecordBatches(TextBatches):
-    """The same of a file with such columns."""
+    """Makes batches of the records of a file with these columns."""
 
     names: tuple[str, ...]
 
@@ -75,7 +75,7 @@ class RecordBatches(TextBatches):
             return None
         kinds = {places[name]: _parsed_as(self.types[name]) for name in places}
         table = read_csv(text, len(self.names), kinds)
-        if table is None:  # perhaps for a point in whole numbers
+        if table is None:  # a whole number may have a point
             whole = {place: pa.string() for place, kind in kinds.items() if pa.types.is_integer(kind)}
             table = read_csv(text, len(self.names), kinds | whole) if whole else None
         if table is None or table.num_rows != count:
@@ -102,7 +102,7 @@ class RecordBatches(TextBatches):
         return [*columns, pa.nulls(count, pa.string())]
 
     def _texts_to_look_at(self, text: bytes, table: pa.Table, places: Mapping[str, str]) -> pa.Table | None:
-        """The texts of numbers that the parser may have taken for what they are not."""
+        """Returns the texts of numbers that the parser may have misread."""
         kinds = {places[name]: self.types[name].name for name in places}
         odd = {
             place
@@ -115,7 +115,7 @@ class RecordBatches(TextBatches):
 
 
 def _records(text: bytes, starts: Places, ends: Places) -> bytes:
-    """Some records of a text. The parser knows each end of a line, and passes over empty ones."""
+    """Returns the bytes of some records. The parser knows every kind of line end, and skips empty lines."""
     if (starts[1:] - ends[:-1] <= 2).all():
         return text[starts[0] : ends[-1]]
     return joined(text, starts, ends)
@@ -126,8 +126,7 @@ def _parsed_as(type_: Type) -> pa.DataType:
 
 
 def read_csv(text: bytes, width: int, types: Mapping[str, pa.DataType]) -> pa.Table | None:
-    """Some of the columns `c0`, `c1` ... of records, of which there are so many; `None` where the parser refuses
-    them."""
+    """Returns some of the columns `c0`, `c1` ... of records with `width` columns; `None` if the parser refuses them."""
     reading = pyarrow.csv.ReadOptions(
         use_threads=False, block_size=len(text) + 1, column_names=[f"c{n}" for n in range(width)]
     )

@@ -1,5 +1,5 @@
-"""Files of CSV as blocks of whole records. Where all quotes stand as they should, numpy finds the ends of records; else
-`items.csv_records` does, record by record, which comes to the same."""
+"""Files of CSV as blocks of whole records. If all quotes are regular, numpy finds the ends of records. Otherwise
+`items.csv_records` finds the same ends, record by record."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from cedilla.runtime.items.csv_records import BLANK, MARK, Header
 _QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
 Signs = np.ndarray[Any, np.dtype[np.uint8]]
 _BEFORE = np.frombuffer(b',\n"', np.uint8)
-"""What may stand before the quote that begins a field, or before the second of two."""
+"""Characters that may precede the quote that begins a field, or the second of two quotes."""
 _BEHIND = np.frombuffer(b',\r\n"', np.uint8)
 
 
 @frozen(eq=False)
 class CsvBlock(RowBlock):
-    """Whole records; the file's `header` and its text; `header_at`: where it begins, in the block that has it."""
+    """Whole records, with the file's `header` and its text. `header_at`: its start in the block that contains it."""
 
     header: Header
     header_text: str
@@ -36,7 +36,7 @@ class CsvBlock(RowBlock):
 
 @frozen
 class CsvPart(Part):
-    """All records of a file: where a quote stands, nobody knows in the middle whether a line is in quotes."""
+    """All records of a file. A file is not split, because a line in its middle may be inside quotes."""
 
     def blocks(self) -> Iterator[Block]:
         with opened_part(self) as stream:
@@ -64,7 +64,7 @@ class CsvPart(Part):
 
 
 def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int]:
-    """Where the records begin and end that are whole and not blank, and where what is left begins."""
+    """Returns the starts and ends of whole records that are not blank, and the start of the rest."""
     nothing = np.zeros(0, np.int64)
     if begin >= len(text):
         return nothing, nothing, begin
@@ -84,7 +84,8 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, i
 
 
 def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int] | None:
-    """The same where all quotes stand at the ends of fields, two in fields, and lines end alike; `None`: elsewhere."""
+    """Returns the result of `bounds` without the check for blank records; `None` unless all quotes are at the ends of
+    fields or doubled inside them, and all lines end alike."""
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         return None
     signs = np.frombuffer(text, np.uint8)
@@ -101,7 +102,7 @@ def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Pl
     whole = min(int(feeds[-1]) + 1, len(text)) if len(feeds) else begin
     starts = np.append(np.array([begin], np.int64), feeds[:-1] + 1)[: len(feeds)]
     if len(text) - whole > csv_records.LONGEST or (is_last and whole < len(text)):
-        return None  # of which the beginning may be told
+        return None  # the rest may be too long for one record
     if len(feeds) and int((feeds - starts).max()) + 2 >= csv_records.LONGEST:
         return None
     returns = signs[np.maximum(feeds - 1, 0)] == _RETURN if b"\r" in text else np.zeros(len(feeds), bool)
@@ -109,8 +110,8 @@ def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Pl
 
 
 def _stand_well(signs: Signs, quotes: Places, begin: int) -> bool:
-    """Whether every quote that begins something in quotes stands where a field begins, and every one that ends it where
-    a field ends; or they are two in quotes."""
+    """Returns True if every opening quote begins a field and every closing quote ends one, or the two are a doubled
+    quote."""
     opening, closing = quotes[0::2], quotes[1::2]
     before = signs[opening[opening > begin] - 1]
     behind = signs[closing[closing + 1 < len(signs)] + 1]
@@ -118,7 +119,7 @@ def _stand_well(signs: Signs, quotes: Places, begin: int) -> bool:
 
 
 def stand_well(text: bytes) -> bool:
-    """Whether all quotes of some records stand as they should."""
+    """Returns True if all quotes of some records are regular."""
     if b'"' not in text:
         return True
     signs = np.frombuffer(text, np.uint8)

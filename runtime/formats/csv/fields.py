@@ -1,5 +1,5 @@
-"""The columns that occur in files of CSV, and the types that their values have: what a tuple brings and nobody has
-announced (`set drift`). A field without a value is none."""
+"""Finds the columns in CSV files and the types of their values, for attributes that nothing has announced (`set
+drift`). Fields without a value do not count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cedilla.runtime.items.csv_records import parse_record
 
 
 def of_block(block: CsvBlock) -> dict[str, str]:
-    """Column -> the kind that its values have in common, in the records of a block."""
+    """Maps each column in the records of a block to the common kind of its values."""
     kinds: dict[str, set[str]] = {}
     for begin, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True):
         try:

@@ -1,6 +1,6 @@
-"""CSV: a tuple is a record, and there are no markers but those of a folder beside it (design, section 6).
+"""CSV: a tuple is a record. Markers come only from a separate folder (design, section 6).
 
-The first record of each file names its columns; the order of these may differ from file to file.
+The first record of each file names its columns; their order may differ between files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _KEYS = (b"$accent", b"$punctuation")
 
 
 def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
-    """What ends a query: a first line that names no columns, and records that are meant as markers."""
+    """Yields rows that end a query: first lines without usable column names, and records that look like markers. Also
+    yields each valid header."""
     if (at := block.header_at) is not None:
         if block.header.problem is not None:
             yield FoundMarker("header", block.header_text, at, at)
@@ -36,7 +37,7 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
 
 
 class Csv(TextFormat):
-    """One record is one tuple; a file is read by one task."""
+    """One record is one tuple; one task reads a whole file."""
 
     malformed: ClassVar[str] = "the record is malformed, or a value is not of its attribute's type"
     markers_in = markers_in

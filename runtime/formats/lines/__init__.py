@@ -1,1 +1,1 @@
-"""What formats of lines share: blocks of whole lines with their places, and what parsed tuples say of themselves."""
+"""Shared parts of formats of lines: blocks of whole lines with positions, and statistics of parsed tuples."""

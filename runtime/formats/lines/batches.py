@@ -1,7 +1,7 @@
-"""Rows of text to Arrow batches: a strict and fast parser is the gate; what it refuses goes row by row through the code
-that `validate` uses, too.
+"""Converts rows of text to Arrow batches. A strict and fast parser comes first; rows that it refuses are parsed one by
+one, by the code that `validate` uses too.
 
-A parser takes all rows of a piece at once or refuses all of it, so a refused piece is halved until few rows are left.
+A parser accepts all rows of a piece or refuses all of them, so a refused piece is halved until few rows are left.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from cedilla.runtime.items.values import value_of_json
 pc: Any = pyarrow.compute
 
 _FEW = 16
-"""Of so few rows that were refused together, each is read by itself."""
+"""Maximum number of rows in a refused piece that are parsed one by one."""
 
 
 def schema_of(types: Mapping[str, Type]) -> pa.Schema:
-    """Of batches of tuples."""
+    """Returns the schema of batches of tuples."""
     fields = [(name, arrow_type(type_)) for name, type_ in types.items()]
     return pa.schema([*fields, (CORRUPT, pa.string()), (POSITION, pa.int64())])
 
 
 @frozen
 class TextBatches(ABC):
-    """Makes batches of the tuples in blocks: a column for each attribute; `$corrupt`, null or what is wrong with the
-    row (RQ301); `$position`."""
+    """Makes batches of the tuples in blocks: a column for each attribute; `$corrupt`, null or the row's error (RQ301);
+    `$position`."""
 
     types: Mapping[str, Type]
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the batches."""
+        """Returns the schema of the batches."""
         return schema_of(self.types)
 
     @abstractmethod
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
-        """Where the rows of a block that are no markers begin, and where they end."""
+        """Returns the starts and ends of the rows of a block that are tuples."""
 
     @abstractmethod
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """The columns of some rows of a text, each of which is one tuple; `None` where some may not be."""
+        """Returns the columns of rows that are one tuple each; `None` if the parser refuses some row."""
 
     @abstractmethod
     def item(self, row: bytes) -> JsonObject:
-        """What a row holds. `ValueError` where it is none, with the reason."""
+        """Returns the object in a row. Raises `ValueError` with the reason if the row is malformed."""
 
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
-        """The tuples of a block; `place`: where its file begins in the slice."""
+        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
         starts, ends = self.tuple_lines(block)
         pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
         *columns, places = (
@@ -73,7 +73,7 @@ class TextBatches(ABC):
         return pa.record_batch([*columns, pc.add(places, place + block.place)], schema=self.schema)
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
-        """The columns of some rows and their places, those that are parsed together in one piece."""
+        """Yields the columns and positions of rows, one list for each piece that is parsed at once."""
         found = self.together(text, starts, ends)
         if found is not None:
             yield found
@@ -85,14 +85,14 @@ class TextBatches(ABC):
             yield from self._pieces(text, starts[half:], ends[half:])
 
     def together(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """As `parsed`, and the places of the tuples in the text."""
+        """Returns the columns of `parsed` and the positions of the tuples in the text; `None` if the parser refuses."""
         found = self.parsed(text, starts, ends)
         return None if found is None else [*found, pa.array(starts)]
 
     # --- row by row ---
 
     def apart(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
-        """The same of few rows, each read by itself."""
+        """Returns the columns and positions of few rows, each parsed separately."""
         rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         return [*self._read(rows), pa.array(starts)]
 
@@ -100,7 +100,7 @@ class TextBatches(ABC):
         return self.columns([self._row(text) for text in rows])
 
     def columns(self, rows: Sequence[tuple[Mapping[str, Any], str | None]]) -> list[pa.Array]:
-        """The columns of tuples and of what is wrong with them."""
+        """Returns the columns of rows, given as pairs of values and error."""
         values: dict[str, list[Any]] = {name: [] for name in self.types}
         corrupt: list[str | None] = []
         for row, fault in rows:
@@ -111,11 +111,11 @@ class TextBatches(ABC):
         return [*columns, pa.array(corrupt, pa.string())]
 
     def fault(self, row: bytes) -> str | None:
-        """What is wrong with a row in words (RQ301), `None` where nothing is."""
+        """Returns the error in a row as text (RQ301), `None` for a valid row."""
         return self._row(row)[1]
 
     def _row(self, text: bytes) -> tuple[dict[str, Any], str | None]:
-        """The values of a row, or what is wrong with it."""
+        """Returns the values of a row and its error; one of the two is empty."""
         try:
             item = self.item(text)
         except ValueError as problem:
@@ -123,7 +123,8 @@ class TextBatches(ABC):
         return self.typed(item)
 
     def typed(self, item: JsonObject) -> tuple[dict[str, Any], str | None]:
-        """The values of what a row holds, or what is wrong with one."""
+        """Returns the values of an object, converted to the attributes' types, and the error of the first that does not
+        fit."""
         texts = read_strings(item, self.types)
         row: dict[str, Any] = {}
         for name, type_ in self.types.items():
@@ -135,19 +136,20 @@ class TextBatches(ABC):
 
 
 def joined(text: bytes, starts: Places, ends: Places) -> bytes:
-    """Some rows of a text, behind the last of them perhaps a line feed: of all rows nothing is copied."""
+    """Returns the bytes of some rows, perhaps with a line feed after the last one. Adjacent rows are not joined
+    again."""
     if np.array_equal(ends[:-1] + 1, starts[1:]):
         return text[starts[0] : ends[-1] + 1]
     return b"\n".join(text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
-    """Chunks of a column as one array; a single one is not copied."""
+    """Returns chunks of a column as one array; a single chunk is not copied."""
     return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
 
 
 def is_utf8(text: bytes) -> bool:
-    """Whether a text is one."""
+    """Returns True if a text is valid UTF-8."""
     if text.isascii():
         return True
     try:
@@ -158,7 +160,7 @@ def is_utf8(text: bytes) -> bool:
 
 
 def fits(column: pa.Array) -> bool:
-    """Whether all decimals have as many digits as their type, which parsers do not ask."""
+    """Returns True if every decimal fits the precision of its type, which parsers do not check."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -167,7 +169,7 @@ def fits(column: pa.Array) -> bool:
 
 
 def numbers_in_texts(texts: pa.Array, type_: Type) -> tuple[pa.Array, Any]:
-    """The numbers of a type that texts are as most people write them, and which others have to be looked at."""
+    """Returns the numbers in texts of the usual form, and a mask of the other texts."""
     is_usual = pc.match_substring_regex(texts, _usual(type_))
     numbers = pc.if_else(is_usual, texts, None).cast(arrow_type(type_))
     is_odd = pc.fill_null(pc.invert(is_usual), False)
@@ -175,7 +177,7 @@ def numbers_in_texts(texts: pa.Array, type_: Type) -> tuple[pa.Array, Any]:
 
 
 def _usual(type_: Type) -> str:
-    """A regular expression of texts that a cast to a type takes, and takes for what they are."""
+    """Returns a regular expression for texts that a cast to a type reads correctly."""
     match type_.name:
         case "int" | "long":
             return f"^-?[0-9]{{1,{9 if type_.name == 'int' else 18}}}$"
@@ -188,7 +190,8 @@ def _usual(type_: Type) -> str:
 
 
 def whole_numbers(texts: pa.Array, type_: Type) -> pa.Array | None:
-    """Texts of whole numbers that may have a point and zeros, as pandas writes them; `None` where some are none."""
+    """Returns whole numbers from texts that may end in a point and zeros, as pandas writes them; `None` if some text is
+    not a whole number."""
     try:
         return pc.replace_substring_regex(texts, r"\.0*$", "").cast(arrow_type(type_))
     except pa.ArrowInvalid:
@@ -199,16 +202,16 @@ _MOMENT = {
     "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?$",
     "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
 }
-"""The usual form of a moment, of which a cast can tell whether it is one."""
+"""The usual form of a moment; a cast checks whether it is valid."""
 _MICROSECONDS = len("2020-01-02T03:04:05.123456")
-"""Signs of it, behind which digits are cut."""
+"""Length of the usual form; further digits are cut off."""
 
 
 def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
-    """The timestamps or dates of texts; `None` where some are none."""
+    """Returns the timestamps or dates of texts; `None` if some text is not one."""
     kind = arrow_type(type_)
     is_usual = pc.match_substring_regex(texts, _MOMENT[type_.name])
-    # The year 0 is none here.
+    # The year 0 is invalid here.
     is_usual = pc.and_(is_usual, pc.invert(pc.starts_with(texts, "0000")))
     others = pc.and_(pc.is_valid(texts), pc.invert(is_usual))
     usual = pc.utf8_rtrim(pc.if_else(is_usual, texts, None), "Z")
@@ -228,7 +231,7 @@ def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
 
 
 def _value(type_: Type, value: Any) -> Any:
-    """A JSON value as Arrow takes it; `ValueError` where it is none of the type."""
+    """Converts a JSON value for Arrow. Raises `ValueError` if it is not of the type."""
     if type_.element is not None and isinstance(value, list):
         element = type_.element
         return [None if each is None else _value(element, each) for each in value]  # type: ignore[reportUnknownVariableType]

@@ -1,7 +1,7 @@
-"""Files of lines as blocks of bytes: whole lines, each line with its place, whatever ends it and however it is packed.
+"""Files of lines as blocks of bytes: whole lines with positions, for all line ends and compressions.
 
-A line's place is where it begins: so many bytes of its file, or of what a compressed one unpacks to. What ends lines,
-and what a blank line is, is as in `items.lines`.
+The position of a line is the offset of its first byte in the file, or in the unpacked file. Line ends and blank lines
+are those of `items.lines`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cedilla.runtime.storage.files import Files
 Places = np.ndarray[Any, np.dtype[np.int64]]
 _FEED, _BEGIN = b"\n{"
 BLANK = b" \t\r"
-"""What stands around a line and is no part of it."""
+"""Characters around a line that are not part of it."""
 _MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which may stand before the first line."""
+"""The byte order mark, which may precede the first line."""
 
 
 @frozen
 class Part:
-    """The lines of a file that begin between two of its bytes, the second excluded; `None`: all to its end.
+    """The lines of a file that begin between two of its bytes, the second excluded; `None`: up to its end.
 
-    `number`: that of the file in its slice; `path`: as Spark writes it.
+    `number`: the number of the file in its slice; `path`: as Spark writes it.
     """
 
     path: str
@@ -40,37 +40,37 @@ class Part:
     end: int | None = None
 
     def blocks(self) -> Iterator[Block]:
-        """Its lines, some megabytes at a time. Raises `DiagnosticError` as `opened_part` does."""
+        """Yields its lines in blocks of some megabytes. Raises `DiagnosticError` as `opened_part` does."""
         with opened_part(self) as stream:
             yield from _blocks(stream, self.begin, self.end)
 
     def row_at(self, block: Block, begin: int) -> bytes:
-        """The row at a byte of a block's text."""
+        """Returns the row that begins at a byte of a block's text."""
         return block.text[begin : block.end_of(begin)]
 
     def shown(self, line: int) -> int:
-        """What people are told of a line, by its number in the file."""
+        """Returns the number of a line for messages, from its number in the file."""
         return line
 
 
 @contextmanager
 def opened_part(part: Part) -> Iterator[Any]:
-    """The bytes of a part's file, wherever it lies. Raises `DiagnosticError` as `items.lines.unpacked` and
-    `Files.open` do."""
+    """Opens the unpacked bytes of a part's file, local or remote. Raises `DiagnosticError` as `items.lines.unpacked`
+    and `Files.open` do."""
     with Files().open(part.path) as stream, unpacked(stream, part.path) as text:
         yield text
 
 
 @frozen(eq=False)
 class Block:
-    """Whole lines, each but perhaps the last with a line feed at its end, before which a return may stand; `place`: of
-    the first byte."""
+    """Whole lines. Each ends with a line feed, perhaps after a carriage return; the last one may lack it. `place`: the
+    position of the first byte."""
 
     text: bytes
     place: int
 
     def lines(self) -> tuple[Places, Places]:
-        """Where the lines that are not blank begin in the text, and where they end."""
+        """Returns the starts and ends of the lines that are not blank."""
         starts, ends = _bounds(self.text)
         starts[0] = self._first
         plain = np.frombuffer(self.text, np.uint8)[np.minimum(starts, len(self.text) - 1)] == _BEGIN
@@ -80,7 +80,7 @@ class Block:
         return (starts, ends) if kept.all() else (starts[kept], ends[kept])
 
     def count(self) -> int:
-        """How many lines are not blank."""
+        """Returns the number of lines that are not blank."""
         signs = np.frombuffer(self.text, np.uint8)
         is_feed = signs == _FEED
         begun = np.count_nonzero(is_feed[:-1] & (signs[1:] == _BEGIN)) + self.text.startswith(
@@ -90,29 +90,29 @@ class Block:
         return int(ended) if begun == ended else len(self.lines()[0])
 
     def line_around(self, at: int) -> tuple[int, int]:
-        """Where the line begins and ends that has a byte of the text."""
+        """Returns the start and end of the line that contains a byte of the text."""
         end = self.text.find(b"\n", at)
         begin = self.text.rfind(b"\n", 0, at) + 1
         return begin or self._first, len(self.text) if end < 0 else end
 
     def end_of(self, begin: int) -> int:
-        """Where the line ends that begins at a byte of the text."""
+        """Returns the end of the line that begins at a byte of the text."""
         end = self.text.find(b"\n", begin)
         return len(self.text) if end < 0 else end
 
     def line_ends(self, begin: int, end: int | None = None) -> int:
-        """How many lines end in a piece of the text."""
+        """Returns the number of line ends in a piece of the text."""
         return self.text.count(b"\n", begin, end)
 
     @property
     def _first(self) -> int:
-        """Where the first line begins."""
+        """Returns the start of the first line."""
         return len(_MARK) if self.place == 0 and self.text.startswith(_MARK) else 0
 
 
 def place_of(sign: bytes, rare: bytes, text: bytes) -> int:
-    """Where some bytes first stand in a text, -1 where they do not. `rare`: one of them that few texts have: a single
-    byte is found some ten times as fast as several."""
+    """Returns the first position of some bytes in a text, else -1. `rare`: one of these bytes that few
+    texts contain. Searching for a single byte is about ten times as fast."""
     at = text.find(rare)
     return at if at < 0 else text.find(sign, max(at - sign.index(rare), 0))
 
@@ -124,7 +124,8 @@ def _bounds(text: bytes) -> tuple[Places, Places]:
 
 
 def parts_of(paths: Sequence[tuple[int, str, int]], size: int) -> list[Part]:
-    """Files in parts of some `size`; of each its number, path and length. A compressed file is one part."""
+    """Splits files, given as number, path and length, into parts of about `size` bytes. A compressed file is one
+    part."""
     parts: list[Part] = []
     for number, path, length in paths:
         if length <= size or is_compressed(Path(path)):
@@ -138,7 +139,8 @@ def parts_of(paths: Sequence[tuple[int, str, int]], size: int) -> list[Part]:
 
 
 def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
-    """The lines that begin between two bytes: the first is the one behind the line end at `begin - 1` or later."""
+    """Yields the lines that begin between two bytes. The first line follows the first line end at or after `begin -
+    1`."""
     at, rest = max(begin - 1, 0), b""
     if at:
         stream.seek(at)
@@ -163,7 +165,7 @@ def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
             if text:
                 yield Block(_with_feeds(text), at)
             return
-        # A return at the very end may belong to a feed that comes next.
+        # A carriage return at the very end may belong to the next line feed.
         whole = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
         if whole:
             yield Block(_with_feeds(text[:whole]), at)
@@ -171,7 +173,7 @@ def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
 
 
 def _line_end(text: bytes, begin: int, is_last: bool) -> int | None:
-    """Where the first line end at a byte or behind it is over; `None` where there is none, as far as can be told."""
+    """Returns the offset after the first line end at or after `begin`; `None` if the text contains none for certain."""
     feed, back = text.find(b"\n", begin), text.find(b"\r", begin)
     if back < 0 or 0 <= feed < back:
         return None if feed < 0 else feed + 1
@@ -184,13 +186,13 @@ _RETURN = re.compile(rb"\r(?!\n)")
 
 
 def _with_feeds(text: bytes) -> bytes:
-    """The same lines, all of which end with a line feed; no byte is moved."""
+    """Returns the same lines, all ending with a line feed; no byte moves."""
     is_mixed = b"\r" in text and text.count(b"\r") != text.count(b"\r\n")
     return _RETURN.sub(b"\n", text) if is_mixed else text
 
 
 def row_count(file: Part, place: int | None = None) -> int:
-    """How many lines of a file are not blank, of those before a place."""
+    """Returns the number of lines of a file that are not blank, before a position if one is given."""
     count = 0
     for block in file.blocks():
         starts, _ = block.lines()
@@ -201,7 +203,7 @@ def row_count(file: Part, place: int | None = None) -> int:
 
 
 def place_of_row(file: Part, number: int) -> int | None:
-    """The place of the line behind so many that are not blank; `None` where there is none."""
+    """Returns the position of the line with a number from 0, blank lines not counted; `None` if the file is shorter."""
     for block in file.blocks():
         starts, _ = block.lines()
         if number < len(starts):
@@ -211,7 +213,7 @@ def place_of_row(file: Part, number: int) -> int | None:
 
 
 def lines_at(file: Part, places: Iterable[int]) -> Iterator[tuple[bytes, int]]:
-    """The lines at some places of a whole file, in their order: the text, and the number among all lines, from 1."""
+    """Yields the lines at some positions of a whole file, in order: the text, and its number among all lines from 1."""
     blocks = file.blocks()
     block, counted, number = Block(b"", 0), 0, 1
     for place in places:

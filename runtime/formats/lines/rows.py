@@ -1,4 +1,4 @@
-"""Blocks whose rows are no lines: records of CSV, elements of XML. Where they begin and end is found once."""
+"""Blocks whose rows are not lines: records of CSV, elements of XML. Their bounds are found once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cedilla.runtime.formats.lines.blocks import Block, Places
 
 @frozen(eq=False)
 class RowBlock(Block):
-    """Whole rows, those that are not blank from `starts` to `ends`."""
+    """Whole rows. `starts` and `ends` are those of the rows that are not blank."""
 
     starts: Places
     ends: Places
@@ -27,7 +27,7 @@ class RowBlock(Block):
         return int(self.ends[np.searchsorted(self.starts, begin)]) if begin in self.starts else begin
 
     def rows_with(self, keys: Iterable[bytes]) -> Iterator[tuple[int, int]]:
-        """Where rows begin and end that have one of some keys in them, or behind them."""
+        """Yields the starts and ends of rows that contain one of some keys, or that precede one."""
         places = [at for key in keys for at in _places(self.text, key)]
         for number in np.unique(np.searchsorted(self.starts, places, "right") - 1).tolist():
             if number >= 0:

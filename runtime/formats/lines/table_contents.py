@@ -1,5 +1,5 @@
-"""What parsed tuples say of themselves, as footers of Parquet files do: where all are valid by that, no engine has to
-look (theory 1.1, D0)."""
+"""Statistics of parsed tuples, like those in footers of Parquet files. If they prove all tuples valid, no engine needs
+to check them (theory 1.1, D0)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cedilla.runtime.items.marker import NEXT_FILE
 pc: Any = pyarrow.compute
 
 _AXES = {"int": pa.int32(), "long": pa.int64(), "timestamp": pa.int64(), "date": pa.int32()}
-"""The types whose values lie on an axis of whole numbers, as regions have them."""
+"""The types whose values lie on an axis of whole numbers, as in regions."""
 
 
 def contents_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict[int, Content] | None:
-    """The content of each of some files, by its number; `None` where a line is no tuple. `table`: the tuples of all, as
-    `Format.tuples` has them, in their order."""
+    """Returns the statistics of each of some files by its number; `None` if a line is not a tuple. `table`: the tuples
+    of all files, as returned by `Format.tuples`, in order."""
     if table.column(CORRUPT).null_count < table.num_rows:
         return None
     places = table.column(POSITION).to_numpy()
@@ -37,7 +37,7 @@ def contents_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict[i
 
 
 def together(first: Content, second: Content) -> Content:
-    """The content of both, tuples of one file."""
+    """Merges two statistics of tuples of one file."""
     if not (first.rows and second.rows):
         return first if first.rows else second
     places = [each.places for each in (first, second) if each.places is not None]
@@ -51,7 +51,7 @@ def together(first: Content, second: Content) -> Content:
 def _both(first: Content, second: Content, name: str) -> Range:
     ranges = (first.ranges[name], second.ranges[name])
     nulls = sum(each.nulls for each in ranges)
-    # Where all values are undefined there are no ends.
+    # A column without defined values has no ends.
     some = [r for r, of in zip(ranges, (first, second), strict=True) if r.nulls < of.rows]
     least, greatest = [r.least for r in some], [r.greatest for r in some]
     if None in least or None in greatest or not some:

@@ -1,8 +1,8 @@
-"""Formats whose rows stand one behind the other in text (design, sections 5 and 6).
+"""Formats whose rows follow each other in text (design, sections 5 and 6).
 
-A row's place in its file is the byte that it begins with. The bytes of a file go one way, whoever reads them: blocks of
-whole rows are searched for markers, the others become Arrow batches. The driver does so where there is little to read;
-else tasks of the engine do.
+The position of a row in its file is its first byte. All readers process a file in the same way: blocks of whole rows
+are searched for markers, and the other rows become Arrow batches. The driver reads small inputs, tasks of the engine
+read large ones.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 @frozen
 class FoundMarker:
-    """A row that is a marker, or was meant as one: its kind and text as in `MarkerLine`, where it begins and ends in
-    its block."""
+    """A row that is a marker, or a malformed one: its kind and text as in `MarkerLine`, its start and end in the
+    block."""
 
     kind: str
     text: str
@@ -58,49 +58,49 @@ class FoundMarker:
 
     @property
     def is_read(self) -> bool:
-        """Whether it is a marker indeed; else it is a tuple, if a bad one, for who goes on there."""
+        """Returns True for a well-formed marker; other rows are invalid tuples."""
         return self.kind in ("accent", "punctuation")
 
 
 class Batches(Protocol):
-    """Makes batches of the tuples in blocks, as `batches.TextBatches` says."""
+    """Makes batches of the tuples in blocks, like `batches.TextBatches`."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the batches."""
+        """Returns the schema of the batches."""
         ...
 
     def batch(self, block: Any, place: int) -> pa.RecordBatch:
-        """The tuples of a block; `place`: where its file begins in the slice."""
+        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
         ...
 
 
 class TextFormat(Format):
-    """One row is one tuple or marker; what a subclass says of its rows is sent to tasks."""
+    """A format where one row is one tuple or marker. The functions of a subclass are sent to tasks."""
 
     by_bytes: ClassVar[bool] = True
     markers_in: ClassVar[Callable[[Any], Iterator[FoundMarker]]]
-    """The markers of a block in their order; a function of a module, which tasks can find."""
+    """Yields the markers of a block in order; a function of a module, which tasks can import."""
     fields_in: ClassVar[Callable[[Any], Mapping[str, str]]]
-    """Field -> the kind that its values have in common, in the tuples of a block; such a function, too."""
+    """Maps each field in the tuples of a block to the common kind of its values; a function of a module, too."""
     merged: ClassVar[Callable[[Iterable[tuple[str, str]]], dict[str, str]]]
-    """What fields of the same name have in common."""
+    """Merges the kinds of fields of the same name."""
 
     def parts(self, files: Numbered) -> list[Part]:
-        """Files in parts that are read by themselves: each as a whole, where nobody knows in its middle what a row
-        is."""
+        """Splits files into parts that are read separately. Each file is one part if rows cannot be recognized in its
+        middle."""
         return [self.whole(file, number) for number, file in files.items()]
 
     @abstractmethod
     def batches(self, types: Types) -> Batches:
-        """What makes tuples of blocks."""
+        """Returns the converter from blocks to tuples."""
 
     @abstractmethod
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        """All rows of a file."""
+        """Returns a part with all rows of a file."""
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
-        """A marker of `markers_in`, at a place of the slice; `end`: where its line ends."""
+        """Returns a marker from `markers_in` at a position of the slice. `end`: the position where its line ends."""
         return MarkerLine(kind, text, position, next=end + 1)
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
@@ -118,7 +118,7 @@ class TextFormat(Format):
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
     ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
-        """Tasks note what they find, if they are run by this process."""
+        """Tasks record statistics if they run in this process."""
         few_enough = sum(file.length for file in files.values()) <= costs.KEPT_PARSED
         tuples = self._tuples(files, types)
         notes = _Notes()
@@ -133,7 +133,8 @@ class TextFormat(Format):
         return _Tuples(tuple(self.parts(files)), batches.schema, batches, dict(types))
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """By tasks where there is very much to search: a pass by the driver costs less than a job."""
+        """Searches for markers, by tasks only if the input is very large: a pass by the driver costs less than a
+        job."""
         parts = [(at, part) for at, files in enumerate(slices) for part in self.parts(files)]
         length = sum(file.length for files in slices for file in files.values())
         search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
@@ -155,7 +156,7 @@ class TextFormat(Format):
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         located = _Located({number: (self.whole(file, number), file.uri) for number, file in files.items()})
-        if _are_few(files):  # a worker takes longer to start than the driver to look at them all
+        if _are_few(files):  # a worker takes longer to start than the driver needs for all
             rows = (row.asDict() for row in bad.orderBy(POSITION).collect())
             return of_table(spark, pa.Table.from_pylist([*located.rows(rows)], _LOCATED))
         number = F.expr(f"shiftright(`{POSITION}`, 47)")
@@ -168,15 +169,15 @@ class TextFormat(Format):
 
 
 def _are_few(files: Numbered) -> bool:
-    """Whether the driver parses files."""
+    """Returns True if the driver parses the files."""
     lengths = (f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
     return sum(lengths) <= costs.PARSED_BY_DRIVER
 
 
 @define(eq=False)
 class _Notes:
-    """What tasks have found in parts, by their numbers; `None`: a line that is no tuple. `batches`: what they have made
-    of the parts, for who reads these again; `None`: nothing is kept."""
+    """Results of tasks for the parts of files, by their numbers; `None`: a line is not a tuple. `batches`: the batches
+    of the parts, for later readers; `None`: none are kept."""
 
     name: str = field(factory=lambda: uuid4().hex)
     parts: dict[int, Content | None] = field(factory=dict[int, Content | None])
@@ -184,7 +185,7 @@ class _Notes:
     locks: Sequence[Lock] = ()
 
     def made(self, part: int, make: Callable[[], list[pa.RecordBatch]]) -> list[pa.RecordBatch]:
-        """The batches of a part, which the first task makes that asks for them; others wait for it meanwhile."""
+        """Returns the batches of a part. The first task that asks makes them; others wait for it."""
         assert self.batches is not None
         with self.locks[part]:
             if part not in self.batches:
@@ -193,11 +194,11 @@ class _Notes:
 
 
 _NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
-"""By their names, as tasks have a copy of all else."""
+"""Notes by their names, because tasks have copies of all other objects."""
 
 
 def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, Content] | None:
-    """The contents of files, where tasks have noted all of their parts and found nothing bad."""
+    """Returns the statistics of files if tasks have recorded all of their parts and found no invalid line."""
     found: dict[int, Content] = {}
     for number, part in enumerate(tuples.parts):
         content = notes.parts.get(number)
@@ -207,7 +208,7 @@ def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, Content] | None:
     return found
 
 
-# What follows is sent to tasks.
+# The following classes are sent to tasks.
 
 
 @frozen
@@ -233,11 +234,11 @@ class _Tuples(PartReader[Part]):
                 of_batch = contents_of(pa.Table.from_batches([batch]), [part.number], self.types)
                 found = None if of_batch is None else together(found, of_batch[part.number])
             yield batch
-        if notes is not None:  # not where a task was stopped before
+        if notes is not None:  # not if a task was stopped earlier
             notes.parts[number] = found
 
     def table(self) -> pa.Table:
-        """All of them."""
+        """Returns all of them as a table."""
         batches = (batch for n, part in enumerate(self.parts) for batch in self.of_part(part, n))
         return pa.Table.from_batches(batches, self.schema)
 
@@ -251,13 +252,13 @@ _FOUND = pa.schema(
         ("end", pa.int64()),
     ]
 )
-"""The number of a part, the kind of a marker, its text, where in the file its line begins and ends; or no kind, and so
-many tuples."""
+"""The number of a part, the kind of a marker, its text, and the start and end of its line in the file. A row without a
+kind gives the number of tuples."""
 
 
 @frozen
 class _Search(FewRows[Part]):
-    """The markers in parts of files, and how many tuples there are beside them."""
+    """The markers in parts of files, and the number of tuples among them."""
 
     markers_in: Callable[[Any], Iterator[FoundMarker]]
 
@@ -272,7 +273,7 @@ class _Search(FewRows[Part]):
 
 @define
 class _Found:
-    """What was found in the files of a slice so far."""
+    """Results of the search so far for the files of a slice."""
 
     marker_line: Callable[[str, str, int, int], MarkerLine]
     markers: list[MarkerLine] = field(factory=list[MarkerLine])
@@ -299,7 +300,7 @@ _LOCATED = pa.schema(
     ]
 )
 _TOGETHER = 1000
-"""Rows of a batch."""
+"""Number of rows of a batch."""
 
 
 def _place(row: Mapping[str, Any]) -> int:
@@ -308,8 +309,7 @@ def _place(row: Mapping[str, Any]) -> int:
 
 @define
 class _Run:
-    """Tells rows of one file apart from those of another, and from those that stand before them: runs by number and
-    file."""
+    """Splits rows by file, and where positions decrease. Returns the number of the split and the file."""
 
     number: int = 0
     last: int = -1
@@ -322,7 +322,7 @@ class _Run:
 
 @frozen
 class _Located:
-    """Bad tuples with the lines that they are; a file is read once where its rows are together and in order.
+    """Bad tuples with their lines. A file is read once if its rows are adjacent and in order.
 
     `files`: by their numbers, with their URIs.
     """
@@ -330,7 +330,7 @@ class _Located:
     files: Mapping[int, tuple[Part, str]]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Not all engines keep the order of rows on the way to a task: it is that of batches at best.
+        # Not all engines keep the order of rows on the way to a task; at best they keep it within a batch.
         located = self.rows(row for batch in batches for row in sorted(batch.to_pylist(), key=_place))
         while some := list(islice(located, _TOGETHER)):
             yield pa.RecordBatch.from_pylist(some, _LOCATED)
