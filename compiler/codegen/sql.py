@@ -7,10 +7,10 @@ from typing import Any
 
 from cedilla.compiler.codegen.tables import is_large
 from cedilla.compiler.expressions.types import LONG, Type, column
-from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.compiler.regions import Cut, Level, Tree, Value
 from cedilla.compiler.regions.alternatives import alternatives
 
-Large = Callable[[Steps, Callable[[Tree], str], str], "str | None"]
+Large = Callable[[Level, Callable[[Tree], str], str], "str | None"]
 """Level with many points, subtree -> SQL, SQL for the values between the points -> SQL, or `None` to do without."""
 
 
@@ -29,13 +29,13 @@ def expression(
     memo: dict[int, str] = {}
 
     def written(node: Tree) -> str:
-        if not isinstance(node, Steps):
+        if not isinstance(node, Level):
             return leaf(node)
         if id(node) not in memo:
             memo[id(node)] = level(node)
         return memo[id(node)]
 
-    def level(node: Steps) -> str:
+    def level(node: Level) -> str:
         name = node.attribute
         value = (columns or {}).get(name, column(name))
         type_ = types.get(name, LONG)
@@ -56,7 +56,7 @@ def expression(
 
 
 def point_cases(
-    node: Steps, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
+    node: Level, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
 ) -> list[str]:
     """The cases of a level's points; those with one subtree together."""
     at_points: dict[str, list[Value]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import LONG, Type
-from cedilla.compiler.regions import POSITION, Steps, Tree, Value
+from cedilla.compiler.regions import POSITION, Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 
 MOST_CASES = 16
@@ -41,7 +41,7 @@ class Table:
     rows: Sequence[tuple[Any, ...]]
 
 
-def is_large(node: Steps) -> bool:
+def is_large(node: Level) -> bool:
     """Whether a level has more points than a `CASE` should search."""
     points = node.points
     if len(points) <= MOST_CASES:
@@ -155,7 +155,7 @@ class _Writer:
         self.constants: dict[str, list[Any]] = {}
 
     def shape(self, tree: Tree) -> str:
-        if not isinstance(tree, Steps):
+        if not isinstance(tree, Level):
             return self._leaf(tree)
         if len(tree.points) > _NESTED:
             raise _TooLarge

@@ -8,7 +8,7 @@ from fractions import Fraction
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Steps, Tree, Value
+from cedilla.compiler.regions import Cut, Level, Tree, Value
 from cedilla.grammar.slips import closest
 
 _SHOWN = 60
@@ -16,7 +16,7 @@ _SHOWN = 60
 
 def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
     """The member nearest to a value; of strings the most similar one. `None` where there is none."""
-    if not isinstance(members, Steps) or isinstance(value, bool):
+    if not isinstance(members, Level) or isinstance(value, bool):
         return None
     if isinstance(value, str):
         listed = [m for m, inside in members.points.items() if inside and isinstance(m, str)]
@@ -25,7 +25,7 @@ def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
     return min(candidates, key=lambda v: (abs(Fraction(v) - Fraction(value)), v), default=None)
 
 
-def _candidates(type_: Type, members: Steps) -> Iterator[int | Fraction]:
+def _candidates(type_: Type, members: Level) -> Iterator[int | Fraction]:
     """The points of a set of numbers, and the values at the ends of its pieces."""
     yield from (v for v, inside in members.points.items() if inside and not isinstance(v, str))
     for low, high, inside in members.piece_bounds():

@@ -1,6 +1,6 @@
 """Patterns of one attribute: from syntax to sets of values and back (theory 1.1, G1).
 
-A set of values is a one-level region over the attribute (`regions.Steps` with boolean leaves). Whole-number
+A set of values is a one-level region over the attribute (`regions.Level` with boolean leaves). Whole-number
 types normalise every bound to a half-open interval, so `<= 5` and `< 6` are the same set.
 """
 
@@ -11,7 +11,7 @@ from itertools import product
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Domain, Steps, Tree, Universe, Value
+from cedilla.compiler.regions import Cut, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
@@ -141,17 +141,17 @@ def conjunctions(
 
 def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree:
     """What `texts` says of a set without ⊥: without the ranges that no value of the domain lies in."""
-    if not isinstance(members, Steps):
+    if not isinstance(members, Level):
         return members
     written = _written(attribute, members, type_, {attribute: domain})
     return regions.union(*(each for _, each in written))
 
 
-def _written(attribute: str, members: Steps, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
+def _written(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
     """The conditions that together describe a set without ⊥, each with the values that meet it."""
     if type_.name == "boolean" and any(members.pieces) and not all(map(members.at, (False, True))):
         # Nothing lies before, between or behind the two values.
-        if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Steps):
+        if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Level):
             yield from _written(attribute, only, type_, domain)
         return
     inside = sorted(v for v, hit in members.points.items() if hit)
@@ -168,7 +168,7 @@ def _list(attribute: str, values: list[Value], type_: Type) -> str:
 
 
 def _ranges(
-    attribute: str, members: Steps, type_: Type, domain: Universe
+    attribute: str, members: Level, type_: Type, domain: Universe
 ) -> Iterator[tuple[Cut | None, Cut | None]]:
     """The ranges of a set, between those of its points that are none of it, in which some value of the domain lies."""
     holes = sorted(v for v, hit in members.points.items() if not hit)

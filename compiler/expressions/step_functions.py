@@ -18,7 +18,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import Types, single
 from cedilla.compiler.expressions.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP
-from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
+from cedilla.compiler.regions import Cut, Level, Tree, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine, Number
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
@@ -37,7 +37,7 @@ class Extents:
     start: Number = 0
     slack: Number = 0
 
-    def image(self, members: Steps, cells: str, whole: bool) -> Tree:
+    def image(self, members: Level, cells: str, whole: bool) -> Tree:
         """The cells that have a value in a set, as a set of whole numbers of the attribute `cells`; ⊥ stays.
 
         `whole`: only whole numbers occur.
@@ -63,7 +63,7 @@ class Extents:
         moved = Fraction(value) - self.start
         return moved + sign * self.slack * (abs(value) + abs(self.start))
 
-    def _without_used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[_Range]:
+    def _without_used_up(self, members: Level, low: Cut | None, high: Cut | None) -> Iterator[_Range]:
         """The same without the cells whose every whole number between the cuts is a point of its own."""
         first, end = self._cells(low, high)
         for cell in sorted(self._used_up(members, low, high)) if members.points and not self.slack else ():
@@ -71,7 +71,7 @@ class Extents:
             first = cell + 1
         yield first, end
 
-    def _used_up(self, members: Steps, low: Cut | None, high: Cut | None) -> Iterator[int]:
+    def _used_up(self, members: Level, low: Cut | None, high: Cut | None) -> Iterator[int]:
         points: Counter[int] = Counter()
         values: list[Any] = list(members.points)
         for value in values:
@@ -140,7 +140,7 @@ class Step:
         """Whether the values are whole numbers."""
         return self.outer.is_whole
 
-    def image(self, members: Steps, target: str, whole: bool) -> Tree:
+    def image(self, members: Level, target: str, whole: bool) -> Tree:
         """The values of the step function over a set, as a set of values of the attribute `target`."""
         return regions.transform(self.extents.image(members, target, whole), target, self.outer)
 

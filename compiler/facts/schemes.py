@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Set
 from attrs import frozen
 
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.regions import ANYTHING, Domain, Steps, ceiling
+from cedilla.compiler.regions import ANYTHING, Domain, Level, ceiling
 
 Scheme = frozenset[str]
 Schemes = frozenset[Scheme]
@@ -87,8 +87,8 @@ def is_finite(name: str, facts: Facts) -> bool:
     domain: Domain = facts.universe.get(name, ANYTHING)
     members = domain.members
     if domain.listed:
-        return not isinstance(members, Steps) or not members.undefined
-    if not isinstance(members, Steps) or members.undefined:
+        return not isinstance(members, Level) or not members.undefined
+    if not isinstance(members, Level) or members.undefined:
         return False
     return all(
         not inside

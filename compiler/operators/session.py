@@ -35,7 +35,7 @@ from cedilla.compiler.operators.base import (
     taken,
     windowed,
 )
-from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Operation, Steps, Tree, Value
+from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree, Value
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -90,7 +90,7 @@ class Session(Operator):
         moved = regions.union(*(self._time_last(tree) for tree in (folded, never)))
 
         def runs(tree: Tree) -> Tree:
-            if isinstance(tree, Steps) and tree.attribute != POSITION:
+            if isinstance(tree, Level) and tree.attribute != POSITION:
                 return regions.map_children(tree, runs)
             return spans(tree, integral=domain.integral)
 

@@ -12,7 +12,7 @@ from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_STATE, Facts, 
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
 from cedilla.compiler.operators.equality import check_types, clash, common_types
-from cedilla.compiler.regions import ANYTHING, Domain, Steps, Tree
+from cedilla.compiler.regions import ANYTHING, Domain, Level, Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
 
@@ -107,7 +107,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
 
 def _either(name: str, left: Facts, right: Facts) -> Domain:
     """What an attribute can be in the output; ⊥ too where one input lacks it."""
-    undefined = Domain(Steps(name, True, (), (False,)), True)
+    undefined = Domain(Level(name, True, (), (False,)), True)
     domains = [f.universe.get(name, ANYTHING) if name in f.types else undefined for f in (left, right)]
     names = {domain.listed for domain in domains}
     return Domain(

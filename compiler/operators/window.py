@@ -169,7 +169,7 @@ class Window(Operator):
         What lies between two bounds belongs to one of them, so that neighbouring windows make one range: to the
         `begin` before, and to the `end` after.
         """
-        if name not in self.bounds or not isinstance(numbers, regions.Steps):
+        if name not in self.bounds or not isinstance(numbers, regions.Level):
             return numbers
         bound, is_end = self.bounds[name], name == self.names[-1]
         cuts = [(max(bound(number - is_end), self._least), int(is_end)) for number, _ in numbers.cuts]

@@ -13,8 +13,8 @@ from itertools import accumulate
 from immutables import Map
 
 from cedilla.compiler.regions import (
+    Level,
     Operation,
-    Steps,
     Tree,
     combine,
     difference,
@@ -40,13 +40,13 @@ _ANYTHING = _Anything()
 def alternatives(region: Tree) -> list[Tree]:
     """Regions whose union is this one."""
     parts: list[Tree] = []
-    while isinstance(region, Steps) and (rest := _everywhere(region)) is not None:
+    while isinstance(region, Level) and (rest := _everywhere(region)) is not None:
         parts.append(_besides(region, rest))
         region = rest
     return [*parts, region]
 
 
-def _everywhere(node: Steps) -> Tree | None:
+def _everywhere(node: Level) -> Tree | None:
     """What is inside whatever the value of a level's attribute, if anything is: one of the children."""
     if not is_small(node, _MOST):
         return None
@@ -57,7 +57,7 @@ def _everywhere(node: Steps) -> Tree | None:
     return None
 
 
-def _besides(node: Steps, rest: Tree) -> Tree:
+def _besides(node: Level, rest: Tree) -> Tree:
     """The simplest region that together with the rest is a level's."""
     return map_children(node, lambda child: False if child == rest else _simplified(child, rest))
 
@@ -79,16 +79,16 @@ _OUTSIDE = Operation(_settle, lambda region, rest: _ANYTHING if rest else region
 
 def _filled(tree: Tree) -> Tree:
     """The tree with something suitable where it is told elsewhere; a level goes whose other children are one."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return tree
     filled = map_children(tree, _filled)
-    if not isinstance(filled, Steps):
+    if not isinstance(filled, Level):
         return filled
     pieces = _neighbours(_neighbours(filled.pieces)[::-1])[::-1]
     if pieces[0] is _ANYTHING:
         pieces = [filled.undefined] * len(pieces)
     undefined = pieces[-1] if filled.undefined is _ANYTHING else filled.undefined
-    outside = Steps(filled.attribute, undefined, filled.cuts, tuple(pieces))
+    outside = Level(filled.attribute, undefined, filled.cuts, tuple(pieces))
     points = {v: outside.at(v) if child is _ANYTHING else child for v, child in filled.points.items()}
     said = next((child for child in points.values() if child is not _ANYTHING), _ANYTHING)
     if undefined is _ANYTHING:  # nothing is said but at points

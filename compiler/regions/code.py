@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field, frozen
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Steps, Tree, Value, steps
+from cedilla.compiler.regions.trees import Level, Tree, Value, steps
 
 Pairs = tuple[tuple[Value, Value], ...]
 
@@ -44,7 +44,7 @@ class Code:
         return Code((*self.pairs, *own)) if own else self
 
 
-def recoded(node: Steps, code: Code) -> Tree:
+def recoded(node: Level, code: Code) -> Tree:
     """The image of a level under a code of its attribute: of each value that the code leads to, what is said of the one
     that it comes from, by a list or by a range.
 

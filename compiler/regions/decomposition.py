@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import UNDEFINED, Steps, Tree, Value, steps
+from cedilla.compiler.regions.trees import UNDEFINED, Level, Tree, Value, steps
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
     """Disjoint boxes that tile the space, each with its leaf; values with the same subtree share a box."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         yield {}, tree
         return
     for child, where in groups(tree):
@@ -22,7 +22,7 @@ def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
             yield {tree.attribute: where, **inner}, leaf
 
 
-def groups(node: Steps) -> list[tuple[Tree, Tree]]:
+def groups(node: Level) -> list[tuple[Tree, Tree]]:
     """Each distinct child of a level with the set of values that lead to it."""
     at_points: dict[Tree, list[Value]] = {}
     for value, child in node.points.items():
@@ -41,21 +41,21 @@ def groups(node: Steps) -> list[tuple[Tree, Tree]]:
 
 def contains(tree: Tree, row: Mapping[str, object]) -> Any:
     """The leaf for one tuple; attributes that the tuple lacks are undefined."""
-    while isinstance(tree, Steps):
+    while isinstance(tree, Level):
         tree = tree.at(row.get(tree.attribute, UNDEFINED))
     return tree
 
 
 def attributes(tree: Tree) -> frozenset[str]:
     """The attributes that matter."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return frozenset()
     names: set[str] = set()
     seen: set[int] = set()
     for child in chain((tree.undefined,), tree.pieces, tree.points.values()):
         if names >= tree.inner:  # nothing more can come, so the points need not be gone through
             break
-        if isinstance(child, Steps) and id(child) not in seen:
+        if isinstance(child, Level) and id(child) not in seen:
             seen.add(id(child))
             names |= attributes(child)
     return frozenset(names | {tree.attribute})
@@ -77,9 +77,9 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(function)
     def known(*given: Tree) -> Result:
-        if not any(isinstance(tree, Steps) and len(tree.points) > _LARGE for tree in given):
+        if not any(isinstance(tree, Level) and len(tree.points) > _LARGE for tree in given):
             return function(*given)
-        key = tuple(id(each) if isinstance(each, Steps) else each for each in given)
+        key = tuple(id(each) if isinstance(each, Level) else each for each in given)
         if key not in memo:
             memo[key] = given, function(*given)
             if len(memo) > _REMEMBERED:
@@ -96,7 +96,7 @@ def leaves(tree: Tree) -> list[Any]:
     seen: set[int] = set()
 
     def visit(node: Tree) -> None:
-        if not isinstance(node, Steps):
+        if not isinstance(node, Level):
             distinct[node] = None
             return
         for child in (*node.pieces, node.undefined, *node.points.values()):
@@ -110,12 +110,12 @@ def leaves(tree: Tree) -> list[Any]:
 
 def cells(tree: Tree) -> dict[Any, Tree]:
     """Each distinct leaf with the region where it holds, in one pass."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return {tree: True}
     memo: dict[int, dict[Any, Tree]] = {}
 
     def of(child: Tree) -> dict[Any, Tree]:
-        if not isinstance(child, Steps):
+        if not isinstance(child, Level):
             return {child: True}
         if id(child) not in memo:
             memo[id(child)] = cells(child)

@@ -12,8 +12,8 @@ from cedilla.compiler.regions.trees import (
     INTERSECTION,
     UNION,
     Cut,
+    Level,
     Operation,
-    Steps,
     Tree,
     Value,
     align,
@@ -40,12 +40,12 @@ class Domain:
     @property
     def is_list(self) -> bool:
         """Whether the members are single values, without a range."""
-        return isinstance(self.members, Steps) and not any(self.members.pieces)
+        return isinstance(self.members, Level) and not any(self.members.pieces)
 
     @property
     def may_be_missing(self) -> bool:
         """Whether some tuples may lack the attribute, now or after a Drop."""
-        return bool(self.members.undefined if isinstance(self.members, Steps) else self.members)
+        return bool(self.members.undefined if isinstance(self.members, Level) else self.members)
 
 
 ANYTHING = Domain()
@@ -54,7 +54,7 @@ Universe = Mapping[str, Domain]
 
 def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: Universe) -> Tree:
     """Fold away attributes (`None`: all of them): `operation` of the tree over all their possible values."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return tree
     if over is not None and tree.attribute not in over:
         return map_children(tree, lambda child: quantify(child, over, operation, universe))
@@ -97,18 +97,18 @@ def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:
     return False if is_empty(region, universe) else region
 
 
-def _children(node: Steps, domain: Domain) -> Iterator[Tree]:
+def _children(node: Level, domain: Domain) -> Iterator[Tree]:
     """The children of a level that some value of the domain leads to; those of pieces come first."""
     members = domain.members
     if members is False:
         return
     if members is True:
-        members = Steps(node.attribute, True, (), (True,))
+        members = Level(node.attribute, True, (), (True,))
     if members.pieces == (False,):
         yield from _of_finite_domain(node, members)
     else:
-        whole = Steps(members.attribute, True, members.cuts, members.pieces)
-        aligned = Steps(node.attribute, node.undefined, node.cuts, node.pieces)
+        whole = Level(members.attribute, True, members.cuts, members.pieces)
+        aligned = Level(node.attribute, node.undefined, node.cuts, node.pieces)
         cuts, pairs = align(aligned, whole)
         bounds = (None, *cuts, None)
         for index, (child, inside) in enumerate(pairs):
@@ -121,7 +121,7 @@ def _children(node: Steps, domain: Domain) -> Iterator[Tree]:
         yield node.undefined
 
 
-def _of_finite_domain(node: Steps, members: Steps) -> Iterator[Tree]:
+def _of_finite_domain(node: Level, members: Level) -> Iterator[Tree]:
     if len(node.points) < len(members.points) and len(node.pieces) == 1:
         yield node.pieces[0]  # some member of the domain is no point of the level
         yield from (child for value, child in node.points.items() if members.at(value))
@@ -129,7 +129,7 @@ def _of_finite_domain(node: Steps, members: Steps) -> Iterator[Tree]:
         yield from (node.at(value) for value, inside in members.points.items() if inside)
 
 
-def _has_free_value(low: Cut | None, high: Cut | None, node: Steps, domain: Domain) -> bool:
+def _has_free_value(low: Cut | None, high: Cut | None, node: Level, domain: Domain) -> bool:
     """Whether the domain has a value between the cuts that is no point of the level."""
     if low is None or high is None:
         return True

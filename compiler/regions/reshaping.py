@@ -12,8 +12,8 @@ from cedilla.compiler.regions.code import Code, recoded
 from cedilla.compiler.regions.decomposition import boxes
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
 from cedilla.compiler.regions.trees import (
+    Level,
     Operation,
-    Steps,
     Tree,
     Value,
     combine,
@@ -30,10 +30,10 @@ def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
 
     So a punctuation for each of 1, 2, 3 ... ends as one range, however many there are.
     """
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return tree
     node = map_children(tree, lambda child: coalesced(child, universe, least))
-    if not isinstance(node, Steps) or not universe.get(node.attribute, ANYTHING).integral:
+    if not isinstance(node, Level) or not universe.get(node.attribute, ANYTHING).integral:
         return node
     runs = _runs(node.points, least)
     if not runs:
@@ -66,7 +66,7 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
 
 def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Code) -> Tree:
     """The image of a tree under an increasing function, or a code, of one attribute."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return tree
     if tree.attribute != attribute:
         if order(tree.attribute) > order(attribute):

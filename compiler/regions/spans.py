@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from cedilla.compiler.regions import Cut, Steps, Tree, ceiling
+from cedilla.compiler.regions import Cut, Level, Tree, ceiling
 
 Span = tuple[Cut | None, Cut | None]
 """The values between two cuts; `None` is unbounded."""
@@ -16,7 +16,7 @@ def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
 
     `integral`: only whole numbers count, so both cuts come before a whole number, and neighbours are one run.
     """
-    if not isinstance(members, Steps):
+    if not isinstance(members, Level):
         return ((None, None),) if members else ()
     cuts = sorted({*members.cuts, *((value, after) for value in members.points for after in (0, 1))})
     spans: list[Span] = []
@@ -33,7 +33,7 @@ def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _inside(members: Steps, low: Cut | None, high: Cut | None) -> Tree:
+def _inside(members: Level, low: Cut | None, high: Cut | None) -> Tree:
     if low is not None and high is not None and low[0] == high[0]:
         return members.at(low[0])
     return members.pieces[0 if low is None else bisect_right(members.cuts, low)]

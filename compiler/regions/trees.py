@@ -4,7 +4,7 @@ A `Tree` is a piecewise constant function of a tuple: one level per attribute th
 order of attributes, down to a leaf. A region is a tree whose leaves are `True` and `False`; presence maps
 and histories of units are trees with other leaves, so one set of operations serves them all.
 
-A level (`Steps`) cuts the ordered domain of its attribute into pieces, overridden at single points, and
+A level (`Level`) cuts the ordered domain of its attribute into pieces, overridden at single points, and
 says apart what holds for the undefined value ⊥. Points live in a persistent hash map: describing one more
 point costs the same however many there are.
 """
@@ -28,7 +28,7 @@ Cut = tuple[Any, int]
 
 
 Tree = Any
-"""A leaf (any hashable value) or `Steps`."""
+"""A leaf (any hashable value) or `Level`."""
 
 
 POSITION = "$position"
@@ -58,7 +58,7 @@ _UNKNOWN: frozenset[str] = frozenset({"?"})
 
 
 @frozen(cache_hash=True)
-class Steps:
+class Level:
     """One level of a tree: a step function of one attribute. Build it with `steps`."""
 
     attribute: str
@@ -92,7 +92,7 @@ def _reach(children: Iterable[Tree]) -> frozenset[str]:
     """The attributes at and below the levels among some trees."""
     reach = _NOTHING
     for child in children:
-        if isinstance(child, Steps) and not (child.attribute in reach and child.inner <= reach):
+        if isinstance(child, Level) and not (child.attribute in reach and child.inner <= reach):
             reach = reach.union(child.inner, (child.attribute,))
     return reach
 
@@ -146,7 +146,7 @@ def steps(
         points = mutation.finish()
     if not bounds and not points and undefined == kept_pieces[0]:
         return undefined
-    return Steps(attribute, undefined, bounds, tuple(kept_pieces), points, inner)
+    return Level(attribute, undefined, bounds, tuple(kept_pieces), points, inner)
 
 
 ANY = object()
@@ -172,23 +172,23 @@ def combine(a: Tree, b: Tree, operation: Operation) -> Tree:
     settled = operation.settle(a, b)
     if settled is not None:
         return settled
-    at_a = order(a.attribute) if isinstance(a, Steps) else None
-    at_b = order(b.attribute) if isinstance(b, Steps) else None
+    at_a = order(a.attribute) if isinstance(a, Level) else None
+    at_b = order(b.attribute) if isinstance(b, Level) else None
     if at_a is None and at_b is None:
         return operation.leaf(a, b)
     first = min(x for x in (at_a, at_b) if x is not None)
-    left = a if at_a == first else Steps(first[1], a, (), (a,))
-    right = b if at_b == first else Steps(first[1], b, (), (b,))
+    left = a if at_a == first else Level(first[1], a, (), (a,))
+    right = b if at_b == first else Level(first[1], b, (), (b,))
     return _combine_levels(left, right, operation)
 
 
-def _combine_levels(a: Steps, b: Steps, operation: Operation) -> Tree:
+def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
     cuts, pairs = align(a, b)
     pieces = [combine(x, y, operation) for x, y in pairs]
     undefined = combine(a.undefined, b.undefined, operation)
     # The linear case: one side says nothing outside its points, so only those points are touched; of two such
     # sides the one with fewer. The points of the other side are kept or all gone.
-    sides: list[tuple[Steps, Steps | None]] = []
+    sides: list[tuple[Level, Level | None]] = []
     if len(b.pieces) == 1 and (probe := operation.settle(ANY, b.pieces[0])) is not None:
         sides.append((b, a if probe is ANY else None))
     if len(a.pieces) == 1 and (probe := operation.settle(a.pieces[0], ANY)) is not None:
@@ -221,11 +221,11 @@ def _combine_levels(a: Steps, b: Steps, operation: Operation) -> Tree:
     return steps(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
 
 
-def _all_same(cuts: tuple[Cut, ...], pieces: list[Tree], other: Steps) -> bool:
+def _all_same(cuts: tuple[Cut, ...], pieces: list[Tree], other: Level) -> bool:
     return cuts == other.cuts and all(map(is_, pieces, other.pieces))
 
 
-def align(a: Steps, b: Steps) -> tuple[tuple[Cut, ...], list[tuple[Tree, Tree]]]:
+def align(a: Level, b: Level) -> tuple[tuple[Cut, ...], list[tuple[Tree, Tree]]]:
     """The cuts of two levels together, and the pieces of both between them."""
     if not b.cuts:
         return a.cuts, [(piece, b.pieces[0]) for piece in a.pieces]
@@ -353,12 +353,12 @@ def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
 
 def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
     """The tree with every leaf replaced; a leaf may become a subtree on later attributes."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return change(tree)
     return map_children(tree, lambda child: map_leaves(child, change))
 
 
-def map_children(node: Steps, change: Callable[[Tree], Tree]) -> Tree:
+def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:
     """The level with each distinct child replaced once."""
     memo: dict[int, Tree] = {}
 
@@ -380,7 +380,7 @@ def is_small(tree: Tree, most: int) -> bool:
     left, count = [tree], 0
     while left:
         node = left.pop()
-        if isinstance(node, Steps):
+        if isinstance(node, Level):
             count += 1 + len(node.pieces) + len(node.points)
             if count > most:
                 return False

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Cut, Steps, Tree, Value, map_leaves, order, steps
+from cedilla.compiler.regions.trees import Cut, Level, Tree, Value, map_leaves, order, steps
 
 Box = Mapping[str, Tree]
 """Attribute -> set of values (a one-level region over that attribute); unnamed attributes are free."""
@@ -49,6 +49,6 @@ def ceiling(cut: Cut) -> int:
 
 def renamed(members: Tree, attribute: str) -> Tree:
     """A set of values of one attribute, as values of another."""
-    if not isinstance(members, Steps):
+    if not isinstance(members, Level):
         return members
-    return Steps(attribute, members.undefined, members.cuts, members.pieces, members.points)
+    return Level(attribute, members.undefined, members.cuts, members.pieces, members.points)

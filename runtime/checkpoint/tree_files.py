@@ -12,7 +12,7 @@ from attrs import evolve
 from immutables import Map
 
 from cedilla.compiler.facts.facts import History
-from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
@@ -37,7 +37,7 @@ class Trees:
             return load_tree(data, leaf, mutation.finish())
         return load_tree(data, leaf)
 
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
         """The tree in a file of `CHECKPOINT/trees`."""
         raise AssertionError(f"{name} lies beside the record")
 
@@ -48,7 +48,7 @@ class StoredTrees(Trees):
     def __init__(self, read: Callable[[str], str]) -> None:
         self._read = read
 
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
         return load_tree(json.loads(self._read(name)), leaf)
 
 
@@ -60,7 +60,7 @@ class TreeFiles(StoredTrees):
         super().__init__(lambda name: files.read(f"{folder}/{name}"))
         self._folder = folder
         self._files = files
-        self._bases: dict[str, tuple[str, Steps]] = {}
+        self._bases: dict[str, tuple[str, Level]] = {}
         self._epoch = 0
         self._count = 0
         self.used: dict[int, frozenset[str]] = {}
@@ -71,7 +71,7 @@ class TreeFiles(StoredTrees):
         return self
 
     def dump(self, slot: str, tree: Tree) -> Any:
-        if not isinstance(tree, Steps) or len(tree.points) < costs.TREE_FILE:
+        if not isinstance(tree, Level) or len(tree.points) < costs.TREE_FILE:
             return dump_tree(tree)
         name, base = self._bases.get(slot, ("", None))
         limit = len(tree.points) // costs.TREE_FILE_SHARE
@@ -88,7 +88,7 @@ class TreeFiles(StoredTrees):
             "without": [_dump_value(value) for value in gone],
         }
 
-    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Steps:
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
         self._bases[slot] = name, super().base(slot, name, leaf)
         return self._bases[slot][1]
 
@@ -102,7 +102,7 @@ class TreeFiles(StoredTrees):
             self._files.delete(f"{self._folder}/{name}")
 
 
-def _changes(base: Steps, tree: Steps, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
+def _changes(base: Level, tree: Level, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
     """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
     if base.attribute != tree.attribute:
         return None
@@ -121,7 +121,7 @@ def _changes(base: Steps, tree: Steps, limit: int) -> tuple[dict[Any, Tree], lis
 
 def dump_tree(tree: Tree) -> Any:
     """A tree as JSON: a level is an object, a leaf anything else."""
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return dump_leaf(tree)
     return {
         "attribute": tree.attribute,
@@ -136,7 +136,7 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
     """The tree that `dump_tree` wrote; `leaf` reads a leaf. `points`: those of the level, where they are known."""
     if not isinstance(data, dict):
         return leaf(data)
-    return Steps(
+    return Level(
         data["attribute"],
         load_tree(data["undefined"], leaf),
         tuple((_load_value(value), after) for value, after in data["cuts"]),

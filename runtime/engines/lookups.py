@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.codegen import sql, tables
 from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
-from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect, of_table
 
@@ -39,7 +39,7 @@ over by then, since no more than two are in flight, and each plans twice at most
 class _Built:
     """A table as Spark has it. `spelling`: what its expressions depend on besides the points."""
 
-    node: Steps
+    node: Level
     spelling: object
     table: Table
     frame: DataFrame
@@ -65,7 +65,7 @@ class Tables:
         return kept[_TABLES]
 
     def keep(
-        self, held: dict[Slot, _Built], slot: Slot, node: Steps, spelling: object, table: Table
+        self, held: dict[Slot, _Built], slot: Slot, node: Level, spelling: object, table: Table
     ) -> _Built:
         fields = {"key": table.key, "shape": "INT", **table.columns}
         columns = [
@@ -130,7 +130,7 @@ class Lookups:
     ) -> sql.Large:
         numbers = count()
 
-        def large(node: Steps, written: Callable[[Tree], str], ordinary: str) -> str | None:
+        def large(node: Level, written: Callable[[Tree], str], ordinary: str) -> str | None:
             return self._level((*purpose, next(numbers)), node, leaf, coefficients, written, ordinary)
 
         return large
@@ -145,7 +145,7 @@ class Lookups:
     def _level(
         self,
         slot: Slot,
-        node: Steps,
+        node: Level,
         leaf: Callable[[Any], str],
         coefficients: Coefficients | None,
         written: Callable[[Tree], str],
@@ -184,7 +184,7 @@ class Lookups:
                 changed = tables_.keep(tables_.changed, slot, node, spelling, made)
             cases += self._found(changed, type_)
         elif since:
-            here = Steps(node.attribute, None, (), (None,), since)
+            here = Level(node.attribute, None, (), (None,), since)
             cases += sql.point_cases(here, self._types, self._value(node.attribute), written)
         cases += self._found(whole, type_)
         value = self._value(node.attribute)
@@ -212,7 +212,7 @@ class _Columns(dict[str, str]):
         return column(attribute)
 
 
-def _changes(old: Steps, new: Steps) -> Map[Value, Tree]:
+def _changes(old: Level, new: Level) -> Map[Value, Tree]:
     """Where the points of a level differ from those of an older one, with what is there now."""
     if old.points is new.points:
         return Map()

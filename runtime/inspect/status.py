@@ -19,7 +19,7 @@ from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source, derive
-from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
@@ -221,7 +221,7 @@ def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
 def _domains(source: Source, state: SourceState) -> Iterator[str]:
     for attribute in source.attributes:
         values = state.grown.get(attribute.name, False)
-        if attribute.column is not None and isinstance(values, Steps):
+        if attribute.column is not None and isinstance(values, Level):
             yield f"{attribute.name} in {attribute.domain}: {counted(len(values.points), 'value')}"
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.regions import POSITION, Steps
+from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
@@ -174,5 +174,5 @@ def _number(value: str) -> str:
 def _possible_groups(source: Source, by: Sequence[str]) -> int:
     """How many groups there may be, where none has come."""
     domains = [a.domain_members() for a in source.attributes if a.name in by]
-    sizes = [len(each.points) if isinstance(each, Steps) and each.points else _GROUPS for each in domains]
+    sizes = [len(each.points) if isinstance(each, Level) and each.points else _GROUPS for each in domains]
     return max(1, min(MOST_GROUPS, prod(sizes)))

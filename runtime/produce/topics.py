@@ -11,7 +11,7 @@ from attrs import evolve
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.quantities import has_units
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Steps
+from cedilla.compiler.regions import Level
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.produce.files import Target
@@ -88,6 +88,6 @@ def _keys_in(marker: str, source: Source) -> list[int | str] | None:
         region = patterns.region_of(of_key, {name: type_})
     except DiagnosticError:  # the check of the marker says it
         return None
-    if not isinstance(region, Steps) or region.undefined or any(region.pieces):
+    if not isinstance(region, Level) or region.undefined or any(region.pieces):
         return None
     return [key for key, leaf in region.points.items() if leaf and isinstance(key, int | str)]

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
-from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions import Level, Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
@@ -51,7 +51,7 @@ class Segment:
 
     def lies_in(self, region: Tree) -> bool:
         """Whether all its rows lie in a region, as far as bounds tell."""
-        is_small = isinstance(region, Steps) and len(region.points) <= costs.COMPARED_POINTS
+        is_small = isinstance(region, Level) and len(region.points) <= costs.COMPARED_POINTS
         return is_small and _lies_in(self.bounds, region)
 
 

@@ -15,7 +15,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Add, Alter, Primitive, accent_text, punctuation_text
-from cedilla.compiler.regions import Box, Domain, Steps, Tree, Universe
+from cedilla.compiler.regions import Box, Domain, Level, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import leads
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
@@ -252,7 +252,7 @@ def possible(region: Tree, universe: Universe) -> Tree:
     """A region without what lies outside declared domains."""
     domains = [universe[name].members for name in regions.attributes(region) if name in universe]
     return regions.intersection(
-        region, *(d for d in domains if isinstance(d, Steps) and (d.cuts or d.points))
+        region, *(d for d in domains if isinstance(d, Level) and (d.cuts or d.points))
     )
 
 

@@ -6,7 +6,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.patterns import before
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import POSITION, Steps
+from cedilla.compiler.regions import POSITION, Level
 from cedilla.compiler.regions.alternatives import alternatives
 from tests.strategies import DENSE, LIGHT, Paint, paints, rows
 
@@ -40,7 +40,7 @@ def test_what_holds_from_a_place_on_is_asked_with_its_attribute() -> None:
     found = alternatives(regions.union(*closed))
     assert [each.attribute for each in found] == ["a", "b", "c"]
     for each in found:  # nothing is said of the other two
-        assert isinstance(each, Steps)
+        assert isinstance(each, Level)
         assert each.inner <= {POSITION}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from immutables import Map
 
 from cedilla.compiler import regions
-from cedilla.compiler.regions import UNDEFINED, Domain, Operation, Steps, Tree
+from cedilla.compiler.regions import UNDEFINED, Domain, Level, Operation, Tree
 from tests.strategies import (
     DENSE,
     HEAVY,
@@ -118,7 +118,7 @@ def test_leaves_can_be_mapped(paint: Paint) -> None:
 @given(NUMBERS, REGIONS)
 def test_a_leaf_can_become_a_subtree(paint: Paint, below: Paint) -> None:
     """A leaf may become a tree on later attributes: `box` nests conditions so."""
-    later = regions.map_children(Steps("c", 0, (), (1,)), lambda leaf: leaf)
+    later = regions.map_children(Level("c", 0, (), (1,)), lambda leaf: leaf)
     tree = regions.map_leaves(paint.tree(), lambda leaf: later if leaf == 1 else leaf)
     agree(tree, lambda row: 0 if paint.meaning(row) == 1 else paint.meaning(row))
     agree(tree, paint.meaning, [{**row, "c": 7} for row in SPACE])
@@ -142,7 +142,7 @@ def test_a_region_and_its_complement_leave_nothing(paint: Paint) -> None:
 def test_a_tree_that_says_one_thing_everywhere_is_a_leaf(paint: Paint) -> None:
     """A tree that is constant over the whole dense axis collapses into its leaf."""
     leaves = {paint.meaning(row) for row in SPACE}
-    assert isinstance(paint.tree(), Steps) == (len(leaves) > 1)
+    assert isinstance(paint.tree(), Level) == (len(leaves) > 1)
 
 
 @LIGHT
@@ -212,7 +212,7 @@ def test_boxes_rebuild_the_tree(paint: Paint) -> None:
 def test_groups_are_the_fibres_of_a_level(paint: Paint) -> None:
     """Every child of a level once, with all the values that lead to it."""
     tree = paint.tree()
-    if not isinstance(tree, Steps):
+    if not isinstance(tree, Level):
         return
     found = regions.groups(tree)
     assert len({child for child, _ in found}) == len(found)
@@ -360,7 +360,7 @@ def operations(work: Callable[[], object]) -> int:
     return count
 
 
-FINITE = Domain(Steps("s", False, (), (False,), Map(dict.fromkeys(range(2000), True))), True)
+FINITE = Domain(Level("s", False, (), (False,), Map(dict.fromkeys(range(2000), True))), True)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_runs_of_points_become_pieces_and_nothing_else_changes(
     found = regions.coalesced(region, {"a": Domain(True, integral=True)})
     for value in (*range(-3, 16), UNDEFINED):
         assert regions.contains(found, {"a": value}) == regions.contains(region, {"a": value})
-    if isinstance(found, Steps):
+    if isinstance(found, Level):
         numbers = {v: inside_ for v, inside_ in found.points.items() if isinstance(v, int)}
         assert not any(numbers.get(v + 1) == inside_ for v, inside_ in numbers.items())
 
@@ -431,5 +431,5 @@ def test_a_punctuation_for_each_number_ends_as_one_range() -> None:
         pattern = regions.box({"a": regions.values("a", [value]), "b": regions.interval("b", None, (5, 0))})
         region = regions.union(region, pattern)
     found = regions.coalesced(region, universe)
-    assert isinstance(found, Steps)
+    assert isinstance(found, Level)
     assert (len(found.cuts), len(found.points)) == (2, 0)

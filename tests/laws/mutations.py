@@ -310,8 +310,8 @@ MUTATIONS = (
     Mutation(
         "G33 each accent of a run finds its attribute",
         "runtime/control/markers/runs.py",
-        "        isinstance(found, Steps) and all(found.at(m.value) is True for m in step.members)",
-        "        isinstance(found, Steps)",
+        "        isinstance(found, Level) and all(found.at(m.value) is True for m in step.members)",
+        "        isinstance(found, Level)",
     ),
     Mutation(
         "N8 no accent of a run repeats another",

@@ -111,7 +111,7 @@ def decoded(output: Sequence[Item]) -> list[Item]:
 def listed(facts: Facts, name: str) -> str:
     """The domain of an attribute that takes one of a list of values, as it is declared."""
     members = facts.universe.get(name, regions.ANYTHING).members
-    if not isinstance(members, regions.Steps) or any(members.pieces) or facts.types[name].name == "boolean":
+    if not isinstance(members, regions.Level) or any(members.pieces) or facts.types[name].name == "boolean":
         return ""
     inside = sorted(value for value, hit in members.points.items() if hit)
     return f" in {{{', '.join(map(facts.types[name].wire, inside))}}}" if inside else ""

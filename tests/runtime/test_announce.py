@@ -8,7 +8,7 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.reading import read_accent, read_growth, read_punctuation
 from cedilla.compiler.plan import derive
-from cedilla.compiler.regions import Steps
+from cedilla.compiler.regions import Level
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.one_accent import with_accent
@@ -24,8 +24,8 @@ from tests.stream import Decoder, Item
 TWICE, SIX = Affine(2, 0), Affine(6, 0)
 
 
-def by_key(ordinary: object, points: dict[int, object]) -> Steps:
-    return Steps("k", ordinary, (), (ordinary,), Map(points))
+def by_key(ordinary: object, points: dict[int, object]) -> Level:
+    return Level("k", ordinary, (), (ordinary,), Map(points))
 
 
 def test_an_alter_concerns_cells_that_have_the_attribute() -> None:

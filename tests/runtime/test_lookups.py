@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import POSITION, Steps, Tree, Value
+from cedilla.compiler.regions import POSITION, Level, Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.engines.lookups import Lookups, Tables
@@ -137,8 +137,8 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     whole = tables.whole["test", 0]
     few = regions.update(tree, regions.values("k", [3, 11, 2**40]), lambda f: f.after(Affine(2, 1)))
     check(frame, types, few)
-    assert isinstance(few, Steps)  # 40 and 41 are points no more
-    gone = Steps("k", few.undefined, few.cuts, few.pieces, few.points.delete(40).delete(41))
+    assert isinstance(few, Level)  # 40 and 41 are points no more
+    gone = Level("k", few.undefined, few.cuts, few.pieces, few.points.delete(40).delete(41))
     check(frame, types, gone)
     some = regions.update(gone, regions.values("k", range(100, 130)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, some)
@@ -170,7 +170,7 @@ def by_table(session: SparkSession, frame: DataFrame, factor: int) -> DataFrame:
     points: Map[Value, Tree] = Map({k: Affine(Fraction(factor), Fraction(k)) for k in range(5_000)})
     lookups = Lookups(Tables.of(session), types, PLACE)
     text = lookups.expression(
-        ("anew",), Steps("k", IDENTITY, (), (IDENTITY,), points), lambda f: f.sql("x"), partial(sql_over, "x")
+        ("anew",), Level("k", IDENTITY, (), (IDENTITY,), points), lambda f: f.sql("x"), partial(sql_over, "x")
     )
     return lookups.joined(frame).selectExpr(f"{text} AS y")
 

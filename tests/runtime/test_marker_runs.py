@@ -10,7 +10,7 @@ import pytest
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions import POSITION, Steps, Tree
+from cedilla.compiler.regions import POSITION, Level, Tree
 from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.sinks.announce import SinkState, announce
@@ -95,9 +95,9 @@ def at_places(state: SourceState, places: list[int]) -> list[Any]:
 
 
 def _at(tree: Tree, place: int) -> Tree:
-    if isinstance(tree, Steps) and tree.attribute == POSITION:
+    if isinstance(tree, Level) and tree.attribute == POSITION:
         return tree.at(place)
-    return regions.map_children(tree, lambda child: _at(child, place)) if isinstance(tree, Steps) else tree
+    return regions.map_children(tree, lambda child: _at(child, place)) if isinstance(tree, Level) else tree
 
 
 def check(seed: int) -> None:

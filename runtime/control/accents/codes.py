@@ -10,7 +10,7 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
-from cedilla.compiler.regions import Domain, Steps, Tree, Universe, Value
+from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.grammar.diagnostics import failure
@@ -86,7 +86,7 @@ def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | No
 
 def listed(members: Tree) -> list[Value]:
     """Returns the single values among an attribute's members; values of ranges get no codes."""
-    return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Steps) else []
+    return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Level) else []
 
 
 def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Attribute, Plan, Source, TableColumn
-from cedilla.compiler.regions import Steps, Tree, Value
+from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.runtime.control.domains.growth import check_codes, check_growth
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -162,7 +162,7 @@ def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, Sour
 
 def value_texts(attribute: Attribute, members: Tree) -> str:
     """Returns values of an attribute as text, `s = 3, 4`; of many, the first ones."""
-    inside = sorted(v for v, hit in members.points.items() if hit) if isinstance(members, Steps) else []
+    inside = sorted(v for v, hit in members.points.items() if hit) if isinstance(members, Level) else []
     more = [f"... {len(inside) - _SHOWN:,} more"] if len(inside) > _SHOWN else []
     return f"{attribute.name} = {', '.join([*map(attribute.type.wire, inside[:_SHOWN]), *more])}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import PARTITION, Steps, Tree
+from cedilla.compiler.regions import PARTITION, Level, Tree
 from cedilla.runtime.control.accents.trees import after
 from cedilla.runtime.control.sources.partitions import anywhere, region_of, within
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -21,7 +21,7 @@ def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -
     here, key = region_of(marker.partition), source.partitioned
     region = state.canonical(within(raw, marker.partition))
     keys = regions.exists(region, regions.attributes(region) - {key}, state.universe)
-    if not isinstance(keys, Steps) or keys.undefined or any(keys.pieces):
+    if not isinstance(keys, Level) or keys.undefined or any(keys.pieces):
         return state
     closed = regions.intersection(keys, here, state.closed)
     gone = regions.forall(closed, regions.attributes(closed) - {key, PARTITION}, state.universe)

@@ -21,7 +21,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation, ToUnit
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Operation, Steps, Tree, Value
+from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
@@ -245,7 +245,7 @@ class _Step:
         return whole if partition is None else regions.restricted(whole, region_of(partition))
 
     def _level(self, points: Mapping[Value, Tree]) -> Tree:
-        return Steps(self.run.attribute, False, (), (False,), Map(points))
+        return Level(self.run.attribute, False, (), (False,), Map(points))
 
 
 def _function(member: Member) -> Affine:
@@ -306,7 +306,7 @@ def _are_possible(state: SourceState, step: _Step) -> bool:
     """Returns True if every value is in the domain (RQ216, RQ217)."""
     domain = state.universe[step.run.attribute].members
     return domain is True or (
-        isinstance(domain, Steps) and all(domain.at(m.value) is True for m in step.members)
+        isinstance(domain, Level) and all(domain.at(m.value) is True for m in step.members)
     )
 
 
@@ -321,7 +321,7 @@ def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
     over = regions.attributes(there) - {step.run.attribute}
     found = regions.exists(there, over, state.universe)
     return found is True or (
-        isinstance(found, Steps) and all(found.at(m.value) is True for m in step.members)
+        isinstance(found, Level) and all(found.at(m.value) is True for m in step.members)
     )
 
 

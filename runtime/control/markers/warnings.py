@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, ToUnit, accent_text
-from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.code import Code
 from cedilla.compiler.units.units import is_same
@@ -83,8 +83,8 @@ def _widening(state: SourceState, name: str, members: Tree) -> str:
     domain, how = state.universe[name].members, ""
     if listed := state.universe[name].listed:
         return f"A new value first comes in a new file of the table (`{listed}`), then its accents are sent"
-    is_list = isinstance(domain, Steps) and any(inside for inside in domain.points.values())
-    if is_list and isinstance(members, Steps) and name not in state.original:
+    is_list = isinstance(domain, Level) and any(inside for inside in domain.points.values())
+    if is_list and isinstance(members, Level) and name not in state.original:
         listed = [state.types[name].wire(value) for value, inside in members.points.items() if inside]
         if 0 < len(listed) <= _NAMED:
             how = f" by `[[grow({name}, {{{', '.join(listed)}}})]]` or in the query's text"
@@ -98,7 +98,7 @@ def _domain(state: SourceState, name: str) -> str | None:
 def _nearest(state: SourceState, name: str, members: Tree) -> str | None:
     """Returns the possible value nearest to the described ones; `None` if raw values differ from canonical ones."""
     type_ = state.types[name]
-    if not isinstance(members, Steps) or name in state.original:
+    if not isinstance(members, Level) or name in state.original:
         return None
     described = [value for value, inside in members.points.items() if inside]
     described += [cut[0] for cut in members.cuts]
@@ -110,7 +110,7 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
     """Yields RQ217 for values in a description that no tuple has, among possible ones."""
     for name in sorted(accent.mentions - state.original.keys()):
         members, domain = _values(state, name, where), state.universe[name].members
-        if isinstance(members, Steps) and isinstance(domain, Steps):
+        if isinstance(members, Level) and isinstance(domain, Level):
             stray = [value for value, inside in members.points.items() if inside and not domain.at(value)]
             for value in sorted(stray)[:_NAMED]:
                 type_, near = state.types[name], nearest(state.types[name], value, domain)

@@ -12,7 +12,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
-from cedilla.compiler.regions import ANYTHING, Operation, Steps, Tree, Universe
+from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import translate
@@ -150,7 +150,7 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
         if (told := domains.setdefault(name, members)) is members:
             continue
         new = regions.intersection(regions.difference(members, told), regions.defined(name))
-        if name not in before.scale and isinstance(new, Steps):
+        if name not in before.scale and isinstance(new, Level):
             listed = sorted(value for value, inside in new.points.items() if inside)
             written = ", ".join(map(during.types[name].wire, listed))
             texts.append(f"[[grow({name}, {{{written}}})]]")

@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Rename
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Steps, Tree
+from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
 from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
@@ -76,7 +76,7 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
             continue
         grown = state.grown.get(attribute.name, False)
         new = grown is not False and regions.difference(grown, attribute.domain_members())
-        if isinstance(new, Steps):
+        if isinstance(new, Level):
             listed = [attribute.type.wire(value) for value, inside in new.points.items() if inside]
             yield f"grow({attribute.name}, {{{', '.join(sorted(listed))}}})", True
 
@@ -88,7 +88,7 @@ def count(source: Source, state: SourceState) -> int:
 
 
 def _is_live(region: Tree, facts: Facts) -> bool:
-    if region is False or (isinstance(region, Steps) and len(region.points) > _MANY):
+    if region is False or (isinstance(region, Level) and len(region.points) > _MANY):
         return region is not False
     return not regions.is_empty(regions.difference(region, facts.closed), facts.universe)
 

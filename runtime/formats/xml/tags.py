@@ -26,7 +26,7 @@ _DISTINCT = 4096
 """Of more different tags than this, each is looked at where it stands."""
 _BLANKS = np.isin(np.arange(256), np.frombuffer(BLANK, np.uint8))
 """Whether a sign is one that is left out."""
-Steps = np.ndarray[Any, np.dtype[np.int32]]
+Level = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @frozen(eq=False)
@@ -100,7 +100,7 @@ _BAD = 9
 _PREFIXES = (b"accent:", b"punct:")
 
 
-def _kinds(tags: Sequence[bytes]) -> tuple[Steps, Steps, list[bytes]]:
+def _kinds(tags: Sequence[bytes]) -> tuple[Level, Level, list[bytes]]:
     """Of each tag by how much it leads deeper, and the number of its name; and the names. An accent leads as deep as an
     element in a tuple."""
     numbers: dict[bytes, int] = {}
@@ -122,8 +122,8 @@ class _Tags:
 
     begins: Places
     ends: Places
-    steps: Steps
-    named: Steps
+    steps: Level
+    named: Level
 
     def first(self, count: int) -> _Tags:
         """So many of them."""
