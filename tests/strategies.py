@@ -15,7 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.regions import UNDEFINED, Cut, Domain, Tree
+from cedilla.compiler.regions import UNDEFINED, Bound, Domain, Tree
 
 Row = dict[str, Any]
 
@@ -42,8 +42,8 @@ class Members:
     """A set of values as a predicate: `kind` with its arguments."""
 
     kind: str
-    low: Cut | None = None
-    high: Cut | None = None
+    low: Bound | None = None
+    high: Bound | None = None
     points: frozenset[Any] = frozenset()
 
     def has(self, value: object) -> bool:
@@ -78,7 +78,7 @@ class Members:
                 return regions.complement(defined)
 
 
-def _within(value: Any, low: Cut | None, high: Cut | None) -> bool:
+def _within(value: Any, low: Bound | None, high: Bound | None) -> bool:
     above = low is None or value > low[0] or (value == low[0] and not low[1])
     below = high is None or value < high[0] or (value == high[0] and high[1] == 1)
     return above and below

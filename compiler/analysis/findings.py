@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cedilla.compiler.analysis.remedies import remedy
-from cedilla.compiler.analysis.safety import Bound, Safety, missing, promised, safety
+from cedilla.compiler.analysis.safety import Safety, StateBound, missing, promised, safety
 from cedilla.compiler.facts.schemes import Schemes, names, within
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, Source, folders, is_within
@@ -120,13 +120,13 @@ def _streams(plan: Plan, relation: str) -> list[str]:
 
 
 def _finding(
-    plan: Plan, found: Safety, bound: Bound, code: str, severity: Severity, message: str
+    plan: Plan, found: Safety, bound: StateBound, code: str, severity: Severity, message: str
 ) -> Diagnostic:
     notes, help = _notes(plan, found, bound), remedy(plan, bound)
     return Diagnostic(code, severity, message, bound.operator.span, notes, help)
 
 
-def _notes(plan: Plan, state_safety: Safety, bound: Bound) -> tuple[str, ...]:
+def _notes(plan: Plan, state_safety: Safety, bound: StateBound) -> tuple[str, ...]:
     """What is promised instead, by the input and by the sources that it is computed from."""
     closer = bound.operator.inputs[bound.memory.side]
     sources = [node for node in plan.ancestors(closer) if isinstance(node, Source)]

@@ -8,7 +8,7 @@ from itertools import combinations, islice
 from attrs import evolve, frozen
 
 from cedilla.compiler.analysis.growths import sample
-from cedilla.compiler.analysis.safety import Bound, analysed, promised
+from cedilla.compiler.analysis.safety import StateBound, analysed, promised
 from cedilla.compiler.facts.schemes import is_finite, known
 from cedilla.compiler.operators import Aggregate, Session, Sort, Window
 from cedilla.compiler.plan import Attribute, Plan, Source
@@ -25,7 +25,7 @@ class _Change:
     advice: str
 
 
-def remedy(plan: Plan, bound: Bound) -> str | None:
+def remedy(plan: Plan, bound: StateBound) -> str | None:
     """A change to the sources after which the finding is gone: it is tried out."""
     for changes in islice(_changes(plan, bound), _TRIED):
         changed = {each.source.name: each.changed for each in changes}
@@ -66,7 +66,7 @@ def _is_time(plan: Plan, source: Source, name: str) -> bool:
     return name in axes and plan.start[source.name].types[name].is_numeric
 
 
-def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:
+def _is_mended(plan: Plan, sources: list[Source], bound: StateBound) -> bool:
     alike = all(a.attributes == b.attributes for a, b in zip(plan.sources, sources, strict=True))
     facts = plan.start if alike else evolve(plan, sources=sources).start
     state_safety = analysed(plan, {source.name: promised(source) for source in sources}, facts)
@@ -74,7 +74,7 @@ def _is_mended(plan: Plan, sources: list[Source], bound: Bound) -> bool:
     return now.verdict == "bounded" and not now.waits
 
 
-def _changes(plan: Plan, bound: Bound) -> Iterator[Sequence[_Change]]:
+def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
     """What may help, the more natural first: each is a list of changes to different sources."""
     needed, sides = bound.memory.within, (bound.memory.side, bound.memory.ends)
     above = [plan.ancestors(bound.operator.inputs[side]) for side in sides if side is not None]

@@ -23,7 +23,7 @@ VERDICTS: tuple[Verdict, ...] = ("bounded", "bounded if accents stop", "unbounde
 
 
 @frozen
-class Bound:
+class StateBound:
     """One thing that an operator keeps, and whether it stays bounded.
 
     `because` says why, as a sentence without its subject. `waits`: rows of the operator may wait for ever.
@@ -41,9 +41,9 @@ class Safety:
     """The schemes of every relation, and the bound of everything that is kept, in topological order."""
 
     schemes: Mapping[str, Schemes]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[StateBound, ...]
 
-    def of(self, operator: str) -> tuple[Bound, ...]:
+    def of(self, operator: str) -> tuple[StateBound, ...]:
         return tuple(bound for bound in self.bounds if bound.operator.name == operator)
 
     def verdict(self, operator: str) -> Verdict:
@@ -72,7 +72,7 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
     """What each operator keeps and whether it stays bounded, if each source promises some schemes; `facts`: those
     of the streams' start."""
     schemes = dict(sources)
-    bounds: list[Bound] = []
+    bounds: list[StateBound] = []
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
         promises = tuple(schemes[name] for name in operator.inputs)
@@ -95,7 +95,7 @@ def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[
 
 def _bound(
     operator: Operator, memory: Memory, inputs: tuple[Facts, ...], given: tuple[Schemes, ...]
-) -> Bound:
+) -> StateBound:
     closer, facts = operator.inputs[memory.side], inputs[memory.side]
     closing = [
         scheme
@@ -105,16 +105,16 @@ def _bound(
     if closing:
         scheme = min(closing, key=lambda s: (len(s), sorted(s)))
         until = f"`{closer}` closes {names(scheme)}" if scheme else f"`{closer}` ends"
-        return Bound(operator, memory, "bounded", f"until {until}")
+        return StateBound(operator, memory, "bounded", f"until {until}")
     if memory.ends is not None and (ending := within(given[memory.ends], memory.finite)):
         until = "it ends" if frozenset() in ending else f"it closes every {names(min(ending, key=sorted))}"
         because = f"no more than `{operator.inputs[memory.ends]}` has until {until}"
-        return Bound(operator, memory, "bounded", because, memory.output)
+        return StateBound(operator, memory, "bounded", because, memory.output)
     if memory.one_per is not None and all(is_finite(name, inputs[0]) for name in memory.one_per):
         because = f"one for each {names(memory.one_per)}" if memory.one_per else "only one"
-        return Bound(operator, memory, "bounded", because, memory.output)
+        return StateBound(operator, memory, "bounded", because, memory.output)
     verdict = "bounded if accents stop" if memory.accents else "unbounded"
-    return Bound(operator, memory, verdict, missing(operator, memory, inputs))
+    return StateBound(operator, memory, verdict, missing(operator, memory, inputs))
 
 
 def missing(operator: Operator, memory: Memory, inputs: tuple[Facts, ...]) -> str:

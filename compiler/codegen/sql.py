@@ -7,7 +7,7 @@ from typing import Any
 
 from cedilla.compiler.codegen.tables import is_large
 from cedilla.compiler.expressions.types import LONG, Type, column
-from cedilla.compiler.regions import Cut, Level, Tree, Value
+from cedilla.compiler.regions import Bound, Level, Tree, Value
 from cedilla.compiler.regions.alternatives import alternatives
 
 Large = Callable[[Level, Callable[[Tree], str], str], "str | None"]
@@ -109,7 +109,7 @@ _BY_REFERENCE = ("string", "boolean")
 _TESTS = {(0, False): "<", (1, False): "<=", (0, True): ">=", (1, True): ">"}
 
 
-def _search(value: str, cuts: tuple[Cut, ...], texts: list[str], pieces: list[str], *, up: bool) -> str:
+def _search(value: str, cuts: tuple[Bound, ...], texts: list[str], pieces: list[str], *, up: bool) -> str:
     """`up`: whether the tests ask for what lies above a cut, not below it."""
     if not cuts:
         return pieces[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attributes_of, inputs_of, reaction
-from cedilla.compiler.analysis.safety import Bound, Safety, safety
+from cedilla.compiler.analysis.safety import Safety, StateBound, safety
 from cedilla.compiler.explain.explanation import source_facts
 from cedilla.compiler.explain.impact import domain_text
 from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, units_said
@@ -88,7 +88,7 @@ def _parameter(name: str, value: object) -> str:
 # --- what it keeps ---------------------------------------------------------------------------------------
 
 
-def _keeps(operator: Operator, bounds: Iterable[Bound]) -> str:
+def _keeps(operator: Operator, bounds: Iterable[StateBound]) -> str:
     groups: dict[str, list[str]] = {}
     for bound in bounds:
         groups.setdefault(_until(bound), []).append(_kept(operator, bound))
@@ -97,14 +97,14 @@ def _keeps(operator: Operator, bounds: Iterable[Bound]) -> str:
     )
 
 
-def _until(bound: Bound) -> str:
+def _until(bound: StateBound) -> str:
     if bound.verdict == "bounded":
         return f" {bound.because}" if bound.because.startswith("until ") else f", {bound.because}"
     how_long = "for ever" if bound.verdict == "unbounded" else "as long as such accents come"
     return f" {how_long}: {bound.because}"
 
 
-def _kept(operator: Operator, bound: Bound) -> str:
+def _kept(operator: Operator, bound: StateBound) -> str:
     """What is kept, by the names of the query."""
     what = bound.memory.what.replace("accents described by", "accents for some").replace(
         ", in the", " in the"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Level, Tree, Value
+from cedilla.compiler.regions import Bound, Level, Tree, Value
 from cedilla.grammar.slips import closest
 
 _SHOWN = 60
@@ -33,7 +33,7 @@ def _candidates(type_: Type, members: Level) -> Iterator[int | Fraction]:
             yield from (_end(type_, cut, side) for cut, side in ((low, 0), (high, 1)) if cut is not None)
 
 
-def _end(type_: Type, cut: Cut, side: int) -> int | Fraction:
+def _end(type_: Type, cut: Bound, side: int) -> int | Fraction:
     if not type_.is_integral:
         return cut[0]
     first = regions.ceiling(cut)

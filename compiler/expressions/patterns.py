@@ -11,7 +11,7 @@ from itertools import product
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.regions import Cut, Domain, Level, Tree, Universe, Value
+from cedilla.compiler.regions import Bound, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
@@ -20,12 +20,12 @@ Pattern = Comparison | SetPattern | RangePattern | Wildcard
 _UNBOUNDED: Universe = {}
 
 
-def before(type_: Type, value: Value) -> Cut:
+def before(type_: Type, value: Value) -> Bound:
     """The cut just before a value."""
     return (-(-value // 1), 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 0)
 
 
-def after(type_: Type, value: Value) -> Cut:
+def after(type_: Type, value: Value) -> Bound:
     """The cut just after a value."""
     return (value // 1 + 1, 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 1)
 
@@ -169,7 +169,7 @@ def _list(attribute: str, values: list[Value], type_: Type) -> str:
 
 def _ranges(
     attribute: str, members: Level, type_: Type, domain: Universe
-) -> Iterator[tuple[Cut | None, Cut | None]]:
+) -> Iterator[tuple[Bound | None, Bound | None]]:
     """The ranges of a set, between those of its points that are none of it, in which some value of the domain lies."""
     holes = sorted(v for v, hit in members.points.items() if not hit)
     for low, high, hit in members.piece_bounds():
@@ -181,8 +181,8 @@ def _ranges(
 
 
 def _pieces(
-    low: Cut | None, high: Cut | None, holes: list[Value], type_: Type
-) -> Iterator[tuple[Cut | None, Cut | None]]:
+    low: Bound | None, high: Bound | None, holes: list[Value], type_: Type
+) -> Iterator[tuple[Bound | None, Bound | None]]:
     starts = [low, *(after(type_, hole) for hole in holes)]
     ends = [*(before(type_, hole) for hole in holes), high]
     for start, end in zip(starts, ends, strict=True):
@@ -190,12 +190,12 @@ def _pieces(
             yield start, end
 
 
-def _writable(type_: Type, cut: Cut | None) -> Cut | None:
+def _writable(type_: Type, cut: Bound | None) -> Bound | None:
     """The same cut by a value that has a text: there is none after the last moment of the year 9999."""
     return (cut[0] - 1, 1) if cut is not None and type_.last is not None and cut[0] > type_.last else cut
 
 
-def _range(attribute: str, low: Cut | None, high: Cut | None, type_: Type) -> str:
+def _range(attribute: str, low: Bound | None, high: Bound | None, type_: Type) -> str:
     if low is None and high is None:
         return f"{attribute} in [,]"
     low, high = _writable(type_, low), _writable(type_, high)

@@ -18,7 +18,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import Types, single
 from cedilla.compiler.expressions.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP
-from cedilla.compiler.regions import Cut, Level, Tree, ceiling
+from cedilla.compiler.regions import Bound, Level, Tree, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine, Number
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
@@ -49,7 +49,7 @@ class Extents:
         ranges += [self._cells((v, 0), (v, 1)) for v, inside in members.points.items() if inside]
         return _set(cells, ranges, members.undefined)
 
-    def _cells(self, low: Cut | None, high: Cut | None) -> _Range:
+    def _cells(self, low: Bound | None, high: Bound | None) -> _Range:
         """The half-open range of cells that meet the values between two cuts."""
         first = end = None
         if low is not None:
@@ -63,7 +63,7 @@ class Extents:
         moved = Fraction(value) - self.start
         return moved + sign * self.slack * (abs(value) + abs(self.start))
 
-    def _without_used_up(self, members: Level, low: Cut | None, high: Cut | None) -> Iterator[_Range]:
+    def _without_used_up(self, members: Level, low: Bound | None, high: Bound | None) -> Iterator[_Range]:
         """The same without the cells whose every whole number between the cuts is a point of its own."""
         first, end = self._cells(low, high)
         for cell in sorted(self._used_up(members, low, high)) if members.points and not self.slack else ():
@@ -71,7 +71,7 @@ class Extents:
             first = cell + 1
         yield first, end
 
-    def _used_up(self, members: Level, low: Cut | None, high: Cut | None) -> Iterator[int]:
+    def _used_up(self, members: Level, low: Bound | None, high: Bound | None) -> Iterator[int]:
         points: Counter[int] = Counter()
         values: list[Any] = list(members.points)
         for value in values:
@@ -92,7 +92,7 @@ class Extents:
 
 def _set(attribute: str, ranges: list[_Range], undefined: Tree) -> Tree:
     """The union of half-open ranges of whole numbers."""
-    cuts: list[Cut] = []
+    cuts: list[Bound] = []
     pieces: list[Tree] = [False]
     for first, end in sorted(ranges, key=lambda r: (r[0] is not None, r[0] or 0)):
         if first is not None and end is not None and first >= end:

@@ -11,7 +11,7 @@ from cedilla.compiler.regions.trees import (
     ANY,
     INTERSECTION,
     UNION,
-    Cut,
+    Bound,
     Level,
     Operation,
     Tree,
@@ -129,7 +129,7 @@ def _of_finite_domain(node: Level, members: Level) -> Iterator[Tree]:
         yield from (node.at(value) for value, inside in members.points.items() if inside)
 
 
-def _has_free_value(low: Cut | None, high: Cut | None, node: Level, domain: Domain) -> bool:
+def _has_free_value(low: Bound | None, high: Bound | None, node: Level, domain: Domain) -> bool:
     """Whether the domain has a value between the cuts that is no point of the level."""
     if low is None or high is None:
         return True

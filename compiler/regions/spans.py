@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from cedilla.compiler.regions import Cut, Level, Tree, ceiling
+from cedilla.compiler.regions import Bound, Level, Tree, ceiling
 
-Span = tuple[Cut | None, Cut | None]
+Span = tuple[Bound | None, Bound | None]
 """The values between two cuts; `None` is unbounded."""
 
 
@@ -33,11 +33,11 @@ def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _inside(members: Level, low: Cut | None, high: Cut | None) -> Tree:
+def _inside(members: Level, low: Bound | None, high: Bound | None) -> Tree:
     if low is not None and high is not None and low[0] == high[0]:
         return members.at(low[0])
     return members.pieces[0 if low is None else bisect_right(members.cuts, low)]
 
 
-def _whole(cut: Cut | None) -> Cut | None:
+def _whole(cut: Bound | None) -> Bound | None:
     return None if cut is None else (ceiling(cut), 0)

@@ -23,7 +23,7 @@ from immutables import Map
 Value = int | Fraction | str | bool
 
 
-Cut = tuple[Any, int]
+Bound = tuple[Any, int]
 """`(v, 0)`: the next piece starts with v; `(v, 1)`: it starts just after v."""
 
 
@@ -63,7 +63,7 @@ class Level:
 
     attribute: str
     undefined: Tree
-    cuts: tuple[Cut, ...]
+    cuts: tuple[Bound, ...]
     pieces: tuple[Tree, ...]
     points: Map[Value, Tree] = field(default=_NO_POINTS)
     inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
@@ -81,7 +81,7 @@ class Level:
         subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
         return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
 
-    def piece_bounds(self) -> Iterator[tuple[Cut | None, Cut | None, Tree]]:
+    def piece_bounds(self) -> Iterator[tuple[Bound | None, Bound | None, Tree]]:
         """Each piece with the cuts it lies between; `None` is unbounded."""
         bounds = (None, *self.cuts, None)
         for index, piece in enumerate(self.pieces):
@@ -97,7 +97,7 @@ def _reach(children: Iterable[Tree]) -> frozenset[str]:
     return reach
 
 
-def _piece(cuts: tuple[Cut, ...], value: Any) -> int:
+def _piece(cuts: tuple[Bound, ...], value: Any) -> int:
     """The index of the piece that a value lies in."""
     return bisect_right(cuts, (value, 0))
 
@@ -110,7 +110,7 @@ def order(attribute: str) -> tuple[bool, str]:
 def steps(
     attribute: str,
     undefined: Tree,
-    cuts: Iterable[Cut],
+    cuts: Iterable[Bound],
     pieces: Iterable[Tree],
     points: Map[Value, Tree] = _NO_POINTS,
     *,
@@ -124,7 +124,7 @@ def steps(
     """
     wanted = iter(pieces)
     kept_pieces = [next(wanted)]
-    kept_cuts: list[Cut] = []
+    kept_cuts: list[Bound] = []
     for cut, piece in zip(cuts, wanted, strict=True):
         if kept_cuts and kept_cuts[-1][0] == cut[0]:  # the piece in between is the single value cut[0]
             points = points if cut[0] in points else points.set(cut[0], kept_pieces[-1])
@@ -221,11 +221,11 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
     return steps(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
 
 
-def _all_same(cuts: tuple[Cut, ...], pieces: list[Tree], other: Level) -> bool:
+def _all_same(cuts: tuple[Bound, ...], pieces: list[Tree], other: Level) -> bool:
     return cuts == other.cuts and all(map(is_, pieces, other.pieces))
 
 
-def align(a: Level, b: Level) -> tuple[tuple[Cut, ...], list[tuple[Tree, Tree]]]:
+def align(a: Level, b: Level) -> tuple[tuple[Bound, ...], list[tuple[Tree, Tree]]]:
     """The cuts of two levels together, and the pieces of both between them."""
     if not b.cuts:
         return a.cuts, [(piece, b.pieces[0]) for piece in a.pieces]

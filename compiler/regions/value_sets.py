@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Cut, Level, Tree, Value, map_leaves, order, steps
+from cedilla.compiler.regions.trees import Bound, Level, Tree, Value, map_leaves, order, steps
 
 Box = Mapping[str, Tree]
 """Attribute -> set of values (a one-level region over that attribute); unnamed attributes are free."""
 
 
-def interval(attribute: str, low: Cut | None, high: Cut | None) -> Tree:
+def interval(attribute: str, low: Bound | None, high: Bound | None) -> Tree:
     """The defined values between two cuts; `None` is unbounded. ⊥ is outside (theory 1.1)."""
     if low is not None and high is not None and not low < high:
         return False
@@ -40,7 +40,7 @@ def box(conditions: Box) -> Tree:
     return result
 
 
-def ceiling(cut: Cut) -> int:
+def ceiling(cut: Bound) -> int:
     """The least whole number at or after a cut."""
     value, after = cut
     whole = -((-value) // 1)

@@ -170,7 +170,7 @@ def test_equal_regions_are_equal_trees(first: Paint, second: Paint) -> None:
 
 @pytest.mark.parametrize("low", [(1, 0), (1, 1)])
 @pytest.mark.parametrize("high", [(1, 0), (0, 1)])
-def test_an_interval_that_ends_before_it_starts_is_empty(low: regions.Cut, high: regions.Cut) -> None:
+def test_an_interval_that_ends_before_it_starts_is_empty(low: regions.Bound, high: regions.Bound) -> None:
     assert regions.interval("a", low, high) is False
 
 
