@@ -10,7 +10,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import unit_text
 
@@ -96,7 +96,7 @@ class Recode:
     """`recode(X, π)`: values from here on are what a code makes of what they would have been (theory N3)."""
 
     attribute: str
-    code: Code
+    code: ValueMapping
     type: Type
 
     def __str__(self) -> str:

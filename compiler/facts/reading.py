@@ -26,7 +26,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.facts.quantities import apart
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
@@ -266,7 +266,7 @@ def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
             place = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
             hint = "nobody could tell afterwards which was meant"
             raise failure("RQ462", f"{type_.wire(twice)} {what}", place, hint=hint)
-    return Recode(node.name, Code(tuple((before, after) for before, after in pairs)), type_)
+    return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
 
 
 def _code_value(type_: Type, literal: Literal) -> Value:

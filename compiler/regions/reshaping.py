@@ -8,7 +8,6 @@ from typing import Any
 
 from immutables import Map
 
-from cedilla.compiler.regions.code import Code, recoded
 from cedilla.compiler.regions.decomposition import boxes
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
 from cedilla.compiler.regions.trees import (
@@ -22,6 +21,7 @@ from cedilla.compiler.regions.trees import (
     order,
     steps,
 )
+from cedilla.compiler.regions.value_mapping import ValueMapping, recoded
 from cedilla.compiler.regions.value_sets import Box, box
 
 
@@ -64,7 +64,7 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
     return [run for run in runs if run[1] - run[0] + 1 >= least]
 
 
-def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Code) -> Tree:
+def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | ValueMapping) -> Tree:
     """The image of a tree under an increasing function, or a code, of one attribute."""
     if not isinstance(tree, Level):
         return tree
@@ -72,7 +72,7 @@ def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Cod
         if order(tree.attribute) > order(attribute):
             return tree
         return map_children(tree, lambda child: transform(child, attribute, function))
-    if isinstance(function, Code):
+    if isinstance(function, ValueMapping):
         return recoded(tree, function)
     points = Map({function(value): child for value, child in tree.points.items()})
     cuts = [(function(value), after) for value, after in tree.cuts]

@@ -14,7 +14,7 @@ from immutables import Map
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import MANY
 from cedilla.runtime.engines import costs
@@ -151,16 +151,16 @@ def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
     if isinstance(leaf, Affine):
         return [str(leaf.slope), str(leaf.shift)]
-    if isinstance(leaf, Code):
+    if isinstance(leaf, ValueMapping):
         return ["code", [list(pair) for pair in leaf.pairs]]
     if isinstance(leaf, tuple):
         return [dump_leaf(f) for f in leaf]
     return leaf
 
 
-def load_function(data: list[Any]) -> Affine | Code:
+def load_function(data: list[Any]) -> Affine | ValueMapping:
     """What `dump_leaf` made of a function."""
-    return Code(tuple((a, b) for a, b in data[1])) if data[0] == "code" else _affine(*data)
+    return ValueMapping(tuple((a, b) for a, b in data[1])) if data[0] == "code" else _affine(*data)
 
 
 def load_affine(data: list[str]) -> Affine:

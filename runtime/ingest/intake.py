@@ -17,8 +17,8 @@ from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.code import Code
 from cedilla.compiler.regions.double_arithmetic import sql_over
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.connect import engine_in
@@ -304,9 +304,9 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
     )
 
 
-def _uncoded(value: str, type_: Type, function: Affine | Code) -> str:
+def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
     """The canonical value of a code, null where it is none; no code: the value itself."""
-    if not isinstance(function, Code):
+    if not isinstance(function, ValueMapping):
         return value
     cases = (f"WHEN {type_.sql(raw)} THEN {type_.sql(canonical)}" for raw, canonical in function.pairs)
     return f"CAST(CASE {value} {' '.join(cases)} END AS {type_.spark})"

@@ -12,7 +12,7 @@ from typing import Any
 from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.items.json_objects import is_text, json_text, word
 
 _DIGITS = 60
@@ -81,10 +81,10 @@ def is_near_one(value: Decimal) -> bool:
     return value.is_finite() and (not value or abs(value.adjusted()) < _DIGITS)
 
 
-def applied(function: Affine | Code, value: Value) -> Value:
+def applied(function: Affine | ValueMapping, value: Value) -> Value:
     """A function of a number, or of each element of an array; NaN and infinities stay what they are. `None` where a
     code does not lead from the value."""
-    if isinstance(function, Code):
+    if isinstance(function, ValueMapping):
         return function.map.get(value)  # type: ignore[return-value]
     if isinstance(value, str):  # where no recode has come
         return value

@@ -20,7 +20,7 @@ from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.plan import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
@@ -384,7 +384,7 @@ def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
 _NO_CODE = object()
 
 
-def _applied(function: Affine | Code, value: Any) -> Any:
-    if isinstance(function, Code):
+def _applied(function: Affine | ValueMapping, value: Any) -> Any:
+    if isinstance(function, ValueMapping):
         return next((canonical for code, canonical in function.pairs if code == value), _NO_CODE)
     return decoded(function, value)

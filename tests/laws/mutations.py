@@ -237,13 +237,13 @@ MUTATIONS = (
     ),
     Mutation(
         "N3 recodes compose: of the values that both know",
-        "compiler/regions/code.py",
+        "compiler/regions/value_mapping.py",
         "(a, self.map[b]) for a, b in first.pairs if b in self.map",
         "(a, self.map.get(b, b)) for a, b in first.pairs",
     ),
     Mutation(
         "N3 conditions on codes are translated",
-        "compiler/regions/code.py",
+        "compiler/regions/value_mapping.py",
         "    children = {after: node.at(before) for before, after in code.pairs}",
         "    children = {before: node.at(before) for before, after in code.pairs}",
     ),
@@ -261,7 +261,7 @@ MUTATIONS = (
     ),
     Mutation(
         "N1, N3 a description says of what comes later what it says of it as it is written",
-        "compiler/regions/code.py",
+        "compiler/regions/value_mapping.py",
         "Map({**own, **children})",
         "Map(children)",
     ),

@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
 from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import failure
 
 Codes = Mapping[str, Tree]
@@ -76,7 +76,7 @@ def writable(codes: Codes, but: str = "") -> Tree:
     return region
 
 
-def _possible(name: str, code: Code | None, universe: Universe) -> set[Any] | None:
+def _possible(name: str, code: ValueMapping | None, universe: Universe) -> set[Any] | None:
     """Returns the raw values that tuples may have; `None` if they may have any."""
     if code is not None:
         return {after for _, after in code.pairs}
@@ -89,10 +89,10 @@ def listed(members: Tree) -> list[Value]:
     return sorted(v for v, inside in members.points.items() if inside) if isinstance(members, Level) else []
 
 
-def _cells(tree: Tree) -> Iterator[tuple[Code | None, Tree]]:
+def _cells(tree: Tree) -> Iterator[tuple[ValueMapping | None, Tree]]:
     """Yields the codes of a tree with the regions where they are in force; `None` for the identity."""
     for code, cell in regions.cells(tree).items():
-        yield (code if isinstance(code, Code) else None), cell
+        yield (code if isinstance(code, ValueMapping) else None), cell
 
 
 def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, Tree]]:
@@ -122,7 +122,7 @@ def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:
     return regions.union(*parts)
 
 
-def _unspoken_values(name: str, code: Code, domain: Domain) -> Tree:
+def _unspoken_values(name: str, code: ValueMapping, domain: Domain) -> Tree:
     """Returns the values of an attribute that no raw value leads to under a code, and that may come later."""
     values: Tree = False
     if domain.is_list:
@@ -135,10 +135,10 @@ def _unspoken_values(name: str, code: Code, domain: Domain) -> Tree:
     return values
 
 
-def is_own(code: Code | Affine, domain: Domain) -> bool:
+def is_own(code: ValueMapping | Affine, domain: Domain) -> bool:
     """Returns True if a code maps every value of a domain to itself."""
     return (
-        isinstance(code, Code)
+        isinstance(code, ValueMapping)
         and domain.is_list
         and all(code.map.get(value) == value for value in listed(domain.members))
     )

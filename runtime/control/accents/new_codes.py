@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree, Value
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents.codes import Codes, listed, writable
 from cedilla.runtime.control.descriptions.translation import translate
 
@@ -57,18 +57,20 @@ def owners(
     """
     live = regions.intersection(live, writable(codes, name))
     for code, cell in regions.cells(codes[name]).items():
-        if isinstance(code, Code) and value not in code.map and value in (back := code.inverse().map):
+        if isinstance(code, ValueMapping) and value not in code.map and value in (back := code.inverse().map):
             yield back[value], regions.intersection(live, cell)
     # An attribute's code may depend on the attribute itself, through another one that is recoded by it.
     raw = translate(live, _forth(units, codes))
     for code, cell in regions.cells(original[name]).items():
-        if isinstance(code, Code) and code.map.get(value, value) != value:
+        if isinstance(code, ValueMapping) and code.map.get(value, value) != value:
             yield code.map[value], translate(regions.intersection(raw, cell), original)
 
 
 def _with_own(tree: Tree, members: Tree) -> Tree:
     values = listed(members)
-    return regions.map_leaves(tree, lambda leaf: leaf.with_own(values) if isinstance(leaf, Code) else leaf)
+    return regions.map_leaves(
+        tree, lambda leaf: leaf.with_own(values) if isinstance(leaf, ValueMapping) else leaf
+    )
 
 
 def _forth(units: Mapping[str, Tree], codes: Codes) -> Mapping[str, Tree]:

@@ -12,9 +12,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import POSITION, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 
-Function = Affine | Code
+Function = Affine | ValueMapping
 """A function from one value of an attribute to another."""
 MANY = 4096
 """Number of functions and histories that are cached as shared objects."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the image of a region under the function that each attribute has in its cell.
 
-    `maps`: attribute -> tree of `Affine` or `Code` over the same values as the region.
+    `maps`: attribute -> tree of `Affine` or `ValueMapping` over the same values as the region.
     """
     return regions.union(*(_image(part, functions) for part, functions in _parts(region, maps)))
 
@@ -28,7 +28,7 @@ def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
     return regions.union(*found)
 
 
-def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | Code]]]:
+def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | ValueMapping]]]:
     """Splits a region into parts with one function for each attribute."""
     mentioned = set(regions.attributes(region))
     needed: dict[str, Tree] = {}
@@ -36,7 +36,7 @@ def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str,
         for name in more:
             needed[name] = maps[name]
             mentioned |= regions.attributes(maps[name])
-    parts: list[tuple[Tree, dict[str, Affine | Code]]] = [(region, {})]
+    parts: list[tuple[Tree, dict[str, Affine | ValueMapping]]] = [(region, {})]
     for name, tree in needed.items():
         parts = [
             (cell, {**functions, name: function})
@@ -46,13 +46,13 @@ def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str,
     return parts
 
 
-def _image(region: Tree, functions: Mapping[str, Affine | Code]) -> Tree:
+def _image(region: Tree, functions: Mapping[str, Affine | ValueMapping]) -> Tree:
     for name, function in functions.items():
         region = region if function.is_identity else regions.transform(region, name, function)
     return region
 
 
-def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | Code, Tree]]:
+def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | ValueMapping, Tree]]:
     """Returns the functions of a tree, each with its part of a region."""
 
     def settle(inside: Tree, functions: Tree) -> Tree | None:

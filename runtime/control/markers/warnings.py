@@ -16,7 +16,7 @@ from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, ToUnit, accent_text
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import left_out, writable
@@ -67,7 +67,7 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
 def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:
     """Yields the values that recodes have given to the attributes in a description, unless they are too many."""
     for name in sorted(accent.mentions & state.codes.keys()):
-        codes = [leaf for leaf in regions.leaves(state.codes[name]) if isinstance(leaf, Code)]
+        codes = [leaf for leaf in regions.leaves(state.codes[name]) if isinstance(leaf, ValueMapping)]
         values = sorted({after for code in codes for _, after in code.pairs})
         if 0 < len(values) <= _CODES:
             yield f"; `{name}` has been recoded, to {', '.join(map(state.types[name].wire, values))}"
@@ -283,7 +283,7 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree
     if name not in state.codes:
         return
     twice = regions.within(
-        live, state.codes[name], lambda leaf: isinstance(leaf, Code) and leaf.map == code.map
+        live, state.codes[name], lambda leaf: isinstance(leaf, ValueMapping) and leaf.map == code.map
     )
     if not regions.is_empty(twice, state.universe):
         there = _where(state.facts(), name, anywhere(twice, state.universe))

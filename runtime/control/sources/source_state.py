@@ -17,7 +17,7 @@ from cedilla.compiler.facts.markers import Add, Alter, Grow, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.compiler.regions.code import Code
+from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
@@ -290,7 +290,9 @@ class SourceState:
             placed_original=shifted(self.placed_original, attribute, regions.restricted(raw, places)),
         )
 
-    def with_code(self, attribute: str, code: Code, raw: Tree, where: Tree, places: Tree) -> SourceState:
+    def with_code(
+        self, attribute: str, code: ValueMapping, raw: Tree, where: Tree, places: Tree
+    ) -> SourceState:
         codes = inside(raw, code)
         return evolve(
             self,

@@ -17,7 +17,7 @@ def _in_order(pairs: Pairs) -> Pairs:
 
 
 @frozen(cache_hash=True)
-class Code:
+class ValueMapping:
     """The function that takes the first value of each pair to the second; it has no other values. Equal codes are equal
     as functions. No code is an identity: the values that it does not name are none of its own."""
 
@@ -29,22 +29,22 @@ class Code:
 
     is_identity = False
 
-    def after(self, first: Code) -> Code:
+    def after(self, first: ValueMapping) -> ValueMapping:
         """The composition `self ∘ first`: `first` is applied first; of the values that both know."""
-        return Code(tuple((a, self.map[b]) for a, b in first.pairs if b in self.map))
+        return ValueMapping(tuple((a, self.map[b]) for a, b in first.pairs if b in self.map))
 
-    def inverse(self) -> Code:
+    def inverse(self) -> ValueMapping:
         """The function that leads back."""
-        return Code(tuple((b, a) for a, b in self.pairs))
+        return ValueMapping(tuple((b, a) for a, b in self.pairs))
 
-    def with_own(self, values: Iterable[Value]) -> Code:
+    def with_own(self, values: Iterable[Value]) -> ValueMapping:
         """The code that takes these values to themselves, too, where it stays one to one and says nothing of them."""
         taken = {after for _, after in self.pairs}
         own = tuple((v, v) for v in values if v not in self.map and v not in taken)
-        return Code((*self.pairs, *own)) if own else self
+        return ValueMapping((*self.pairs, *own)) if own else self
 
 
-def recoded(node: Level, code: Code) -> Tree:
+def recoded(node: Level, code: ValueMapping) -> Tree:
     """The image of a level under a code of its attribute: of each value that the code leads to, what is said of the one
     that it comes from, by a list or by a range.
 
