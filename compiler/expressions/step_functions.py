@@ -112,7 +112,7 @@ def _set(attribute: str, ranges: list[_Range], undefined: Tree) -> Tree:
         if end is not None:
             cuts.append((end, 0))
             pieces.append(False)
-    return regions.steps(attribute, undefined, cuts, pieces)
+    return regions.make_level(attribute, undefined, cuts, pieces)
 
 
 # --- step functions of one attribute ---------------------------------------------------------------------

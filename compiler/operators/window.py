@@ -173,7 +173,7 @@ class Window(Operator):
             return numbers
         bound, is_end = self.bounds[name], name == self.names[-1]
         cuts = [(max(bound(number - is_end), self._least), int(is_end)) for number, _ in numbers.cuts]
-        return regions.steps(name, numbers.undefined, cuts, numbers.pieces)
+        return regions.make_level(name, numbers.undefined, cuts, numbers.pieces)
 
     @property
     def _least(self) -> float:

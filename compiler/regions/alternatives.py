@@ -19,8 +19,8 @@ from cedilla.compiler.regions import (
     combine,
     difference,
     is_small,
+    make_level,
     map_children,
-    steps,
 )
 
 _MOST = 300
@@ -68,13 +68,13 @@ def _simplified(region: Tree, rest: Tree) -> Tree:
     return False if outside is _ANYTHING else outside
 
 
-def _settle(region: Tree, rest: Tree) -> Tree | None:
+def _shortcut(region: Tree, rest: Tree) -> Tree | None:
     if rest is True:
         return _ANYTHING
     return region if rest is False else None
 
 
-_OUTSIDE = Operation(_settle, lambda region, rest: _ANYTHING if rest else region)
+_OUTSIDE = Operation(_shortcut, lambda region, rest: _ANYTHING if rest else region)
 
 
 def _filled(tree: Tree) -> Tree:
@@ -94,7 +94,7 @@ def _filled(tree: Tree) -> Tree:
     if undefined is _ANYTHING:  # nothing is said but at points
         undefined, pieces = said, [said] * len(pieces)
         points = {v: said if child is _ANYTHING else child for v, child in points.items()}
-    return steps(filled.attribute, undefined, filled.cuts, pieces, Map(points))
+    return make_level(filled.attribute, undefined, filled.cuts, pieces, Map(points))
 
 
 def _neighbours(pieces: Sequence[Tree]) -> list[Tree]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import UNDEFINED, Level, Tree, Value, steps
+from cedilla.compiler.regions.trees import UNDEFINED, Level, Tree, Value, make_level
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
@@ -35,7 +35,7 @@ def groups(node: Level) -> list[tuple[Tree, Tree]]:
             points = Map(dict.fromkeys(at_points.get(child, ()), True))
         else:
             points = Map({value: other == child for value, other in node.points.items()})
-        result.append((child, steps(node.attribute, node.undefined == child, node.cuts, pieces, points)))
+        result.append((child, make_level(node.attribute, node.undefined == child, node.cuts, pieces, points)))
     return result
 
 
@@ -132,5 +132,5 @@ def cells(tree: Tree) -> dict[Any, Tree]:
         if any(leaf in piece for piece in pieces):
             here = {value: here.get(value, False) for value in tree.points}
         outside = [piece.get(leaf, False) for piece in pieces]
-        regions[leaf] = steps(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
+        regions[leaf] = make_level(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
     return regions

@@ -66,7 +66,7 @@ def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: 
         seen.add(id(child))
         folded = quantify(child, over, operation, universe)
         result = folded if result is None else combine(result, folded, operation)
-        if operation.settle(result, ANY) is result:  # nothing can change it any more
+        if operation.shortcut(result, ANY) is result:  # nothing can change it any more
             return result
     return operation.neutral if result is None else result
 

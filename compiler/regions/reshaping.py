@@ -16,10 +16,10 @@ from cedilla.compiler.regions.trees import (
     Tree,
     Value,
     combine,
+    make_level,
     map_children,
     map_leaves,
     order,
-    steps,
 )
 from cedilla.compiler.regions.value_mapping import ValueMapping, recoded
 from cedilla.compiler.regions.value_sets import Box, box
@@ -49,7 +49,7 @@ def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
     for first, last, _ in runs:
         for value in range(first, last + 1):
             del mutation[value]
-    return steps(node.attribute, node.undefined, cuts, pieces, mutation.finish())
+    return make_level(node.attribute, node.undefined, cuts, pieces, mutation.finish())
 
 
 def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
@@ -76,7 +76,7 @@ def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Val
         return recoded(tree, function)
     points = Map({function(value): child for value, child in tree.points.items()})
     cuts = [(function(value), after) for value, after in tree.cuts]
-    return steps(attribute, tree.undefined, cuts, tree.pieces, points)
+    return make_level(attribute, tree.undefined, cuts, tree.pieces, points)
 
 
 def reshape(

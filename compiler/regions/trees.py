@@ -59,7 +59,7 @@ _UNKNOWN: frozenset[str] = frozenset({"?"})
 
 @frozen(cache_hash=True)
 class Level:
-    """One level of a tree: a step function of one attribute. Build it with `steps`."""
+    """One level of a tree: a step function of one attribute. Build it with `make_level`."""
 
     attribute: str
     undefined: Tree
@@ -107,7 +107,7 @@ def order(attribute: str) -> tuple[bool, str]:
     return attribute == POSITION, attribute
 
 
-def steps(
+def make_level(
     attribute: str,
     undefined: Tree,
     cuts: Iterable[Bound],
@@ -157,21 +157,21 @@ ANY = object()
 class Operation:
     """A pointwise operation on two trees.
 
-    `settle(a, b)` gives the result where one operand alone decides it, else `None`; `leaf(a, b)` combines
-    two leaves. Both see leaves and subtrees alike, so `settle` must compare by identity or by leaf.
+    `shortcut(a, b)` gives the result where one operand alone decides it, else `None`; `leaf(a, b)` combines
+    two leaves. Both see leaves and subtrees alike, so `shortcut` must compare by identity or by leaf.
     `neutral` is what it gives over no operands at all.
     """
 
-    settle: Callable[[Tree, Tree], Tree | None]
+    shortcut: Callable[[Tree, Tree], Tree | None]
     leaf: Callable[[Tree, Tree], Tree]
     neutral: Tree = None
 
 
 def combine(a: Tree, b: Tree, operation: Operation) -> Tree:
     """The tree whose leaf is `operation` of the leaves of both, everywhere."""
-    settled = operation.settle(a, b)
-    if settled is not None:
-        return settled
+    decided = operation.shortcut(a, b)
+    if decided is not None:
+        return decided
     at_a = order(a.attribute) if isinstance(a, Level) else None
     at_b = order(b.attribute) if isinstance(b, Level) else None
     if at_a is None and at_b is None:
@@ -189,9 +189,9 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
     # The linear case: one side says nothing outside its points, so only those points are touched; of two such
     # sides the one with fewer. The points of the other side are kept or all gone.
     sides: list[tuple[Level, Level | None]] = []
-    if len(b.pieces) == 1 and (probe := operation.settle(ANY, b.pieces[0])) is not None:
+    if len(b.pieces) == 1 and (probe := operation.shortcut(ANY, b.pieces[0])) is not None:
         sides.append((b, a if probe is ANY else None))
-    if len(a.pieces) == 1 and (probe := operation.settle(a.pieces[0], ANY)) is not None:
+    if len(a.pieces) == 1 and (probe := operation.shortcut(a.pieces[0], ANY)) is not None:
         sides.append((a, b if probe is ANY else None))
     values, kept = {*a.points, *b.points} if not sides else (), None
     same = [a, b]  # what the result may turn out to be
@@ -218,7 +218,7 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
             return operand  # the same object, which readers may know already
     inner = _reach((undefined, *pieces, *memo.values()))
     inner = inner if kept is None else inner | kept.inner
-    return steps(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
+    return make_level(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
 
 
 def _all_same(cuts: tuple[Bound, ...], pieces: list[Tree], other: Level) -> bool:
@@ -252,17 +252,17 @@ def lattice(
     """An associative and commutative operation by which every leaf with itself gives itself, with `neutral` too, and
     `absorbing` with `absorbing`. `same` tells these two leaves from all other trees."""
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         if same(a, absorbing) or same(b, absorbing):
             return absorbing
         if a is b or same(a, neutral):
             return b
         return a if same(b, neutral) else None
 
-    return Operation(settle, leaf, neutral)
+    return Operation(shortcut, leaf, neutral)
 
 
-def _settle_difference(a: Tree, b: Tree) -> Tree | None:
+def _shortcut_difference(a: Tree, b: Tree) -> Tree | None:
     if a is False or b is True or a is b:
         return False
     return a if b is False else None
@@ -274,7 +274,7 @@ UNION = lattice(or_, neutral=False, absorbing=True)  # pyright: ignore[reportUnk
 INTERSECTION = lattice(and_, neutral=True, absorbing=False)  # pyright: ignore[reportUnknownArgumentType]
 
 
-DIFFERENCE = Operation(_settle_difference, lambda a, b: a and not b)
+DIFFERENCE = Operation(_shortcut_difference, lambda a, b: a and not b)
 
 
 def union(*regions: Tree) -> Tree:
@@ -311,28 +311,28 @@ def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
 def changed(tree: Tree, changes: Tree, change: Callable[[Any, Any], Hashable]) -> Tree:
     """The tree whose leaf is `change(leaf, what)` wherever `changes` has another leaf than `False`, `what`."""
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         return a if b is False else None
 
-    return combine(tree, changes, Operation(settle, change))
+    return combine(tree, changes, Operation(shortcut, change))
 
 
 def restricted(changes: Tree, region: Tree) -> Tree:
     """The tree inside a region, `False` outside."""
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False or b is False else a if b is True else None
 
-    return combine(changes, region, Operation(settle, lambda a, b: a if b else False))
+    return combine(changes, region, Operation(shortcut, lambda a, b: a if b else False))
 
 
 def within(region: Tree, tree: Tree, test: Callable[[Any], bool]) -> Tree:
     """The part of a region where a tree's leaf passes a test; costs as much as the region is large."""
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False else None
 
-    return combine(region, tree, Operation(settle, lambda inside, leaf: inside and test(leaf)))
+    return combine(region, tree, Operation(shortcut, lambda inside, leaf: inside and test(leaf)))
 
 
 _HERE = object()
@@ -341,14 +341,14 @@ _HERE = object()
 def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
     """One tree inside a region, another outside."""
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         if a is _HERE:
             return b
         return a if b is _HERE else None
 
     masked_inside = update(inside, complement(where), lambda _: _HERE)
     masked_outside = update(outside, where, lambda _: _HERE)
-    return combine(masked_inside, masked_outside, Operation(settle, lambda a, b: a))
+    return combine(masked_inside, masked_outside, Operation(shortcut, lambda a, b: a))
 
 
 def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
@@ -372,7 +372,7 @@ def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:
     outside = undefined is node.undefined and _all_same(node.cuts, pieces, node)
     if outside and all(map(is_, new.values(), node.points.values())):
         return node  # the same object, which readers may know already
-    return steps(node.attribute, undefined, node.cuts, pieces, Map(new))
+    return make_level(node.attribute, undefined, node.cuts, pieces, Map(new))
 
 
 def is_small(tree: Tree, most: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field, frozen
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Level, Tree, Value, steps
+from cedilla.compiler.regions.trees import Level, Tree, Value, make_level
 
 Pairs = tuple[tuple[Value, Value], ...]
 
@@ -55,4 +55,4 @@ def recoded(node: Level, code: ValueMapping) -> Tree:
     """
     own = {value: child for value, child in node.points.items() if value not in code.map}
     children = {after: node.at(before) for before, after in code.pairs}
-    return steps(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))
+    return make_level(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))

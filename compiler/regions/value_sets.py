@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Bound, Level, Tree, Value, map_leaves, order, steps
+from cedilla.compiler.regions.trees import Bound, Level, Tree, Value, make_level, map_leaves, order
 
 Box = Mapping[str, Tree]
 """Attribute -> set of values (a one-level region over that attribute); unnamed attributes are free."""
@@ -18,17 +18,17 @@ def interval(attribute: str, low: Bound | None, high: Bound | None) -> Tree:
         return False
     cuts = tuple(cut for cut in (low, high) if cut is not None)
     pieces = [True] if low is None else [False, True]
-    return steps(attribute, False, cuts, [*pieces, False] if high is not None else pieces)
+    return make_level(attribute, False, cuts, [*pieces, False] if high is not None else pieces)
 
 
 def values(attribute: str, members: Iterable[Value]) -> Tree:
     """A finite set of values."""
-    return steps(attribute, False, (), (False,), Map(dict.fromkeys(members, True)))
+    return make_level(attribute, False, (), (False,), Map(dict.fromkeys(members, True)))
 
 
 def defined(attribute: str) -> Tree:
     """Every value but ⊥."""
-    return steps(attribute, False, (), (True,))
+    return make_level(attribute, False, (), (True,))
 
 
 def box(conditions: Box) -> Tree:

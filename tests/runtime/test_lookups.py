@@ -54,21 +54,25 @@ def below(rng: random.Random) -> Tree:
             return function(rng)
         case 3 | 4 | 5:
             cuts = [(place, 1) for place in sorted(rng.sample(range(20), rng.choice([1, 1, 2, 3])))]
-            return regions.steps(POSITION, IDENTITY, cuts, [function(rng) for _ in range(len(cuts) + 1)])
+            return regions.make_level(POSITION, IDENTITY, cuts, [function(rng) for _ in range(len(cuts) + 1)])
         case 6:
             points: Map[Value, Tree] = Map({Fraction(k, 2): function(rng) for k in rng.sample(range(6), 3)})
-            return regions.steps(
+            return regions.make_level(
                 "u", function(rng), [(Fraction(3, 2), rng.randint(0, 1))], [IDENTITY, function(rng)], points
             )
         case _:  # too large for a shape
-            return regions.steps("u", IDENTITY, (), [IDENTITY], Map({k: function(rng) for k in range(9)}))
+            return regions.make_level(
+                "u", IDENTITY, (), [IDENTITY], Map({k: function(rng) for k in range(9)})
+            )
 
 
 def level(rng: random.Random, name: str, members: list[Value]) -> Tree:
     points = Map({value: below(rng) for value in members})
     if name in ("string", "decimal"):
-        return regions.steps("k", below(rng), (), [IDENTITY], points)
-    return regions.steps("k", below(rng), [(5, 0), (7, 0)], [below(rng), IDENTITY, function(rng)], points)
+        return regions.make_level("k", below(rng), (), [IDENTITY], points)
+    return regions.make_level(
+        "k", below(rng), [(5, 0), (7, 0)], [below(rng), IDENTITY, function(rng)], points
+    )
 
 
 def rows(spark: SparkSession, name: str, rng: random.Random) -> DataFrame:
@@ -132,7 +136,7 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     frame = rows(spark, "long", rng)
     tables = Tables.of(spark)
     points: Map[Value, Tree] = Map({value: function(rng) for value in KEYS["long"]})
-    tree = regions.steps("k", IDENTITY, [(5, 0)], [IDENTITY, function(rng)], points)
+    tree = regions.make_level("k", IDENTITY, [(5, 0)], [IDENTITY, function(rng)], points)
     check(frame, types, tree)
     whole = tables.whole["test", 0]
     few = regions.update(tree, regions.values("k", [3, 11, 2**40]), lambda f: f.after(Affine(2, 1)))

@@ -93,13 +93,13 @@ def unlike(functions: Tree, original: Tree, wanted: Affine) -> Tree:
     """Returns the cells where functions do not lead from canonical values to those of the wanted function. `functions`:
     tree over raw values, `False` outside the cells to check. `original`: the function from raw to canonical values."""
 
-    def settle(function: Tree, _: Tree) -> Tree | None:
+    def shortcut(function: Tree, _: Tree) -> Tree | None:
         return False if function is False else None
 
     def differs(function: Any, undone: Any) -> bool:
         return function is not False and function != composed(wanted, undone)
 
-    return regions.combine(functions, original, Operation(settle, differs))
+    return regions.combine(functions, original, Operation(shortcut, differs))
 
 
 def _undone_first(function: Function, change: Function) -> Function:

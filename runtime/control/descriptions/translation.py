@@ -55,10 +55,10 @@ def _image(region: Tree, functions: Mapping[str, Affine | ValueMapping]) -> Tree
 def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | ValueMapping, Tree]]:
     """Returns the functions of a tree, each with its part of a region."""
 
-    def settle(inside: Tree, functions: Tree) -> Tree | None:
+    def shortcut(inside: Tree, functions: Tree) -> Tree | None:
         if inside is False:
             return False
         return functions if inside is True else None
 
-    inside = regions.combine(region, tree, regions.Operation(settle, lambda _, function: function))
+    inside = regions.combine(region, tree, regions.Operation(shortcut, lambda _, function: function))
     return [(function, cell) for function, cell in regions.cells(inside).items() if function is not False]

@@ -329,14 +329,14 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
     """Returns True if one of the functions is already in force in its region (RQ218, N8)."""
     alive = regions.difference(live, state.facts().dead(name))
 
-    def settle(a: Tree, b: Tree) -> Tree | None:
+    def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False else None
 
     def is_standing(function: Any, history: Any) -> bool:
         return function is not False and function in standing(history)
 
     there = regions.restricted(functions, alive)
-    twice = regions.combine(there, state.units[name], Operation(settle, is_standing))
+    twice = regions.combine(there, state.units[name], Operation(shortcut, is_standing))
     return not regions.is_empty(twice, state.universe)
 
 
