@@ -1,1 +1,1 @@
-"""JSON Lines as a source: tuples, markers and fields of blocks of lines."""
+"""JSON Lines as a source: tuples, markers and fields in blocks of lines."""

@@ -1,7 +1,7 @@
-"""Lines of JSON to Arrow batches, by `pyarrow.json`.
+"""Converts lines of JSON to Arrow batches with `pyarrow.json`.
 
-Where the parser takes more than JSON is here (no line ends inside objects, two objects on a line, other words for
-infinities, invalid UTF-8, decimals of too many digits), it is not asked or its answer is checked.
+The parser accepts more than Cedilla's JSON: line ends inside objects, two objects on a line, other words for
+infinities, invalid UTF-8, decimals with too many digits. These cases are excluded before, or its result is checked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ pc: Any = pyarrow.compute
 
 
 def tuple_lines(block: Block) -> tuple[Places, Places]:
-    """Where the lines of a block that are no markers begin, and where they end."""
+    """Returns the starts and ends of the lines of a block that are tuples."""
     starts, ends = block.lines()
     markers = [marker.begin for marker in markers_in(block) if marker.is_read]
     if not markers:
@@ -53,7 +53,7 @@ def tuple_lines(block: Block) -> tuple[Places, Places]:
 
 @frozen
 class JsonBatches(TextBatches):
-    """Makes batches of lines of JSON. `paths`: where in a line the values of attributes stand."""
+    """Makes batches of lines of JSON. `paths`: the paths of attributes' values in a line."""
 
     paths: Paths = field(factory=dict[str, Keys])
 
@@ -67,7 +67,7 @@ class JsonBatches(TextBatches):
             raise ValueError(NO_OBJECT) from None
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """The columns of some lines, each of which is one object; `None` where some may not be."""
+        """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
         if not self.paths and (uniform := self._uniform(text, starts, ends)) is not None:
             return [*uniform, pa.nulls(count, pa.string())]
@@ -115,7 +115,7 @@ class JsonBatches(TextBatches):
     def _with_rows(
         self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
     ) -> list[pa.Array] | None:
-        """Columns in which the odd rows are each read by itself."""
+        """Returns the columns after parsing each odd row separately; `None` if that is not possible."""
         places = np.flatnonzero(odd)
         if not len(places):
             return columns
@@ -126,16 +126,17 @@ class JsonBatches(TextBatches):
         return [pc.replace_with_mask(column, mask, row) for column, row in zip(columns, rows, strict=True)]
 
     def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """The values of lines that are written alike; `None` where they may not be."""
+        """Returns the values of lines of one form; `None` if they may differ."""
         lines, lengths = joined(text, starts, ends), ends - starts
         begins = np.append(0, np.cumsum(lengths[:-1] + 1))
         return columns(lines, begins, begins + lengths, self.types) if is_utf8(lines) else None
 
     def _table(self, text: bytes) -> pa.Table | None:
-        """What the parser makes of lines, `None` where it refuses them.
+        """Returns the parsed table of some lines, `None` if the parser refuses them.
 
-        A number or a truth value for a string is refused first; of a whole number the text is what it is written as.
-        A whole number with a point or an exponent is refused first, too, and then read as a decimal.
+        The parser first refuses a number or a boolean for a string; such a column is parsed again without a type, and a
+        whole number becomes its text. It also refuses a whole number with a point or an exponent, which is then read as
+        a decimal.
         """
         wanted = self.types
         parsed = {k: STRING if self._is_text(n, wanted[n]) else wanted[n] for n, k in self._keys.items()}
@@ -156,13 +157,13 @@ class JsonBatches(TextBatches):
 
     @property
     def _doubles(self) -> set[Keys]:
-        """The keys of doubles that are written in texts, or as numbers after all."""
+        """Returns the keys of doubles that a declaration reads from texts, and that may be numbers."""
         is_double = (name for name, type_ in self.types.items() if type_ == DOUBLE)
         return {keys for name in is_double if isinstance(keys := self.paths.get(name), TextKeys)}
 
     @property
     def _keys(self) -> dict[str, Keys]:
-        """The keys of all attributes but those whose name is a key that a path begins with."""
+        """Returns the keys of all attributes, except attributes whose name is the first key of a path."""
         outer = {keys[0] for keys in self.paths.values()}
         return {
             name: self.paths.get(name, (name,))
@@ -172,7 +173,7 @@ class JsonBatches(TextBatches):
 
 
 def _reads_otherwise(types: dict[Keys, pa.DataType], wanted: Mapping[Keys, Type], problem: str) -> bool:
-    """Change the types of values after the parser has refused one; `False` where no other types help."""
+    """Changes the types of values after the parser refused one; returns False if no other type helps."""
     if (found := _NO_STRING.search(problem)) is not None:
         keys = tuple(found[1].split("/"))
         return wanted.get(keys) == STRING and types.pop(keys, None) is not None
@@ -182,7 +183,7 @@ def _reads_otherwise(types: dict[Keys, pa.DataType], wanted: Mapping[Keys, Type]
 
 
 def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
-    """Types of values by the keys that lead to them -> those of the fields of a line."""
+    """Converts types by key paths to types of the fields of a line."""
     found: dict[str, pa.DataType] = {}
     inner: dict[str, dict[Keys, pa.DataType]] = {}
     for (key, *rest), type_ in types.items():
@@ -194,7 +195,7 @@ def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
 
 
 def _type_at(types: pa.Schema | pa.StructType, keys: Keys) -> pa.DataType | None:
-    """The type of what keys lead to; `None` where there is nothing."""
+    """Returns the type at a path of keys; `None` if it is missing."""
     if (at := types.get_field_index(keys[0])) < 0:
         return None
     type_ = types.field(at).type
@@ -202,9 +203,9 @@ def _type_at(types: pa.Schema | pa.StructType, keys: Keys) -> pa.DataType | None
 
 
 def plain_lines(text: bytes, starts: Places, ends: Places) -> bytes | None:
-    """Some lines of a text without blanks around them, if each begins with `{` and ends with `}`.
+    """Returns lines without blanks around them if each begins with `{` and ends with `}`, else `None`.
 
-    Between a `}` and a `{` an object is over, so none goes on over the end of a line.
+    An object is complete between a `}` and a `{`, so none extends over a line end.
     """
     signs = np.frombuffer(text, np.uint8)
     lines = joined(text, starts, ends)
@@ -229,7 +230,7 @@ _INFINITY = re.compile(rb"[:\[,][ \t]*-?Inf(?!inity)")
 
 
 def has_odd_words(text: bytes) -> bool:
-    """Whether there may be words that only the parser takes for numbers."""
+    """Returns True if the text may contain words that only the parser accepts as numbers."""
     if place_of(b"-NaN", b"N", text) >= 0:
         return True
     if place_of(b"Inf", b"I", text) < 0:
@@ -239,16 +240,16 @@ def has_odd_words(text: bytes) -> bool:
 
 _NO_STRING = re.compile(r"Column\(/(.*)\) changed from string to (?:number|boolean)")
 _NO_INTEGER = re.compile(r"Failed to convert JSON to int(?:32|64)")
-"""How the parser says so; if it says it otherwise one day, such lines are read one by one."""
+"""The parser's error messages. If a later version changes them, such lines are parsed one by one."""
 _WITH_POINT = pa.decimal128(38, 18)
-"""The type of the numbers that may be whole ones."""
+"""The type for parsing numbers that may be whole."""
 _AS_WRITTEN = (pa.int64(), pa.bool_())
 _MINUS_ZERO = re.compile(rb"-0(?![.0-9eE])")
 
 
 def read_json(text: bytes, types: Mapping[str, pa.DataType], *, infer: bool) -> pa.Table:
-    """Lines of objects as a table of the fields that have a type; `infer`: of the others, too."""
-    # Of the name's only sign no JSON text is made: the parser counts no rows without a column.
+    """Parses lines of objects to a table of the fields in `types`; `infer`: also of the others."""
+    # The parser counts no rows without columns. JSON texts never contain this name.
     schema = pa.schema([("\x01", pa.null()), *types.items()])
     reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
     others = "infer" if infer else "ignore"
@@ -257,7 +258,7 @@ def read_json(text: bytes, types: Mapping[str, pa.DataType], *, infer: bool) -> 
 
 
 def _may_be_texts(text: bytes, keys: Keys) -> bool:
-    """Whether some values may be strings, which the parser takes for decimals, but not for doubles."""
+    """Returns True if some values may be strings: the parser accepts these as decimals, but not as doubles."""
     key = re.escape(keys[-1].encode())
     if b"\\" not in text and re.search(rb'"%b"[ \t\r]*:[ \t\r]*"' % key, text) is None:
         return False
@@ -269,16 +270,16 @@ def _may_be_texts(text: bytes, keys: Keys) -> bool:
 
 
 def _parsed_as(type_: Type) -> pa.DataType:
-    """The parser takes more texts for moments than there are."""
+    """Returns the type to parse. The parser accepts invalid moments, so moments are parsed as texts."""
     return pa.string() if type_.name in ("timestamp", "date") else arrow_type(type_)
 
 
-# --- rows that have a text -----------------------------------------------------------------------------------
+# --- rows with a text ----------------------------------------------------------------------------------------
 
 
 def with_row_faults(lines: DataFrame, types: Mapping[str, Type]) -> DataFrame:
-    """Rows that have their text in JSON as `raw`, and `fault`: what is wrong with a value, null where that is not what
-    is wrong."""
+    """Adds `fault` to rows with their JSON text as `raw`: the error in a value, null if another error rejects the
+    row."""
     ddl = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in lines.schema.fields)
     return in_workers(lines, _RowFaults(JsonBatches(dict(types))), f"{ddl}, fault STRING")
 

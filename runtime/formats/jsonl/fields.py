@@ -1,8 +1,8 @@
-"""The fields that occur in lines of JSON, and the types that their values have: what a tuple brings and nobody has
-announced (`set drift`), and the schema of an output that nobody has told.
+"""Finds the fields in lines of JSON and the types of their values: for attributes that nothing has announced (`set
+drift`), and for the schema of an output without declaration.
 
-Kinds of values are named as Spark names them, which infers the same: a whole number is `bigint`, one of more digits
-`decimal`; what has nothing in common is a `string`.
+Kinds of values have the names that Spark infers: a whole number is `bigint`, with more digits `decimal`; kinds with
+nothing in common are `string`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ pc: Any = pyarrow.compute
 OWN_NAMES = frozenset(
     ("", "$accent", "$punctuation", CORRUPT, POSITION, FILE, "$reject", "$beyond", "$inside", "$number")
 )
-"""No column of a field can have these (docs/limits.md)."""
+"""Names that columns of fields cannot have (docs/limits.md)."""
 
 _NUMBERS = ("bigint", "decimal", "double")
-"""The kinds of numbers; each holds those before it."""
+"""The kinds of numbers; each includes the kinds before it."""
 
 _KINDS = {pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
 
 
 def of_block(block: Block) -> dict[str, str]:
-    """Field -> the kind that its values have in common, in the tuples of a block."""
+    """Maps each field in the tuples of a block to the common kind of its values."""
     starts, ends = tuple_lines(block)
     if not len(starts):
         return {}
@@ -54,13 +54,14 @@ def of_block(block: Block) -> dict[str, str]:
 
 
 def merged(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What fields of the same name have in common, in the order of their names; what is always null, as a string."""
+    """Merges the kinds of fields of the same name, in the order of names; fields that are always null become
+    strings."""
     together = common(found)
     return {name: "string" if kind == "void" else kind for name, kind in together.items()}
 
 
 def common(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The same, where what is always null is `void`."""
+    """Merges the kinds of fields of the same name; fields that are always null are `void`."""
     kinds: dict[str, set[str]] = {}
     for name, kind in found:
         kinds.setdefault(name, set()).add(kind)
@@ -68,7 +69,7 @@ def common(found: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _inferred(text: bytes, count: int) -> pa.Table | None:
-    """The lines as a table; `None` where the parser refuses them, or the kind of a number is uncertain."""
+    """Parses lines to a table; `None` if the parser refuses them, or the kind of a number is uncertain."""
     try:
         table = read_json(text, {}, infer=True)
     except pa.ArrowInvalid:
@@ -77,7 +78,7 @@ def _inferred(text: bytes, count: int) -> pa.Table | None:
 
 
 def _is_uncertain(column: pa.ChunkedArray) -> bool:
-    """Whether what was read as doubles may be whole numbers of many digits."""
+    """Returns True if parsed doubles may be whole numbers with many digits."""
     if not pa.types.is_floating(column.type):
         return False
     is_large = pc.any(pc.greater_equal(pc.abs(column), 2.0**63)).as_py()
@@ -103,7 +104,7 @@ def _fields(line: bytes) -> Mapping[str, Any]:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a value of JSON."""
+    """Returns the kind of a JSON value."""
     match value:
         case None:
             return "void"
@@ -123,7 +124,7 @@ def kind_of(value: Any) -> str:
 
 
 def _both(one: str, other: str) -> str:
-    """What two kinds have in common."""
+    """Returns the common kind of two kinds."""
     if one == other or other == "void":
         return one
     if one == "void":

@@ -1,6 +1,6 @@
-"""Markers among lines, found by searching bytes: most lines are never looked at (design, section 5).
+"""Finds markers among lines by searching bytes, so that most lines are not parsed (design, section 5).
 
-A line is one by what it holds, not by how it is written: keys may have escapes, and blanks around them.
+The content of a line decides whether it is a marker: keys may contain escapes and have blanks around them.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import EDGE, KEYS, marker_of
 
 _KEYS = tuple((key.encode(), b"$") for key in KEYS)
-"""The keys of markers however they are quoted, each with a byte of it that few lines have."""
+"""The keys of markers in any quotes, each with a byte of it that few lines contain."""
 _TEXTS = ((b'"[', b"["), (b"'[", b"'"))
-"""How the text of a marker begins, also of one whose key is only near; each with the rarer of its bytes."""
+"""The start of a marker's text, also for keys that are only similar; each with the rarer of its bytes."""
 _LIKELY = (*(sign for sign, _ in _TEXTS), b'"$')
 _ESCAPE = (b"\\u00", b"\\")
 _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
-"""A sign of a marker's key, oddly written; no writer of JSON escapes it."""
+"""An escaped letter of a marker's key; writers of JSON do not escape these."""
 _USUAL = re.compile(rb'\{"\$(accent|punctuation)": ?"((?:[ !#-\[\]-~]|\\")*+)"\}\r?')
-"""How most writers write markers, in ASCII: nothing else has to be parsed for these."""
+"""The usual form of markers in ASCII, which needs no other parsing."""
 _WINDOW = 4 * EDGE
-"""Bytes in which there are as many signs as have to be looked at."""
+"""Number of bytes that contain all the characters to check."""
 
 
 def markers_in(block: Block) -> Iterator[FoundMarker]:
-    """The markers of a block in their order."""
+    """Yields the markers of a block in order."""
     text = block.text
     lines = {begin: end for key in _KEYS for begin, end in _lines_with(block, *key)}
     for begin, end in (found for sign in _TEXTS for found in _lines_with(block, *sign)):
@@ -44,7 +44,7 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
 
 
 def _lines_with(block: Block, sign: bytes, rare: bytes) -> Iterator[tuple[int, int]]:
-    """The lines that have some bytes in them; `rare` as in `place_of`."""
+    """Yields the bounds of lines that contain some bytes; `rare` as in `place_of`."""
     at = place_of(sign, rare, block.text)
     while at >= 0:
         begin, end = block.line_around(at)
@@ -53,12 +53,12 @@ def _lines_with(block: Block, sign: bytes, rare: bytes) -> Iterator[tuple[int, i
 
 
 def _is_likely(start: bytes) -> bool:
-    """Whether the key of a line that begins so may be near a marker's."""
+    """Returns True if the key of a line with this start may be similar to a marker's."""
     return any(sign in start for sign in _LIKELY) and start.lstrip(BLANK).startswith(b"{")
 
 
 def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
-    """What a line that may be a marker is; `None`: a tuple."""
+    """Returns the marker in a line that may be one, also a malformed one; `None` for a tuple."""
     if (usual := _USUAL.fullmatch(line)) is not None:
         return FoundMarker(usual[1].decode(), usual[2].decode().replace('\\"', '"'), begin, end)
     text = line.removesuffix(b"\r").decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Records of a topic: lines of JSON in files, whose places people know as partition and offset."""
+"""Records of a topic: lines of JSON in files, identified by partition and offset."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cedilla.runtime.storage.files import Files
 
 @frozen
 class RecordPart(Part):
-    """A file of records; its lines are known by their offsets."""
+    """A file of records; messages identify its lines by their offsets."""
 
     def shown(self, line: int) -> int:
         return offset_of(self.path, line)
 
 
 def offset_of(path: str, line: int) -> int:
-    """The offset of a record, by the file that it is in and its line there, from 1."""
+    """Returns the offset of a record from its file and its line there, counted from 1."""
     records = record_file(path)
     assert records is not None
     offsets = _offsets(records.offsets_path(folder_of(path)))
@@ -36,7 +36,7 @@ def offset_of(path: str, line: int) -> int:
 
 @lru_cache(64)
 def _offsets(path: str) -> Any:
-    """The offset of each line of a file; `None` where none is missing between them."""
+    """Returns the offset of each line of a file; `None` if they are consecutive."""
     files = Files()
     if not files.exists(path):
         return None
@@ -45,7 +45,7 @@ def _offsets(path: str) -> Any:
 
 
 class Records(JsonLines):
-    """A record is one tuple or marker; a marker holds for its partition (theory N9)."""
+    """One record is one tuple or marker; a marker applies to its partition (theory N9)."""
 
     malformed: ClassVar[str] = "the record is no JSON object, or a value is not of its attribute's type"
 
@@ -57,7 +57,7 @@ class Records(JsonLines):
 
 
 def with_partitions(slices: Sequence[Numbered], scans: Sequence[Scan]) -> list[Scan]:
-    """Scans of files of records, each marker with the partition that it holds for."""
+    """Adds to each marker in scans of files of records the partition that it applies to."""
     return [
         evolve(scan, markers=tuple(evolve(m, partition=partition_of(files[m.file])) for m in scan.markers))
         for files, scan in zip(slices, scans, strict=True)
@@ -65,7 +65,8 @@ def with_partitions(slices: Sequence[Numbered], scans: Sequence[Scan]) -> list[S
 
 
 def copy_of(file: InputFile, place: int) -> str | None:
-    """Where the copy of a record at a place stands, which may be mended; `None` where the file is no copy."""
+    """Returns file and line of the local copy of a record, which users may repair; `None` if the file is not such a
+    copy."""
     if record_file(file.path) is None:
         return None
     _, line = next(lines_at(Part(file.path, 0), [place]))
@@ -73,6 +74,6 @@ def copy_of(file: InputFile, place: int) -> str | None:
 
 
 def partition_of(file: InputFile) -> int | None:
-    """The partition that the records of a file come from; `None` where it holds none."""
+    """Returns the partition of the records in a file; `None` if it contains none."""
     records = record_file(file.path)
     return None if records is None else records.partition

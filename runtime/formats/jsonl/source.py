@@ -1,4 +1,4 @@
-"""JSON Lines: a tuple is an object, a marker an object with one key (design, section 6)."""
+"""JSON Lines: a tuple is an object, a marker is an object with one key (design, section 6)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cedilla.runtime.items.nested import Paths
 
 
 class JsonLines(TextFormat):
-    """One line is one tuple or marker; large files are read by several tasks. `paths`: where in a line the values of
-    attributes stand (`items.nested`)."""
+    """One line is one tuple or marker; several tasks read large files. `paths`: the paths of attributes' values in a
+    line (`items.nested`)."""
 
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
     markers_in = markers_in
@@ -42,7 +42,7 @@ class JsonLines(TextFormat):
         return JsonBatches(dict(types), self.paths)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        """None that is read elsewhere, or that a path begins with."""
+        """Excludes fields that are read under another name, or that a path begins with."""
         elsewhere = {*self.paths, *(keys[0] for keys in self.paths.values())}
         return {name: kind for name, kind in super().fields(spark, files).items() if name not in elsewhere}
 
@@ -51,7 +51,7 @@ class JsonLines(TextFormat):
 
 
 def stray_lines(files: Numbered) -> Iterator[tuple[str, int]]:
-    """The lines that are not meant as markers, with their places."""
+    """Yields the lines that do not look like markers, with their positions."""
     for part in (Part(file.path, number) for number, file in files.items()):
         for block in part.blocks():
             markers = {marker.begin for marker in markers_in(block)}

@@ -1,9 +1,9 @@
-"""Lines of JSON that are all written alike, as programs write them: the same keys in the same order, the same signs
-between them, and plain values. Of such lines numpy tells where each value stands, and Arrow casts the texts.
+"""Parses lines of JSON with one form, as programs write them: the same keys in the same order, the same characters
+between them, and plain values. Numpy finds the bounds of each value in such lines, and Arrow casts the texts.
 
-Nothing is guessed: the first line is taken apart, and each other line has to have its bytes but for the values, which
-have to be strings without escapes, or numbers, truth values and nulls as JSON has them. Of other lines nothing is
-said here. What goes over the bytes lets go of Python's lock.
+Nothing is guessed. The first line gives the form, and every other line must equal it except for the values. Values must
+be strings without escapes, or numbers, booleans and nulls of JSON. Other lines are refused. The passes over the bytes
+release Python's lock.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _START = re.compile(rb"\{ *")
 _COMMA = re.compile(rb' *, *(?=")')
 _END = re.compile(rb" *\}")
 _LONGEST = 64
-"""Signs of a number; one of more is left to who knows how many digits are too many."""
+"""Maximum number of characters of a number; longer ones need the exact parser."""
 _LARGEST_TEXT = 1 << 30
-"""Bytes, which Arrow counts in 31 bits."""
+"""Number of bytes that Arrow can count in 31 bits."""
 _WORD = np.dtype("<u8")
 
 
 @frozen
 class _Value:
-    """A value of a line. `name`: its key; `is_string`: it stands between quotes."""
+    """A value of a line. `name`: its key; `is_string`: it is in quotes."""
 
     name: str
     is_string: bool
@@ -46,21 +46,21 @@ class _Value:
 
 @frozen(eq=False)
 class _Form:
-    """How lines are written: their values in order, and what stands before, between and behind these, the quotes of
-    strings included."""
+    """The form of lines: the values in order, and the bytes before, between and after them, including the quotes of
+    strings."""
 
     values: Sequence[_Value]
     literals: Sequence[bytes]
 
     @property
     def quotes(self) -> int:
-        """How many a line has."""
+        """Returns the number of quotes in a line."""
         return sum(literal.count(b'"') for literal in self.literals)
 
 
 def columns(text: bytes, starts: Places, ends: Places, types: Mapping[str, Type]) -> list[pa.Array] | None:
-    """The values of some attributes in lines, `None` where that cannot be told here. `text`: UTF-8, the lines with a
-    line feed between them, perhaps one at the end; `starts`, `ends`: where each begins and ends in it."""
+    """Returns the values of some attributes in lines, `None` if the lines do not have one form. `text`: UTF-8, the
+    lines with a line feed between them, perhaps one at the end. `starts`, `ends`: the bounds of each line."""
     form = _form(text[: ends[0]])
     if form is None or len(text) > _LARGEST_TEXT or b"\\" in text:
         return None
@@ -80,7 +80,7 @@ def columns(text: bytes, starts: Places, ends: Places, types: Mapping[str, Type]
 
 
 def _form(line: bytes) -> _Form | None:
-    """How a line is written; `None` where it is no object of plain values, or has a key twice."""
+    """Returns the form of a line; `None` unless it is an object of plain values with distinct keys."""
     values: list[_Value] = []
     literals: list[bytes] = []
     last, start = 0, _START.match(line)
@@ -105,13 +105,14 @@ def _form(line: bytes) -> _Form | None:
 
 
 def _bounds(text: bytes, starts: Places, ends: Places, form: _Form) -> list[tuple[Places, Places]] | None:
-    """Where each value begins in the lines, and where it ends; `None` where some line is not of the form.
+    """Returns the starts and ends of each value in the lines; `None` if some line has another form.
 
-    A line has as many quotes as the form's literals, which stand there in order and apart: so no value has any.
+    A line contains as many quotes as the form's literals, and these occur in order without overlap. Therefore no value
+    contains a quote.
     """
     signs = np.frombuffer(text, np.uint8)
     if np.count_nonzero(signs < _BLANK) != len(text) - (ends - starts).sum():
-        return None  # not only between lines
+        return None  # also inside lines
     quotes = np.flatnonzero(signs == _QUOTE)
     if len(quotes) != len(starts) * form.quotes:
         return None
@@ -131,10 +132,10 @@ def _bounds(text: bytes, starts: Places, ends: Places, form: _Form) -> list[tupl
 
 
 def _have(text: bytes, places: Places, literal: bytes) -> bool:
-    """Whether a literal stands at all of some places, each in the next line."""
+    """Returns True if a literal occurs at all positions, one in each line."""
     if not text.startswith(literal, int(places[-1])):
         return False
-    others = places[:-1]  # behind which stands the last line, so that words can be read to their ends
+    others = places[:-1]  # the last line comes after these, so words can be read to their ends
     if not len(others):
         return True
     words: Any = np.ndarray(len(text) - 7, _WORD, text, strides=(1,))
@@ -147,7 +148,7 @@ def _have(text: bytes, places: Places, literal: bytes) -> bool:
 
 
 def _texts(text: bytes, begins: Places, ends: Places) -> pa.Array:
-    """The pieces between some places of a text."""
+    """Returns the pieces of a text between some positions."""
     bounds = np.empty(2 * len(begins), np.int32)
     bounds[::2], bounds[1::2] = begins, ends
     pieces = pa.StringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(text))
@@ -155,8 +156,8 @@ def _texts(text: bytes, begins: Places, ends: Places) -> pa.Array:
 
 
 def _column(texts: pa.Array, type_: Type | None, *, is_string: bool) -> pa.Array | None:
-    """The values of an attribute by their texts; without a type, anything where they are JSON. `None` where that
-    cannot be told here."""
+    """Converts the texts of an attribute's values. Without a type, it only checks that they are JSON. `None` if the
+    conversion is uncertain."""
     name = None if type_ is None else type_.name
     if is_string:
         if name in ("timestamp", "date"):
@@ -180,8 +181,8 @@ _WITH_EXPONENT = r"^(null|-?(0|[1-9][0-9]*)(\.[0-9]+)?[eE][+-]?[0-9]+)$"
 
 
 def _numbers(texts: pa.Array) -> pa.Array | None:
-    """Texts that are numbers of JSON, if there is one point in each at most; null in place of `null`. `None` where
-    some are neither."""
+    """Returns texts that are numbers of JSON, with null for `null`; each may still contain several points. `None` if
+    some text is neither."""
     if _are_numbers(texts):
         return texts
     is_odd = pc.match_substring_regex(texts, _ODD)
@@ -194,8 +195,8 @@ def _numbers(texts: pa.Array) -> pa.Array | None:
 
 
 def _are_numbers(texts: pa.Array) -> bool:
-    """Whether texts without any other signs than those of a number without an exponent are numbers of JSON, if there
-    is one point in each at most."""
+    """Returns True if texts are numbers of JSON without exponents, apart from several points in one. They may contain
+    only digits, points and minus signs."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[: len(texts) + 1]
     signs = np.frombuffer(data, np.uint8)[: bounds[-1]]

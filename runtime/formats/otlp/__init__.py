@@ -1,1 +1,1 @@
-"""Data points of OpenTelemetry, in the JSON that the Collector writes: requests with many points on a line."""
+"""Data points of OpenTelemetry in the Collector's JSON: each line is a request with many points."""

@@ -1,5 +1,5 @@
-"""Lines of requests to Arrow batches of data points. Each has a place of its own within its line: the first the line's,
-the next ones the bytes behind it, of which a line has more than points."""
+"""Converts lines of requests to Arrow batches of data points. Each point has its own position in its line: the n-th
+point has that of the n-th byte. A line has more bytes than points."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class PointBatches(TextBatches):
         return parse_line(row.decode().strip("\r"))
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """The columns of the points of some lines, and their places; `None` where some may be something else, or where
-        numbers are written in texts."""
+        """Returns the columns and positions of the points of some lines; `None` if some lines may be different, or if
+        numbers are in texts."""
         if any(isinstance(keys, TextKeys) for keys in self.reader.paths.values()):
             return None
         plain = plain_lines(text, starts, ends)

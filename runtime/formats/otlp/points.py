@@ -1,7 +1,7 @@
-"""The data points of many requests at once: `pyarrow.json` parses the lines, and lists are taken apart by Arrow.
+"""Extracts the data points of many requests at once: `pyarrow.json` parses the lines, and Arrow flattens the lists.
 
-What is written otherwise than the Collector does it, and all that is odd, is refused; `items.otlp` reads it then, and
-says the same where both do.
+Lines that differ from the Collector's form are refused. `items.otlp` then parses them; both give the same result for
+lines that both accept.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
     "buckets": {"bucketCounts": pa.list_(pa.string())},
     "bounds": {"explicitBounds": pa.list_(pa.float64())},
 }
-"""What a field of a data point is written as."""
+"""The JSON types of a data point's fields."""
 _WHOLE = "^-?[0-9]{1,19}$"
 
 
 class Refused(Exception):
-    """Lines that are not what is read here."""
+    """The lines are not in the form that is parsed here."""
 
 
 @frozen
 class Requests:
-    """Reads requests. `reader`: what of them."""
+    """Parses requests. `reader`: selects their contents."""
 
     reader: PointReader
 
     def columns(self, text: bytes, starts: Places, types: Mapping[str, Type]) -> list[pa.Array] | None:
-        """The columns of the data points of some lines that begin at `starts`, and their places; `None` where some may
-        be something else. Each line is one object, as far as that can be seen."""
+        """Returns the columns and positions of the data points of lines that begin at `starts`; `None` if some lines
+        may be different. The caller has checked that each line looks like one object."""
         keys = {name: self.reader.keys(name) for name in types}
         try:
             table = read_json(text, {"resourceMetrics": _schema(keys)}, infer=False)
@@ -110,20 +110,20 @@ class Requests:
 
 @define
 class _Level:
-    """Objects that are in lists: each one's number of the object with the list, and of the line."""
+    """Objects inside lists. `parents`: for each object, the number of the object with the list; `lines`: its line."""
 
     values: pa.StructArray
     parents: Places
     lines: Places
 
     def of(self, names: tuple[str, ...]) -> _Level:
-        """Of metrics those of some names; all where there is none."""
+        """Returns the metrics with some names; all if `names` is empty."""
         if not names:
             return self
         return self._where(pc.is_in(self.values.field("name"), pa.array(names, pa.string())))
 
     def recorded(self) -> _Level:
-        """Of data points those that have something recorded."""
+        """Returns the data points with a recorded value."""
         flags = self.values.field("flags")
         if flags.null_count == len(flags):
             return self
@@ -172,11 +172,11 @@ class _Kind:
         return self.scopes.parents[self.scope]
 
     def field_of_metric(self, *keys: str) -> pa.Array:
-        """For each point what its metric has."""
+        """Returns for each point the value of a field of its metric."""
         return _at(self.metrics.values, *keys).take(pa.array(self.metric))
 
     def attribute(self, root: str, key: str) -> pa.StructArray:
-        """For each point the `AnyValue` of an attribute of it, or of its resource; of several the last."""
+        """Returns for each point the `AnyValue` of an attribute of the point or its resource; of several, the last."""
         if root not in self.found:
             of = self.points.values if root == "attribute" else self.resources.values
             lists = _at(of, "attributes") if root == "attribute" else _at(of, "resource", "attributes")
@@ -195,7 +195,7 @@ class _Kind:
 
 
 def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
-    """What the points of a kind have of an attribute. Raises `Refused`, `ArrowInvalid`."""
+    """Returns the values of an attribute for the points of a kind. Raises `Refused`, `ArrowInvalid`."""
     root, *rest = keys
     if root in ("resource", "attribute"):
         return _plain(kind.attribute(root, rest[0]), type_)
@@ -235,7 +235,7 @@ def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
 
 
 def _schema(keys: Mapping[str, Keys]) -> pa.DataType:
-    """The type of `resourceMetrics`: what is wanted, and what tells which point is whose."""
+    """Returns the type of `resourceMetrics`: the wanted fields, and the lists that connect points to their parents."""
     roots = {each[0] for each in keys.values()}
     scope_keys = {each[1]: pa.string() for each in keys.values() if each[0] == "scope"}
     attributes = [("attributes", _ATTRIBUTES)] if "attribute" in roots else []
@@ -259,7 +259,7 @@ def _schema(keys: Mapping[str, Keys]) -> pa.DataType:
 
 
 def _none(values: pa.Array, type_: Type) -> pa.Array:
-    """Nulls in place of nulls; all else is for the plain way."""
+    """Returns nulls for nulls; raises `Refused` for other values."""
     if values.null_count < len(values):
         raise Refused
     return pa.nulls(len(values), arrow_type(type_))
@@ -284,8 +284,8 @@ def _of_doubles(doubles: pa.Array, type_: Type) -> pa.Array:
 
 
 def _whole(texts: pa.Array) -> pa.Array:
-    """Whole numbers, which are written as strings."""
-    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # `None` is skipped
+    """Parses whole numbers, which are written as strings."""
+    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # nulls are skipped
         raise Refused
     return texts.cast(pa.int64())
 
@@ -308,7 +308,7 @@ def _of_whole(numbers: pa.Array, type_: Type) -> pa.Array:
 
 
 def _of_numbers(doubles: pa.Array, texts: pa.Array, type_: Type) -> pa.Array:
-    """Doubles, or else whole numbers."""
+    """Returns doubles, or whole numbers if there are none."""
     if doubles.null_count == len(doubles):
         return _of_whole(_whole(texts), type_)
     found = _of_doubles(doubles, type_)
@@ -341,7 +341,8 @@ def _counts(texts: pa.Array) -> pa.Array:
 
 
 def _bounds(doubles: pa.Array) -> pa.Array:
-    """Those of a metric are the same in all of its points, so few are made texts."""
+    """Returns the texts of bounds. All points of a metric have the same bounds, so only distinct values are
+    converted."""
     known = doubles.dictionary_encode()
     bounds = [shortest(each) for each in known.dictionary.to_pylist()]
     if not all(map(isfinite, bounds)):
@@ -367,7 +368,7 @@ _SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
 
 
 def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
-    """The values of attributes."""
+    """Returns the values of attributes."""
     found = list(_each(values, type_))
     return (
         pc.coalesce(*found)

@@ -15,14 +15,14 @@ from cedilla.runtime.formats.source import InputFile, Numbered, Scan
 
 @frozen
 class RecordPart(RequestPart):
-    """A file of records; its requests are known by their offsets."""
+    """A file of records; messages identify its requests by their offsets."""
 
     def shown(self, line: int) -> int:
         return offset_of(self.path, line)
 
 
 class RequestRecords(Otlp):
-    """A record is one request or marker; a marker holds for its partition (theory N9)."""
+    """One record is one request or marker; a marker applies to its partition (theory N9)."""
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return RecordPart(file.path, number, reader=self.reader)

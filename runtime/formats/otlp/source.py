@@ -19,7 +19,7 @@ from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
 
 @frozen
 class RequestPart(Part):
-    """A file of requests; what is shown of a data point is a request with nothing else."""
+    """A file of requests. Messages show a data point as a request with only this point."""
 
     reader: PointReader | None = None
 
@@ -35,7 +35,7 @@ class RequestPart(Part):
 
 
 class Otlp(JsonLines):
-    """Requests of many data points; a source has its own, as it says which of them are read."""
+    """Requests of many data points; each source has its own instance, because it selects the points to read."""
 
     malformed: ClassVar[str] = NO_REQUEST
 
@@ -50,9 +50,9 @@ class Otlp(JsonLines):
         return RequestPart(file.path, number, reader=self.reader)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """Nothing is known of how many data points there are."""
+        """Omits the numbers of tuples: a request may contain any number of data points."""
         return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        """None: attributes that nobody has declared are passed over."""
+        """Returns no fields: undeclared attributes are ignored."""
         return {}

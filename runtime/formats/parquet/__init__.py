@@ -1,1 +1,1 @@
-"""Parquet as a source: by its footers, and by the engine's own reader."""
+"""Parquet as a source: read by its footers and by the engine's own reader."""

@@ -1,4 +1,4 @@
-"""Values of columns as values of attributes: SQL of both, and the texts of what does not fit."""
+"""Converts values of columns to values of attributes: SQL for both, and texts for values that do not fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cedilla.runtime.formats.parquet.types import Nanoseconds
 from cedilla.runtime.formats.source import Range
 
 JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
-"""Of `to_json`: how times are written."""
+"""Option of `to_json` for the format of times."""
 
 _WHOLE = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 """The types of whole numbers, with their digits."""
@@ -44,8 +44,8 @@ _KINDS: dict[type[DataType], str] = {
 def converted(
     value: str, kind: DataType | None, type_: Type, *, is_in_range: bool = False
 ) -> tuple[str, str | None]:
-    """SQL: a value of a column as one of an attribute; and where it is none, `None` if that cannot be. `is_in_range`:
-    its moments are known to lie in the years 1 to 9999."""
+    """Returns SQL that converts a value of a column to an attribute's type, and SQL that is true if it does not fit
+    (`None` if it always fits). `is_in_range`: its moments are known to lie in the years 1 to 9999."""
     as_type, unfit = _converted(value, kind, type_)
     is_known = is_in_range or isinstance(kind, NullType | Nanoseconds)
     if unfit or type_.first is None or is_known:
@@ -55,7 +55,7 @@ def converted(
 
 def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
     nothing = f"CAST(NULL AS {type_.spark})"
-    if kind is None:  # nothing is known of it but that it is there
+    if kind is None:  # nothing is known of it except that it exists
         return nothing, "true"
     if isinstance(kind, NullType):
         return nothing, None
@@ -78,13 +78,14 @@ def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str
 
 
 def range_of(values: Range, kind: DataType | None, type_: Type) -> Range:
-    """The values of a column as those of an attribute; of some types that keep neither order nor nulls, less."""
+    """Returns a column's statistics for an attribute. If the types differ in order, only nulls remain."""
     same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
     return values if same else Range(values.nulls)
 
 
 def _widens(kind: DataType, type_: Type) -> bool:
-    """Whether the type takes every value of a column: a whole number of more digits, a double of any number."""
+    """Returns True if the type accepts every value of a column: a whole number with more digits, a double for any
+    number."""
     whole = _WHOLE.get(type(kind))
     if type_.name == "timestamp":
         return isinstance(kind, TimestampNTZType)
@@ -99,17 +100,17 @@ def _widens(kind: DataType, type_: Type) -> bool:
 
 
 def _narrows(kind: DataType, type_: Type) -> bool:
-    """Whether the type takes some values of a column, and the others can be told."""
+    """Returns True if the type accepts some values of a column, and the others can be recognized."""
     return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
 
 
 _FEW_DIGITS = 15
-"""A double has every decimal of so many digits, and of no other one the same."""
+"""Number of digits up to which each decimal is a distinct double."""
 
 
 def _of_double(x: str, type_: Type) -> str:
-    """A double as a whole number or a decimal, if it is one and no digit can have been lost; else null. Whole numbers
-    become doubles where pandas has a column with a value missing."""
+    """Returns SQL for a double as a whole number or a decimal: null if it has a fraction or digits may be lost. Pandas
+    writes whole numbers as doubles in columns with missing values."""
     digits = min(type_.parameters[1], _FEW_DIGITS) if type_.parameters else 0
     if not digits:
         return f"IF({x} = rint({x}) AND abs({x}) < {LARGEST}D, try_cast({x} AS {type_.spark}), NULL)"
@@ -121,7 +122,7 @@ def _of_double(x: str, type_: Type) -> str:
 
 
 def _text(value: str, kind: DataType) -> tuple[str, str | None]:
-    """As in JSON, a string takes anything by its text."""
+    """Converts any value to its text, as for JSON."""
     if isinstance(kind, StringType):
         return value, None
     if isinstance(kind, BinaryType):
@@ -137,26 +138,26 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
 
 
 def readable(value: str, kind: DataType) -> str:
-    """SQL: a value as it is shown; a float with the digits that it has as a double, a moment to the microsecond."""
+    """Returns SQL for a value in messages: a float with its digits as a double, a moment to the microsecond."""
     if isinstance(kind, Nanoseconds):
         return f"timestamp_micros({value} div 1000 - int({value} % 1000 < 0))"
     return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
 
 
 def type_text(kind: DataType | None) -> str:
-    """A type in messages."""
+    """Returns a type for messages."""
     return "of a type that Spark does not know" if kind is None else kind.simpleString()
 
 
 def kind_of(kind: DataType | None) -> str:
-    """The type that `fields` gives: of numbers the widest, as Spark infers it of JSON."""
+    """Returns the type that `fields` gives: the widest one for numbers, as Spark infers for JSON."""
     if kind is None:
         return "unknown"
     return _KINDS.get(type(kind), kind.simpleString())
 
 
 def common(kinds: set[str]) -> str:
-    """What files that differ in a column's type have in common: every value has a text."""
+    """Returns the common type of columns whose type differs between files; every value has a text."""
     if len(kinds) == 1:
         return next(iter(kinds))
     return "double" if kinds == {"bigint", "double"} else "string"

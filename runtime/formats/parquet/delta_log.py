@@ -1,7 +1,8 @@
-"""The log of a Delta table: which files each of its versions has added, for streams that read the table as it grows.
+"""Reads the log of a Delta table: the files that each version has added, for streams that read a growing table.
 
-A version is one file of JSON Lines, named by its number, that appears whole (Delta's protocol, "Delta Log Entries").
-Tables that only grow are read: what takes rows back, or has its values elsewhere than in its files, is refused.
+A version is one file of JSON Lines, named by its number, that appears as a whole (Delta's protocol, "Delta Log
+Entries"). Only growing tables are supported. Versions that remove rows, and tables with values outside their files, are
+refused.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _FEATURES = frozenset(
         "columnMapping",
     }
 )
-"""What a reader of plain files can do with: of some the entries say whether a table makes use of them."""
+"""Features that a reader of plain files supports; for some, the entries show if a table uses them."""
 
 
 @frozen
 class LogEntry:
-    """A version that is there: its number and its file."""
+    """An existing version: its number and its file."""
 
     version: int
     file: FoundFile
@@ -50,7 +51,7 @@ class DeltaLog:
     table: str = field(converter=lambda path: path.rstrip("/"))
 
     def entries(self) -> list[LogEntry]:
-        """The versions that are there, in order. Raises `DiagnosticError` RQ439 where there is no log."""
+        """Returns the existing versions in order. Raises `DiagnosticError` RQ439 if there is no log."""
         named = ((_ENTRY.fullmatch(name_of(f.path)), f) for f in self.files.list(f"{self.table}/_delta_log"))
         entries = sorted((LogEntry(int(n[1]), f) for n, f in named if n), key=lambda entry: entry.version)
         if not entries:
@@ -61,14 +62,14 @@ class DeltaLog:
         return entries
 
     def identity(self, entry: LogEntry) -> str | None:
-        """The id of the table, if a version says it, as the first one does."""
+        """Returns the id of the table if a version contains it, as the first one does."""
         lines = self.files.read(entry.file.path).splitlines()
         found = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
         return next(filter(None, found), None)
 
     def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
-        """The files that a version adds, as of the moment at which its entry was written; and what it does besides to
-        rows that were there, `None` if nothing. Raises `DiagnosticError`: RQ439, RQ472."""
+        """Returns the files that a version adds, with the modification time of its entry, and its effect on existing
+        rows as text (`None` without effect). Raises `DiagnosticError`: RQ439, RQ472."""
         try:
             actions = [
                 json.loads(line) for line in self.files.read(entry.file.path).splitlines() if line.strip()
@@ -89,8 +90,8 @@ class DeltaLog:
         return taken, "deletes rows" if any(a.get("deletionVector") for a in files) else None
 
     def snapshot(self, entry: LogEntry) -> list[FoundFile]:
-        """The files of the table as it was at a version whose predecessors have left the log, the older ones first.
-        Raises `DiagnosticError`: RQ431, RQ471, RQ472."""
+        """Returns the files of the table at a version whose predecessors have left the log, older files first. Raises
+        `DiagnosticError`: RQ431, RQ471, RQ472."""
         opened = opened_table(self.table, entry.version)
         with table_refusals(self.table):
             metadata = opened.metadata()
@@ -106,7 +107,7 @@ class DeltaLog:
         return FoundFile(self.files.absolute(whole), modified, size)
 
     def _check(self, protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """Raise RQ472 where a table has what its files do not show."""
+        """Raises `DiagnosticError` RQ472 if a table contains values that its files do not show."""
         columns = ", ".join(metadata.get("partitionColumns", ()))
         mapping = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none")
         unknown = sorted(set(protocol.get("readerFeatures") or ()) - _FEATURES)
@@ -122,7 +123,7 @@ class DeltaLog:
         raise failure("RQ472", f"{self.table}, which stream `{self.source}` reads, {why}", hint=hint)
 
     def gone(self, versions: Iterable[int]) -> DiagnosticError:
-        """RQ439: versions that were not read have left the log."""
+        """Returns RQ439: versions that were not read have left the log."""
         first, *rest = versions
         which = f"version {first} has" if not rest else f"versions {first} to {rest[-1]} have"
         message = f"{which} left the log of {self.table} before stream `{self.source}` has read them"
@@ -130,12 +131,12 @@ class DeltaLog:
         return failure("RQ439", message, hint=hint)
 
     def other(self) -> DiagnosticError:
-        """RQ452: the table is another one than the one that was read."""
+        """Returns RQ452: the table is not the one that was read before."""
         message = f"{self.table} of stream `{self.source}` is not the table that was read: its id is another"
         return failure("RQ452", message, hint="that table; or a new checkpoint with other outputs")
 
     def changed(self, version: int, what: str) -> DiagnosticError:
-        """RQ438: a version does more than add rows."""
+        """Returns RQ438: a version does more than add rows."""
         message = f"version {version} of {self.table} {what} that stream `{self.source}` may have read"
         hint = (
             "`--set gaps=skip` goes on behind it: what was read stays, and what it adds is not read; "

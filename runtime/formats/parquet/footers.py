@@ -1,6 +1,6 @@
-"""The footers of Parquet files: columns, rows, the values of columns, and whether there can be markers.
+"""Reads the footers of Parquet files: columns, rows, the values of columns, and the possible presence of markers.
 
-The driver reads them, some kilobytes of each file, without a job of the engine.
+The driver reads some kilobytes of each file, without a job of the engine.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from cedilla.runtime.storage.parquet import (
 
 MARKERS = ("$accent", "$punctuation")
 THREADS = 8
-"""So many files are looked at at a time."""
+"""Number of files that are read in parallel."""
 _MOST_STATISTICS = 20_000
-"""Of so many column chunks of a file the statistics are read: some 0.1 s."""
+"""Maximum number of column chunks of a file whose statistics are read, about 0.1 s."""
 
 
 @frozen
 class Footer:
-    """What the end of a file says of it.
+    """The contents of a file's footer.
 
-    `columns`: name -> type, `None` where Spark has none for it. `ranges`: name -> values, where statistics tell.
-    `marked`: whether a marker may be in the file. `problem`: why the file cannot be read at all; then the rest says
-    nothing. `groups`: of its rows.
+    `columns`: name -> type, `None` if Spark has none for it. `ranges`: name -> values, if statistics give them.
+    `marked`: the file may contain a marker. `problem`: the reason why the file cannot be read; the rest is then empty.
+    `groups`: its row groups.
     """
 
     rows: int = 0
@@ -52,12 +52,12 @@ class Footer:
 
 
 def row_count(files: Files, path: str) -> int:
-    """The rows of a file, by its footer."""
+    """Returns the number of rows of a file from its footer."""
     return read_metadata(files, path).num_rows
 
 
 def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
-    """The footer of each file."""
+    """Returns the footer of each file."""
     read = partial(_read, Files(), _settings(spark))
     if len(paths) <= 1:
         return [read(path) for path in paths]
@@ -67,7 +67,7 @@ def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
 
 @lru_cache(maxsize=1)
 def _settings(spark: SparkSession) -> Settings:
-    """Asked once a session: each is a message to the engine."""
+    """Returns the session's settings; cached, because each one costs a message to the engine."""
     return Settings(
         _is_set(spark, "spark.sql.legacy.parquet.nanosAsLong", "false"),
         _is_set(spark, "spark.sql.parquet.binaryAsString", "false"),
@@ -111,6 +111,6 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
 
 
 def _has_values(metadata: Metadata, leaf: int | None) -> bool:
-    """Whether a column may have a value that is not null. Nobody looks row by row: the counts of nulls tell."""
+    """Returns True if a column may have a value that is not null, by the counts of nulls in statistics."""
     values = None if leaf is None else values_of(metadata, leaf)
     return values is None or values.nulls < metadata.num_rows

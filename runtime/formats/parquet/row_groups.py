@@ -1,5 +1,5 @@
-"""Rows of Parquet files by `pyarrow`, row group by row group: markers for the driver, and rows in tasks of engines that
-do not tell in which file, and where in it, a row stands."""
+"""Reads rows of Parquet files with `pyarrow` by row group: markers for the driver, and rows in tasks of engines that do
+not give the file and index of a row."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ UNREADABLE_HINT = (
 
 @frozen
 class Part:
-    """Row groups of a file that one task reads: from `begin` on, those before `end`.
+    """Row groups of a file that one task reads: from `begin` to `end`, the latter excluded.
 
-    `number`: that of the file in its slice; `index`: how many rows of the file stand before them.
+    `number`: the number of the file in its slice; `index`: the number of rows of the file before them.
     """
 
     file: InputFile
@@ -44,7 +44,7 @@ class Part:
 
 
 def parts_of(file: InputFile, number: int, groups: Sequence[RowGroup], size: int) -> Iterator[Part]:
-    """A file in parts of at least `size` bytes, but for the last one."""
+    """Splits a file into parts of at least `size` bytes, except for the last one."""
     begin = index = rows = length = 0
     for at, group in enumerate(groups, start=1):
         rows, length = rows + group.rows, length + group.length
@@ -54,7 +54,7 @@ def parts_of(file: InputFile, number: int, groups: Sequence[RowGroup], size: int
 
 
 def frame_of_parts(spark: SparkSession, parts: Sequence[Part], schema: StructType) -> DataFrame:
-    """Columns of files, with `$file` and `$position`, by a task for each part; in no order."""
+    """Returns columns of files, with `$file` and `$position`, one task for each part; in no order."""
     fields = [(field.name, arrow_of(field.dataType)) for field in schema]
     placed = pa.schema([*fields, (FILE, pa.string()), (POSITION, pa.int64())])
     return _Rows(tuple(parts), placed).frame(spark)
@@ -82,7 +82,7 @@ class _Rows(PartReader[Part]):
 
 
 def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
-    """The rows of a file that have a value in one of some columns, of markers: the name of the first such column, the
+    """Returns the rows of a file with a value in one of some marker columns: the name of the first such column, the
     value, and the index of the row. Raises `UNREADABLE` of `storage.parquet`."""
     found: list[tuple[str, str, int]] = []
     index = 0
@@ -96,9 +96,8 @@ def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
 
 
 def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]]:
-    """Row of a marker -> the other columns in which it has a value. `markers`: row -> the column of the marker. Only
-    columns that statistics do not show to be null there are read, in row groups that have markers. Raises
-    `UNREADABLE`."""
+    """Maps each marker row to the other columns with a value in it. `markers`: row -> the column of the marker. Reads
+    only row groups with markers, and only columns that statistics do not prove null there. Raises `UNREADABLE`."""
     found: dict[int, list[str]] = {}
     with Files().open(path) as stream, parquet.ParquetFile(stream) as file:
         first = 0
@@ -117,8 +116,8 @@ def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]
 
 
 def _with_values(group: Any, markers: int) -> set[str]:
-    """The columns of a row group in which markers may have values. Where as many rows lack one as there are markers,
-    these are the markers; a look at the values would read most of the file again."""
+    """Returns the columns of a row group that may have values in markers. If a column has as many nulls as there are
+    markers, the nulls are taken to be the markers; checking the values would read most of the file again."""
     columns: set[str] = set()
     for column in map(group.column, range(group.num_columns)):
         statistics = column.statistics
@@ -136,13 +135,13 @@ def _rows_with_values(columns: Sequence[pa.Array]) -> list[int]:
 def _batches(
     path: str, names: Sequence[str], groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Columns of a file, and perhaps others, in the order of its rows."""
+    """Yields columns of a file, and perhaps others, in the order of its rows."""
     with Files().open(path) as stream, parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as file:
         yield from file.iter_batches(row_groups=groups, columns=list(names))
 
 
 def _as_spark_has_it(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Values of a column as those of the type that Spark has for it, which may not be what Arrow has stored of it."""
+    """Converts values of a column to the type that Spark has for it, which may differ from the type stored by Arrow."""
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     if isinstance(values, pa.DictionaryArray):
@@ -156,7 +155,7 @@ def _as_spark_has_it(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _text(values: pa.Array) -> pa.Array:
-    """Bytes as text; what is none gets signs that say so, as Java does it."""
+    """Decodes bytes as text; invalid bytes become replacement characters, as in Java."""
     try:
         return values.cast(pa.string())
     except pa.ArrowInvalid:

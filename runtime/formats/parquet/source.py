@@ -1,8 +1,8 @@
-"""Parquet: a row is a tuple, or a marker where its column `$accent` or `$punctuation` is not null.
+"""Parquet: a row is a tuple, or a marker if its column `$accent` or `$punctuation` is not null.
 
-A row's place in its file is its index. Files may differ in their columns and in the types of these: those that
-agree are read by one scan, with the types they have, so Spark prunes columns and row groups; what a declared type
-takes is converted above the scan. By Spark Connect, tasks read them: not all such engines tell the place of a row.
+The position of a row in its file is its index. Files may differ in columns and types. One scan reads files that agree,
+with their own types, so that Spark prunes columns and row groups. A conversion to the declared types follows the scan.
+With Spark Connect, tasks read the files, because not all such engines give the position of a row.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _REMEMBERED = 2 * MAX_FILES
 
 @frozen
 class _Group:
-    """Files that one scan reads: their footers by their numbers in the slice, and the columns that are read with their
+    """Files that one scan reads: their footers by their numbers in the slice, and the columns to read with their
     types."""
 
     columns: tuple[tuple[str, DataType | None], ...]
@@ -77,14 +77,14 @@ class _Group:
         )
 
     def is_in_range(self, name: str, type_: Type) -> bool:
-        """Whether the statistics of all files prove that the moments of a column have years from 1 to 9999."""
+        """Returns True if statistics of all files prove that the moments of a column are in the years 1 to 9999."""
         return all(_is_in_range(footer, name, type_) for footer in self.footers.values())
 
 
 class Parquet(ReadBySpark):
-    """One row is one tuple or marker; large files are read by several tasks.
+    """One row is one tuple or marker; several tasks read large files.
 
-    `markers` has the footers read anew; what else is asked of the files follows what was seen then.
+    `markers` reads the footers again; later calls for the same files use these.
     """
 
     malformed: ClassVar[str] = "a value is not of its attribute's type"
@@ -94,7 +94,7 @@ class Parquet(ReadBySpark):
         self._seen: dict[str, Footer] = {}
 
     def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
-        """Every row of the files. A file that cannot be read is one row, `$corrupt` says why."""
+        """Returns every row of the files. A file that cannot be read is one row with the reason in `$corrupt`."""
         wanted = [name for name in types if name not in MARKERS]
         footers = self._footers(spark, files)
         parts = [
@@ -134,7 +134,7 @@ class Parquet(ReadBySpark):
         return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """No job where no file can have a marker, by its footer."""
+        """Returns the scans; no job runs, and files without markers in their footers are not read."""
         return [self._scan(spark, files) for files in slices]
 
     def _scan(self, spark: SparkSession, files: Numbered) -> Scan:
@@ -167,7 +167,7 @@ class Parquet(ReadBySpark):
         return found
 
     def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
-        """The markers of the files in stream order. Only files that may have some are read, by the driver."""
+        """Returns the markers of the files in stream order. The driver reads only files that may contain some."""
         looked = self._look(spark, list(files.values()))
         with ThreadPoolExecutor(THREADS) as threads:
             found = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
@@ -177,7 +177,7 @@ class Parquet(ReadBySpark):
         return with_row_faults(lines, types)
 
     def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
-        """`raw`: the row as JSON; `line`: its index in the file, from 0."""
+        """Returns the rows: `raw` is the row as JSON, `line` its index in the file from 0."""
         footers = self._footers(spark, files)
         parts: list[DataFrame] = []
         for group in _groups(footers, lambda footer: tuple(footer.columns)):
@@ -210,16 +210,16 @@ class Parquet(ReadBySpark):
     # --- scans ---
 
     def is_scanned(self, spark: SparkSession, file: InputFile) -> bool:
-        """Whether the engine reads a file by itself, and tells the place of a row; else tasks read it.
+        """Returns True if the engine reads a file and gives the position of a row; otherwise tasks read it.
 
-        Spark takes the path of a file for a pattern, and does not find names that are not UTF-8.
+        Spark treats the path of a file as a pattern, and does not find names that are not UTF-8.
         """
         return not is_connect(spark) and not is_pattern(file.path) and is_utf8(file.path)
 
     def _placed(
         self, spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]
     ) -> DataFrame:
-        """SQL over the rows of a group, with `$file` and `$position`."""
+        """Returns SQL expressions over the rows of a group, with `$file` and `$position`."""
         chosen = {number: files[number] for number in group.footers}
         scanned = {number: file for number, file in chosen.items() if self.is_scanned(spark, file)}
         frames: list[DataFrame] = []
@@ -239,7 +239,7 @@ class Parquet(ReadBySpark):
     # --- footers ---
 
     def _look(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, Footer]:
-        """Read the footers anew: a file may have been mended since."""
+        """Reads the footers again, because a file may have been repaired since."""
         if len(self._seen) > _REMEMBERED:
             self._seen.clear()
         paths = [file.path for file in files]
@@ -248,7 +248,7 @@ class Parquet(ReadBySpark):
         return found
 
     def _footers(self, spark: SparkSession, files: Numbered) -> dict[int, Footer]:
-        # Another thread may look at other files meanwhile, and forget these.
+        # Another thread may read other files at the same time and clear the cache.
         known = {file.path: self._seen.get(file.path) for file in files.values()}
         found = self._look(spark, [file for file in files.values() if known[file.path] is None])
         return {number: known[file.path] or found[file.path] for number, file in files.items()}
@@ -262,7 +262,7 @@ _INDEX = "_metadata.row_index"
 def _groups(
     footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
 ) -> Iterator[_Group]:
-    """The files that have rows, those with the same types in the wanted columns together; `None`: not this file."""
+    """Groups the files that have rows by the types of their wanted columns; `None`: excludes a file."""
     found: dict[tuple[tuple[str, DataType | None], ...], dict[int, Footer]] = {}
     for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
@@ -274,7 +274,7 @@ def _groups(
 
 
 def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
-    """Whether the statistics of a file prove that the moments of a column have years from 1 to 9999."""
+    """Returns True if statistics of a file prove that the moments of a column are in the years 1 to 9999."""
     values = footer.ranges.get(name)
     if type_.first is None or type_.last is None or values is None:
         return False
@@ -284,7 +284,7 @@ def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
 
 
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
-    """The markers of a file; of one that cannot be read, that it is so."""
+    """Returns the markers of a file; for an unreadable file, a malformed marker with the reason."""
     place, problem = number * NEXT_FILE, footer.problem
     try:
         names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
@@ -304,15 +304,15 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:
-    """A frame of few rows, or of none."""
+    """Returns a frame of few rows or none."""
     if rows:
         return spark.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in types.items()))
 
 
 class DeltaFiles(Parquet):
-    """The files of tables of Delta. Those in object stores are read as the log of the table is, with the account that
-    the library takes from its environment: Spark would ask for clients and settings of its own."""
+    """The files of Delta tables. Files in object stores are read like the table's log, with the account that the
+    library takes from its environment; Spark would need its own clients and settings."""
 
     def is_scanned(self, spark: SparkSession, file: InputFile) -> bool:
         return super().is_scanned(spark, file) and scheme_of(file.path) in ("", "file", "hdfs")

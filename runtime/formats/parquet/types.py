@@ -1,7 +1,7 @@
-"""The types that Spark's Parquet reader gives to the columns of a file, by the file's schema as Arrow shows it.
+"""The types that Spark's Parquet reader gives to the columns of a file, derived from the file's schema in Arrow.
 
-The structure of a column, its lists, maps and groups, is Arrow's; both follow the rules of the format. What a leaf is
-goes by its physical and its logical type: what Arrow itself stored of its types means nothing to Spark.
+The structure of a column, its lists, maps and groups, is Arrow's; both follow the rules of the format. The physical and
+the logical type decide the type of a leaf; Spark ignores the types that Arrow itself has stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Logical = Mapping[str, Any]
 
 @frozen
 class Settings:
-    """Settings of a session that change what its reader makes of a file."""
+    """Settings of a session that change the types that its reader gives."""
 
     nanos_as_long: bool = False
     binary_as_string: bool = False
@@ -49,14 +49,14 @@ class Settings:
 
 @frozen
 class Column:
-    """A column of a file: its type, `None` where Spark has none for it, and the number of its leaf, where it is one."""
+    """A column of a file: its type, `None` if Spark has none for it, and the number of its leaf unless it is nested."""
 
     kind: DataType | None
     leaf: int | None
 
 
 class Nanoseconds(DataType):
-    """Moments in nanoseconds, which pandas writes and Spark has no type for: their scan reads longs."""
+    """Moments in nanoseconds, which pandas writes and Spark has no type for: a scan reads them as longs."""
 
     @classmethod
     def typeName(cls) -> str:
@@ -64,18 +64,18 @@ class Nanoseconds(DataType):
 
 
 def read_as(kind: DataType) -> DataType:
-    """The type by which a scan reads a column."""
+    """Returns the type with which a scan reads a column."""
     return LongType() if isinstance(kind, Nanoseconds) else kind
 
 
 def columns_of(schema: Any, settings: Settings) -> dict[str, Column]:
-    """The columns of a `pyarrow.parquet.ParquetSchema`."""
+    """Returns the columns of a `pyarrow.parquet.ParquetSchema`."""
     try:
         arrow: pa.Schema = schema.to_arrow_schema()
     except (
         pa.ArrowException,
         NotImplementedError,
-    ):  # of what Arrow cannot read at all, only the names are known
+    ):  # Arrow cannot read the schema: only the names are known
         leaves = (schema.column(number) for number in range(len(schema)))
         return {leaf.path.partition(".")[0]: Column(None, None) for leaf in leaves}
     kinds = _Kinds(schema, settings)
@@ -83,7 +83,7 @@ def columns_of(schema: Any, settings: Settings) -> dict[str, Column]:
 
 
 class _Kinds:
-    """Goes through the leaves of a schema as they come in its columns."""
+    """Visits the leaves of a schema in the order of its columns."""
 
     def __init__(self, schema: Any, settings: Settings) -> None:
         self._schema = schema
@@ -94,11 +94,11 @@ class _Kinds:
         first = self._next
         kind = self._kind(arrow)
         if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
-            kind = NullType()  # Spark has the numbers that its nulls are stored as
+            kind = NullType()  # Spark has the type of numbers that its nulls are stored as
         return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
 
     def _inner(self, arrow: pa.DataType) -> DataType | None:
-        """The type inside of another one, where no scan can read nanoseconds as what they are."""
+        """Returns the type inside of another one; `None` for nanoseconds, which no scan can read there."""
         kind = self._kind(arrow)
         return None if isinstance(kind, Nanoseconds) else kind
 
@@ -123,7 +123,7 @@ def _stored(arrow: pa.DataType) -> pa.DataType:
 
 
 def arrow_of(kind: DataType) -> pa.DataType:
-    """The type of Arrow that has the values of one of `columns_of`."""
+    """Returns the Arrow type for a type in `columns_of`."""
     match kind:
         case DecimalType():
             return pa.decimal128(kind.precision, kind.scale)
@@ -192,7 +192,7 @@ def _int32(column: Any, name: str, logical: Logical) -> DataType | None:
 
 _SIGNED = {8: ByteType(), 16: ShortType(), 32: IntegerType()}
 _UNSIGNED = {8: ShortType(), 16: IntegerType(), 32: LongType()}
-"""Bits -> type, of those that are stored in 32."""
+"""Types by bits, for integers that are stored in 32 bits."""
 
 
 def _int64(column: Any, name: str, logical: Logical, settings: Settings) -> DataType | None:

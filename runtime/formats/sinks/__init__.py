@@ -1,1 +1,1 @@
-"""Where output goes: folders of files of each format, standard output, a function of the user's."""
+"""Destinations of output: folders of files in each format, tables, topics, standard output, a function of the user."""

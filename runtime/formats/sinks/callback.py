@@ -1,4 +1,4 @@
-"""A function of the user's as a sink (design, section 7)."""
+"""A function of the user as a sink (design, section 7)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.sinks.sink import Sink
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]
-"""Takes an epoch's tuples (`None`: there are none), encoded, its markers as texts, and its number.
+"""Receives an epoch's encoded tuples (`None` if there are none), its markers as texts, and its number.
 
-It is called before the epoch is committed, so after a crash once more with the same number. The DataFrame is
-to be used inside the call.
+It is called before the epoch is committed, so after a crash it is called again with the same number. The DataFrame is
+valid only during the call.
 """
 
 
 class CallbackSink(Sink):
-    """Gives every epoch that has something to say to a function."""
+    """Gives every epoch with tuples or markers to a function."""
 
     def __init__(self, on_epoch: OnEpoch) -> None:
         self._on_epoch = on_epoch
         self._tuples: DataFrame | None = None
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """The function takes them with the markers; nobody counts what it reads."""
+        """Keeps the tuples for `stage_markers`; the number of rows is unknown."""
         self._tuples = tuples
         return 0 if tuples is None else None
 
@@ -35,10 +35,10 @@ class CallbackSink(Sink):
             self._on_epoch(tuples, markers, number)
 
     def publish(self, number: int) -> None:
-        """Nothing: the function was called before the commit."""
+        """Does nothing: the function was called before the commit."""
 
     def tidy(self, last: int) -> None:
-        """Nothing: nothing is kept here."""
+        """Does nothing: the sink stores no data."""
 
     def check_fresh(self) -> bool:
         return True

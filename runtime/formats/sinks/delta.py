@@ -1,7 +1,7 @@
-"""A Delta table as a sink: an epoch is staged in the checkpoint, and is one version of the table once it is committed.
+"""A Delta table as a sink: an epoch is staged in the checkpoint, and becomes one version of the table after its commit.
 
-The epoch's number is the table's transaction id, so that one that is published again after a crash changes nothing.
-Markers are rows of a table beside it: `PATH_markers`.
+The epoch's number is the table's transaction id, so publishing it again after a crash changes nothing. Markers are rows
+of a second table, `PATH_markers`.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from cedilla.runtime.storage.delta import load_deltalake, opened_table, storage_
 from cedilla.runtime.storage.files import Files
 
 _WRITER = "cedilla"
-"""The application of the table's transactions."""
+"""The application id of the table's transactions."""
 _TUPLES = "1-tuples"
-"""How the names of files of tuples begin."""
+"""Prefix of the names of files of tuples."""
 _MARKERS = pa.schema(
     [("epoch", pa.int64()), ("place", pa.int32()), ("kind", pa.string()), ("text", pa.string())]
 )
-"""Of the table of markers: the epoch, the place among its markers, accent or punctuation, the marker."""
+"""Schema of the table of markers: the epoch, the position among its markers, accent or punctuation, the marker."""
 
 
 class DeltaSink(ParquetSink):
-    """A tuple is a row; columns that are new are added, and null in the rows before them."""
+    """A tuple is a row; new columns are added, with null in earlier rows."""
 
     def __init__(self, files: Files, path: str, relation: str, table: str) -> None:
         super().__init__(files, path, relation)
         local = local_path(table)
         self._table = (table if local is None else str(local.absolute())).rstrip("/")
         self._markers_table = markers_table(self._table)
-        self._types: dict[str, object] | None = (
-            None  # of the table's columns, those that are staged among them
-        )
+        self._types: dict[str, object] | None = None  # types of the table's columns, including staged ones
 
     @classmethod
     def of(cls, files: Files, checkpoint: str, emit: Emit) -> DeltaSink:
-        """The sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError` RQ471."""
+        """Returns the sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError`
+        RQ471."""
         load_deltalake()
         return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """As `FolderSink.stage`. Raises `DiagnosticError` RQ470 where the table has a column of another type."""
+        """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
+        type."""
         if tuples is not None:
             self._check(tuples)
         return super().stage(number, tuples)
 
     def _check(self, tuples: DataFrame) -> None:
-        """The table would take a fraction for a whole number without a word."""
+        """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number."""
         if self._types is None:
             self._types = _types(opened_table(self._table))
         new = {field.name: _plain(field.dataType.jsonValue()) for field in tuples.schema.fields}
@@ -69,7 +69,7 @@ class DeltaSink(ParquetSink):
                 raise failure("RQ470", message, hint=hint)
 
     def publish(self, number: int) -> None:
-        """Write a committed epoch, each of its tables unless that was done before."""
+        """Appends a committed epoch to the tables; a table that contains it already is skipped."""
         staged = self._staged(number)
         files = [file.path for file in self._files.list(staged)]
         rows = [path for path in files if path.rpartition("/")[2].startswith(_TUPLES)]
@@ -81,7 +81,7 @@ class DeltaSink(ParquetSink):
         self._files.delete(staged)
 
     def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
-        """The rows of an epoch, some at a time."""
+        """Returns the rows of an epoch in batches."""
         with self._files.open(paths[0]) as first:
             schema = _moments(parquet.read_schema(first))
 
@@ -104,7 +104,7 @@ class DeltaSink(ParquetSink):
                     place += 1
 
     def _staged_markers(self, path: str) -> list[dict[str, str]]:
-        """The markers of a staged file; one of an earlier version has rows of Parquet."""
+        """Returns the markers of a staged file; files of an earlier version have rows of Parquet."""
         if not path.endswith(f".{self.extension}"):
             return [json.loads(line) for line in self._files.read(path).split("\n") if line]
         with self._files.open(path) as stream:
@@ -131,7 +131,8 @@ class DeltaSink(ParquetSink):
                     storage_options=storage_options(table),
                 )
         except DiagnosticError:
-            # A store may have put the version, and its answer was lost: tried again, it is refused as there already.
+            # A store may have written the version although its answer was lost; the retry is then refused as a
+            # duplicate.
             last = _last(table)
             if last is None or last < number:
                 raise
@@ -141,7 +142,7 @@ class DeltaSink(ParquetSink):
 
 
 def _last(table: str) -> int | None:
-    """The last epoch that is in a table."""
+    """Returns the last epoch in a table."""
     opened = opened_table(table)
     return None if opened is None else opened.transaction_version(_WRITER)
 
@@ -154,7 +155,7 @@ def _types(opened: Any) -> dict[str, object]:
 
 
 def _plain(type_: Any) -> object:
-    """A type as Spark and Delta write it in JSON, without what may be null."""
+    """Returns a type in the JSON of Spark and Delta, without nullability."""
     return [_plain(type_["elementType"])] if isinstance(type_, dict) else type_
 
 
@@ -163,7 +164,7 @@ def _shown(type_: object) -> str:
 
 
 def _moments(schema: pa.Schema) -> pa.Schema:
-    """Timestamps as Delta has them: in UTC."""
+    """Returns a schema with timestamps in UTC, as in Delta."""
     moment = pa.timestamp("us", "UTC")
     fields = [f.with_type(moment) if pa.types.is_timestamp(f.type) else f for f in schema]
     return pa.schema([pa.field(f.name, f.type) for f in fields])

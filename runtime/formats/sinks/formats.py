@@ -1,4 +1,4 @@
-"""The formats that sinks can have, by the names of the language."""
+"""Formats that sinks can have, by the names of the language."""
 
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
@@ -6,4 +6,4 @@ from cedilla.runtime.formats.sinks.sink import FolderSink
 from cedilla.runtime.formats.sinks.xml import XmlSink
 
 SINKS: dict[str, type[FolderSink]] = {"json": JsonLinesSink, "parquet": ParquetSink, "xml": XmlSink}
-"""Those of folders: the names of `cedilla.compiler.plan.formats.SINKS` without those of topics and of Delta."""
+"""Formats of folders: the names of `cedilla.compiler.plan.formats.SINKS` without those of topics and Delta."""

@@ -1,4 +1,4 @@
-"""JSON Lines (design, section 6)."""
+"""JSON Lines as a sink (design, section 6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cedilla.runtime.formats.sinks.sink import TextSink
 
 
 class JsonLinesSink(TextSink):
-    """A tuple is an object, a marker an object with one key."""
+    """A tuple is an object, a marker is an object with one key."""
 
     extension: ClassVar[str] = "jsonl"
 
@@ -26,7 +26,7 @@ class JsonLinesSink(TextSink):
         if not is_connect(tuples):
             tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
             return
-        # Not all engines write NaN and infinities as JSON: most epochs have none, so others are written twice.
+        # Not all engines write NaN and infinities as JSON. Most epochs contain none, so the others are written twice.
         tuples = _changed(tuples, _moment)
         try:
             _changed(tuples, _finite).write.json(folder)
@@ -46,14 +46,14 @@ _NO_NUMBER = "RQ-NaN: no number of JSON"
 
 
 def _changed(tuples: DataFrame, change: Callable[[str, DataType], str | None]) -> DataFrame:
-    """The same rows, each column as the SQL says that is made of it and its type; `None`: as it is."""
+    """Replaces columns by the SQL that `change` returns for each column and its type; `None` keeps the column."""
     kinds = {f.name: f.dataType for f in tuples.schema.fields}
     changed = {name: F.expr(text) for name, kind in kinds.items() if (text := change(column(name), kind))}
     return tuples.withColumns(changed) if changed else tuples
 
 
 def _moment(value: str, kind: DataType) -> str | None:
-    """SQL: a moment as a text."""
+    """Returns SQL that converts a moment to text."""
     if isinstance(kind, TimestampType):
         return f"date_format({value}, {quote(TIMESTAMP)})"
     if isinstance(kind, ArrayType) and isinstance(kind.elementType, TimestampType):
@@ -62,7 +62,7 @@ def _moment(value: str, kind: DataType) -> str | None:
 
 
 def _finite(value: str, kind: DataType) -> str | None:
-    """SQL: a number; the job fails where it has no form in JSON."""
+    """Returns SQL that checks a number; the job fails if JSON has no form for it."""
     refused = f"raise_error({quote(_NO_NUMBER)})"
     if isinstance(kind, DoubleType):
         return f"CASE WHEN {_has_no_form(value)} THEN {refused} ELSE {value} END"
@@ -76,8 +76,8 @@ def _has_no_form(value: str) -> str:
 
 
 def _object(tuples: DataFrame) -> str:
-    """SQL: a tuple, whose moments are texts, as a JSON object, without what is undefined. Engines agree on what
-    `to_json` makes of all other types but decimals, of which it may lose digits."""
+    """Returns SQL that converts a tuple to a JSON object without undefined attributes; its moments are texts already.
+    Engines agree on the result of `to_json` for all types except decimals, which may lose digits."""
     exact = {f.name: f.dataType for f in tuples.schema.fields if _is_decimal(f.dataType)}
     rest = [column(f.name) for f in tuples.schema.fields if f.name not in exact]
     texts = f"to_json(struct({', '.join(rest)}))"

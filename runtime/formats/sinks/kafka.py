@@ -1,4 +1,4 @@
-"""A topic as a sink: an epoch is staged in the checkpoint, and written in one transaction once it is committed."""
+"""A topic as a sink: an epoch is staged in the checkpoint, and written in one transaction after its commit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter
 
 
 class KafkaSink(JsonLinesSink):
-    """A tuple is a record of one partition, by its key if it has one; a marker is a record of each (theory N9).
+    """A tuple is a record of one partition, chosen by its key if it has one; a marker is a record of each partition
+    (theory N9).
 
-    The partitions are those that the topic had when the output began: to another, later one the accents before it would
-    have to be said again.
+    The partitions are those that the topic had when the output began. A later partition would lack the accents before
+    it.
     """
 
     def __init__(self, files: Files, path: str, relation: str, topic: Topic) -> None:
@@ -27,16 +28,16 @@ class KafkaSink(JsonLinesSink):
         self._topic = topic
         self._dealer: Dealer | None = None
         self._made: TopicWriter | None = None
-        self._next: int | None = None  # the epoch behind the last one that was written, once that is known
+        self._next: int | None = None  # the first epoch that is not written, if known
 
     @classmethod
     def of(cls, files: Files, checkpoint: str, emit: Emit) -> KafkaSink:
-        """The sink of an emit, whose epochs are staged in a folder of the checkpoint."""
+        """Returns the sink of an emit; epochs are staged in a folder of the checkpoint."""
         topic = topic_of(emit.path, emit.span)
         return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic)
 
     def publish(self, number: int) -> None:
-        """Write a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
+        """Writes a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
         RQ448."""
         staged = self._staged(number)
         if not self._files.list(staged):
@@ -65,7 +66,8 @@ class KafkaSink(JsonLinesSink):
         return failure("RQ447", f"the topic `{self._topic.name}` {why}", hint=hint)
 
     def check_fresh(self) -> bool:
-        """Whether no record is in the topic; the output begins then. Raises `DiagnosticError`: RQ442 to RQ445."""
+        """Returns True if the topic contains no record; then starts the output. Raises `DiagnosticError`: RQ442 to
+        RQ445."""
         name = f"cedilla-{uuid4().hex}"
         writer = self._writer(name)
         if not writer.is_empty():

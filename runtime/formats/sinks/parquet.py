@@ -1,4 +1,4 @@
-"""Parquet: tuples with the columns that exist in their epoch, markers in files that readers of tables pass over."""
+"""Parquet as a sink: tuples with the columns that exist in their epoch, markers in files that table readers ignore."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cedilla.runtime.storage.files import FoundFile
 
 
 class ParquetSink(FolderSink):
-    """A tuple is a row; a marker is a line of a file beside the tuples (`items.marker_files`)."""
+    """A tuple is a row; a marker is a line of a separate file (`items.marker_files`)."""
 
     extension: ClassVar[str] = "parquet"
 
     def write(self, tuples: DataFrame, folder: str) -> None:
-        # The codec of the state is one that few other programs know.
+        # Few other programs know the codec of the state.
         tuples.write.option("compression", "snappy").parquet(folder)
 
     def count(self, file: FoundFile) -> int:

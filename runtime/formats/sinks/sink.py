@@ -1,4 +1,4 @@
-"""Sinks: what an executor tells of each epoch, and folders that take it (design, section 6)."""
+"""Sinks: the interface for each epoch's output, and folders as sinks (design, section 6)."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ _STAGING = "_staging"
 
 
 def epoch_name(number: int) -> str:
-    """The folder of an epoch in an output."""
+    """Returns the name of an epoch's folder in an output."""
     return f"epoch={number:012d}"
 
 
 class Sink(ABC):
-    """Takes the epochs of an emit: the tuples first, then the markers, then word that the epoch is committed."""
+    """Takes the epochs of an emit: first the tuples, then the markers, then the call after the commit."""
 
     @abstractmethod
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """Take an epoch's tuples, `None` if there are none; how many they are, where that is known.
+        """Takes an epoch's tuples, `None` if there are none. Returns their number if it is known.
 
-        An epoch that did not commit comes again.
+        An epoch that was not committed is staged again.
         """
 
     @abstractmethod
     def stage_markers(self, number: int, markers: Markers) -> None:
-        """Take an epoch's markers."""
+        """Takes an epoch's markers."""
 
     @abstractmethod
     def publish(self, number: int) -> None:
-        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+        """Makes a committed epoch visible. Repeated after a crash, it changes nothing."""
 
     @abstractmethod
     def tidy(self, last: int) -> None:
-        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+        """Removes the remains of abandoned epochs. No epoch is in progress, and `last` is committed."""
 
     @abstractmethod
     def check_fresh(self) -> bool:
-        """Whether no epoch was ever published here."""
+        """Returns True if no epoch was ever published here."""
 
     def close(self) -> None:
-        """Let go of what was opened to publish."""
+        """Closes everything that publishing has opened."""
         return
 
 
 class FolderSink(Sink):
-    """An output folder. An epoch is staged aside, and appears in one rename once it is committed."""
+    """An output folder. An epoch is staged in a subfolder, and one rename publishes it after its commit."""
 
     extension: ClassVar[str]
-    """Of the files' names."""
+    """The extension of the files' names."""
 
     def __init__(self, files: Files, path: str, relation: str) -> None:
         self._files = files
@@ -64,25 +64,25 @@ class FolderSink(Sink):
 
     @abstractmethod
     def write(self, tuples: DataFrame, folder: str) -> None:
-        """Write tuples into a new folder, as files that in the order of their names hold them in their order."""
+        """Writes tuples into a new folder; the order of the files' names is the order of the tuples."""
 
     @abstractmethod
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
-        """Write a file of markers in the wire format; `kind`: accent or punctuation."""
+        """Writes a file of markers in the wire format. `kind`: accent or punctuation."""
 
     def marker_file(self, name: str) -> str:
-        """The name of a file of markers, `2-punctuations`."""
+        """Returns the name of a file of markers, such as `2-punctuations.jsonl`."""
         return f"{name}.{self.extension}"
 
     @abstractmethod
     def count(self, file: FoundFile) -> int:
-        """The tuples in a file that `write` has left."""
+        """Returns the number of tuples in a file written by `write`."""
 
     def _staged(self, number: int) -> str:
         return f"{self._path}/{_STAGING}/{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """Write an epoch's tuples aside, over the leftovers of a run that did not commit."""
+        """Writes an epoch's tuples into staging, and replaces remains of a run that did not commit."""
         staged = self._staged(number)
         self._files.delete(staged)
         if tuples is None:
@@ -97,7 +97,7 @@ class FolderSink(Sink):
         return sum(counts.values())
 
     def stage_markers(self, number: int, markers: Markers) -> None:
-        """Write an epoch's markers aside, beside its tuples."""
+        """Writes an epoch's markers into staging, next to its tuples."""
         staged = self._staged(number)
         for name, kind, texts in (
             ("0-adds", "accent", markers.adds),
@@ -110,12 +110,12 @@ class FolderSink(Sink):
                 self.write_markers(f"{staged}/{self.marker_file(name)}", kind, texts)
 
     def publish(self, number: int) -> None:
-        """Make a committed epoch visible. Done again after a crash, it changes nothing."""
+        """Renames a committed epoch into the output. Repeated after a crash, it changes nothing."""
         staged = self._staged(number)
         self._files.publish(staged, f"{self._path}/{name_of(staged)}")
 
     def tidy(self, last: int) -> None:
-        """Leave nothing behind of epochs that were given up; none is under way, `last` is committed."""
+        """Removes staged epochs after `last`, and the staging folder if it is then empty."""
         staging = f"{self._path}/{_STAGING}"
         found = self._files.folders(staging, "epoch=")
         given_up = [name for name in found if name > epoch_name(last)]
@@ -125,16 +125,16 @@ class FolderSink(Sink):
             self._files.delete(staging)
 
     def check_fresh(self) -> bool:
-        """Whether no epoch was ever published here."""
+        """Returns True if the folder contains no epoch."""
         return not self._files.folders(self._path, "epoch=")
 
 
 class TextSink(FolderSink):
-    """An output folder of texts, where a tuple and a marker end with a line."""
+    """An output folder of text files where a line end follows each tuple and marker."""
 
     @property
     def end(self) -> str:
-        """What every tuple ends with, and nothing inside one is."""
+        """Returns the end of every tuple, a text that no tuple contains elsewhere."""
         return "\n"
 
     def count(self, file: FoundFile) -> int:
@@ -142,11 +142,11 @@ class TextSink(FolderSink):
 
     @abstractmethod
     def accent(self, text: str) -> str:
-        """An accent in the wire format as a line of a file."""
+        """Returns an accent in the wire format as a line of a file."""
 
     @abstractmethod
     def punctuation(self, text: str) -> str:
-        """A punctuation in the wire format as a line of a file."""
+        """Returns a punctuation in the wire format as a line of a file."""
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         line = self.accent if kind == "accent" else self.punctuation

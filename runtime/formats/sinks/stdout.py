@@ -1,4 +1,4 @@
-"""Standard output as a sink: `run --sink NAME=-` prints an epoch once it is committed."""
+"""Standard output as a sink: `run --sink NAME=-` prints an epoch after its commit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from cedilla.runtime.storage.files import Files
 
 
 class StdoutSink(JsonLinesSink):
-    """Epochs are staged in a folder beside the checkpoint's own, as any sink stages them, and printed when they are
-    committed. One that is printed while the run is killed is printed again by the next."""
+    """Stages epochs in a folder next to the checkpoint's own, like other sinks, and prints them after their commit. If
+    the run is killed while it prints an epoch, the next run prints it again."""
 
     def __init__(self, files: Files, path: str, relation: str, label: str) -> None:
         super().__init__(files, path, relation)
         self._label = label
 
     def publish(self, number: int) -> None:
-        """Print a committed epoch, and forget it."""
+        """Prints a committed epoch and deletes it."""
         staged = self._staged(number)
         for file in self._files.list(staged):
             for line in self._files.read(file.path).split("\n"):

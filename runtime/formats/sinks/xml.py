@@ -1,4 +1,5 @@
-"""XML: elements named by the relation, of elements named by its attributes (seeds, 002; design, section 6)."""
+"""XML as a sink: elements named by the relation, of elements named by its attributes (seeds, 002; design, section
+6)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cedilla.runtime.items import xmltext
 
 
 class XmlSink(TextSink):
-    """One element a line, and none around them all: tuples are written by several tasks."""
+    """Writes one element on each line, and no element around them, because several tasks write tuples."""
 
     extension: ClassVar[str] = "xml"
 
@@ -26,7 +27,7 @@ class XmlSink(TextSink):
 
     @property
     def end(self) -> str:
-        """Texts may have several lines, but no `<` is left in them."""
+        """Texts may have several lines, but they contain no `<`."""
         return f"</{self._relation}>\n"
 
     def accent(self, text: str) -> str:
@@ -37,14 +38,14 @@ class XmlSink(TextSink):
 
 
 def _element(field: StructField) -> str:
-    """SQL: the element of an attribute, nothing where it is undefined."""
+    """Returns SQL for the element of an attribute; empty if it is undefined."""
     value = _text(field)
     return f"coalesce(concat({quote(f'<{field.name}>')}, {value}, {quote(f'</{field.name}>')}), '')"
 
 
 def _text(field: StructField) -> str:
     name = column(field.name)
-    if isinstance(field.dataType, TimestampType):  # as Spark writes it in JSON
+    if isinstance(field.dataType, TimestampType):  # the same form as in JSON
         return f"date_format({name}, {quote(TIMESTAMP)})"
     if not isinstance(field.dataType, StringType | ArrayType):
         return f"CAST({name} AS STRING)"
@@ -52,7 +53,7 @@ def _text(field: StructField) -> str:
     for sign, reference in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         text = f"replace({text}, {quote(sign)}, {quote(reference)})"
     for blank, reference in ((" ", "&#32;"), ("\t", "&#9;"), ("\n", "&#10;")):
-        # A reader trims what is around a value, but not references.
+        # A reader trims blanks around a value, but not references.
         ends = quote(rf"\A{blank}|{blank}\z")
         text = f"regexp_replace({text}, {ends}, {quote(reference)})"
     return text

@@ -1,4 +1,4 @@
-"""Elements of XML to Arrow batches: the texts of all elements of a name are cast at once."""
+"""Converts elements of XML to Arrow batches: the texts of all elements of a name are cast at once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class XmlBatches(TextBatches):
         return tuple_lines(block)
 
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
-        """The tuples of a block, at once where its elements are known."""
+        """Returns the tuples of a block, parsed at once if its elements are known."""
         assert isinstance(block, XmlBlock)
         elements = block.elements
         may_be = elements is not None and not elements.has_markers and is_utf8(block.text)
@@ -53,7 +53,7 @@ class XmlBatches(TextBatches):
         return pa.record_batch([*columns, pa.array(block.starts + (place + block.place))], schema=self.schema)
 
     def item(self, row: bytes) -> JsonObject:
-        """An element without a text has a value only if that is a string."""
+        """Returns the object in an element. An empty text is a value only for strings."""
         item = parse_element(row)
         for name in [name for name, value in item.items() if value == "" and self.types.get(name) != STRING]:
             del item[name]
@@ -67,9 +67,9 @@ class XmlBatches(TextBatches):
         return self._columns(elements)
 
     def _columns(self, elements: Elements) -> list[pa.Array] | None:
-        """The columns of tuples; `None` where some may be bad."""
+        """Returns the columns of tuples; `None` if some may be invalid."""
         if any((np.diff(leaves.rows) == 0).any() for leaves in elements.leaves.values()):
-            return None  # an element that is there twice
+            return None  # an element occurs twice
         count = len(elements.starts)
         columns: list[pa.Array] = []
         for name, type_ in self.types.items():
@@ -82,8 +82,8 @@ class XmlBatches(TextBatches):
 
 
 def _texts(elements: Elements, leaves: Leaves, count: int) -> pa.Array:
-    """The texts of the elements of a name, as they are written but for blanks around them; null where a tuple has
-    none."""
+    """Returns the raw texts of the elements of a name, without blanks around them; null for tuples that lack the
+    element."""
     if len(leaves.rows) == count:
         at = pa.array(leaves.texts)
     else:
@@ -94,7 +94,7 @@ def _texts(elements: Elements, leaves: Leaves, count: int) -> pa.Array:
 
 
 def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
-    """Texts as a type; `None` where some are none of it, or nobody can tell."""
+    """Converts texts to a type; `None` if some are invalid or uncertain."""
     referring = pc.match_substring(texts, "&")
     if pc.any(referring).as_py():
         values = texts.to_pylist()
@@ -125,7 +125,7 @@ def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
 
 
 def _is_exact(texts: pa.Array, column: pa.Array, type_: Type) -> bool:
-    """Whether a cast has taken texts for what they are."""
+    """Returns True if a cast has read all texts correctly."""
     if type_.name == "decimal":
         return fits(column) and pc.all(pc.match_substring_regex(texts, _NUMBER)).as_py() is not False
     if type_.name in ("int", "long"):

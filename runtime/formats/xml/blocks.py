@@ -1,5 +1,5 @@
-"""Files of XML as blocks of whole elements. Where tags are in order numpy finds the elements; else `items.xml_records`
-does, piece by piece, which comes to the same."""
+"""Files of XML as blocks of whole elements. If tags are in order, numpy finds the elements. Otherwise
+`items.xml_records` finds the same elements, one by one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from cedilla.runtime.items import xml_records
 from cedilla.runtime.items.xml_records import LONGEST
 
 _TOGETHER = 1 << 19
-"""Bytes in which elements are looked for at once: where one is not in order, those behind it are found one by one."""
+"""Number of bytes that are searched for elements at once. After an element that is not in order, the rest of them is
+searched one by one."""
 
 
 @frozen(eq=False)
 class XmlBlock(RowBlock):
-    """Whole pieces of a file, those that are not skipped as rows; `elements`: the same where all are in order."""
+    """Whole pieces of a file; those that are not skipped are its rows. `elements`: the parsed rows if all are in
+    order."""
 
     elements: Elements | None
 
 
 @frozen
 class XmlPart(Part):
-    """All elements of a file: in the middle nobody knows whether a tag stands in a comment."""
+    """All elements of a file. A file is not split, because a tag in its middle may be inside a comment."""
 
     def blocks(self) -> Iterator[Block]:
         with opened_part(self) as stream:
@@ -56,7 +58,8 @@ _NONE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[XmlBlock]:
-    """What can be told of a text, in blocks; the first begins with it, at a place of its file."""
+    """Yields the complete part of a text in blocks; the first starts at its beginning. `place`: the text's position in
+    the file."""
     at = 0
     while at < len(text):
         window = text[at : at + _TOGETHER]
@@ -66,7 +69,7 @@ def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[
             yield XmlBlock(window[:whole], place + at, found.starts, found.ends, found)
             at += whole
             if found.all_in_order and at + _TOGETHER - whole < len(text):
-                continue  # with what the window has cut off
+                continue  # the next window starts with the rest of this one
         end = min(at + _TOGETHER, len(text))
         if at == end:
             return

@@ -1,5 +1,5 @@
-"""The elements that occur in those of tuples, and the types that their texts have: what a tuple brings and nobody has
-announced (`set drift`). An element without a text is there, and has any type."""
+"""Finds the elements in tuples and the types of their texts, for attributes that nothing has announced (`set drift`).
+An element without a text counts, with any type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cedilla.runtime.items.xml_records import parse_element
 
 
 def of_block(block: XmlBlock) -> dict[str, str]:
-    """Field -> the kind that its values have in common, in the tuples of a block."""
+    """Maps each field in the tuples of a block to the common kind of its values."""
     kinds: dict[str, set[str]] = {}
     starts, ends = tuple_lines(block)
     for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):

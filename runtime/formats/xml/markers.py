@@ -1,4 +1,4 @@
-"""Markers among elements, found by searching bytes; what is a marker is said by `items.xml_records`."""
+"""Finds markers among elements by searching bytes; `items.xml_records` decides which are markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cedilla.runtime.items import xml_records
 
 
 def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
-    """The markers of a block in their order; elements that are meant as such are spoilt."""
+    """Yields the markers of a block in order, including malformed ones."""
     for begin, end in block.rows_with(xml_records.MEANT):
         piece = block.text[begin:end]
         kind = xml_records.kind_of(piece)
@@ -22,7 +22,7 @@ def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
 
 
 def tuple_lines(block: XmlBlock) -> tuple[Places, Places]:
-    """Where the elements of a block that are no markers begin, and where they end."""
+    """Returns the starts and ends of the elements of a block that are tuples."""
     markers = [marker.begin for marker in markers_in(block) if marker.is_read]
     if not markers:
         return block.starts, block.ends

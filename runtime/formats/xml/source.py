@@ -1,4 +1,4 @@
-"""XML: a tuple is an element of elements, a punctuation the same in the namespace `punct` (seeds, 002; design,
+"""XML: a tuple is an element of elements, a punctuation is the same in the namespace `punct` (seeds, 002; design,
 section 6)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WIRE = {"accent": xmltext.accent_wire, "punctuation": xmltext.punctuation_wire}
 
 
 class Xml(TextFormat):
-    """One element is one tuple or marker; a file may have one element around them all, and is read by one task."""
+    """One element is one tuple or marker. One element may surround all others; one task reads a whole file."""
 
     malformed: ClassVar[str] = "the element is malformed, or a value is not of its attribute's type"
     markers_in = markers_in

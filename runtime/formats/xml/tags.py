@@ -1,7 +1,7 @@
-"""The elements of a text, found all at once: what stands between `<` and `>` is a tag, and the kinds of tags tell by
-their order where tuples are and where their values.
+"""Finds all elements of a text at once: each `<` with the next `>` is a tag, and the order of the kinds of tags gives
+the tuples and their values.
 
-Where something is not in order the elements before it are told; `items.xml_records` goes on from there, piece by piece.
+If something is not in order, the elements before it are returned. `items.xml_records` continues from there, one by one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ pc: Any = pyarrow.compute
 _NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.:\-\x80-\xff]*+"
 _TAG = re.compile(rb"<(?:(?P<open>%b)(?:\s[^<>]*?)?(?P<empty>/)?|/(?P<close>%b)\s*+)>" % (_NAME, _NAME))
 _DISTINCT = 4096
-"""Of more different tags than this, each is looked at where it stands."""
+"""Maximum number of distinct tags; texts with more are parsed one by one."""
 _BLANKS = np.isin(np.arange(256), np.frombuffer(BLANK, np.uint8))
-"""Whether a sign is one that is left out."""
-Level = np.ndarray[Any, np.dtype[np.int32]]
+"""True for each character that is a blank."""
+Depths = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @frozen(eq=False)
 class Leaves:
-    """The elements of one name in tuples: the numbers of the tuples, and those of the texts in `Elements.texts`."""
+    """The elements of one name in tuples: the numbers of the tuples, and the numbers of the texts in
+    `Elements.texts`."""
 
     rows: Places
     texts: Places
@@ -39,9 +40,10 @@ class Leaves:
 
 @frozen(eq=False)
 class Elements:
-    """The first elements of a text: where they begin and end; `all_in_order`: what is left may be the beginning of one;
-    `has_markers`: some of them are none of tuples; `leaves`: by their names; `texts`: tags and what is between, the
-    last of which is empty."""
+    """The first elements of a text, with their starts and ends. `all_in_order`: the rest may be the beginning of an
+    element. `has_markers`: some of them are markers. `leaves`: values by element name. `texts`: tags and the texts
+    between them; the last one is empty.
+    """
 
     starts: Places
     ends: Places
@@ -52,14 +54,15 @@ class Elements:
 
 
 def elements_of(text: bytes) -> Elements | None:
-    """The elements that a text begins with, as far as they are as they should be; `None`: there are none."""
+    """Returns the elements at the beginning of a text, up to the first that is not in order; `None` if there are
+    none."""
     signs = np.frombuffer(text, np.uint8)
     begins, ends = np.flatnonzero(signs == ord("<")), np.flatnonzero(signs == ord(">"))
     begins, ends, all_paired = _paired(begins, ends)
     if not len(begins):
         return None
     texts = _between(text, begins, ends)
-    every = pc.dictionary_encode(texts)  # of tags only, it would have to copy them first
+    every = pc.dictionary_encode(texts)  # slicing out the tags first would copy them
     codes = every.indices.to_numpy()[0:-1:2]
     occurring = np.flatnonzero(np.bincount(codes))
     if len(occurring) > _DISTINCT:
@@ -74,8 +77,8 @@ def elements_of(text: bytes) -> Elements | None:
 
 
 def _paired(begins: Places, ends: Places) -> tuple[Places, Places, bool]:
-    """Where the first tags begin, and where the first `>` behind each stands; and whether there are no others but one
-    that is not over. There is another where a tag has a `<` in it."""
+    """Returns the starts of the first tags and the next `>` after each. The last value is True if no other tag follows,
+    except an incomplete one. A tag that contains a `<` ends the list."""
     count = min(len(begins), len(ends))
     if not ((begins[:count] < ends[:count]).all() and (begins[1:count] > ends[: count - 1]).all()):
         at = np.searchsorted(ends, begins)
@@ -88,7 +91,7 @@ def _paired(begins: Places, ends: Places) -> tuple[Places, Places, bool]:
 
 
 def _between(text: bytes, begins: Places, ends: Places) -> pa.Array:
-    """Tags and what stands between them, in turns; behind them an empty text."""
+    """Returns tags and the texts between them, in turns, followed by an empty text."""
     bounds = np.empty(2 * len(begins) + 1, np.int32)
     bounds[0:-1:2], bounds[1::2], bounds[-1] = begins, ends + 1, ends[-1] + 1
     return pa.Array.from_buffers(
@@ -100,9 +103,9 @@ _BAD = 9
 _PREFIXES = (b"accent:", b"punct:")
 
 
-def _kinds(tags: Sequence[bytes]) -> tuple[Level, Level, list[bytes]]:
-    """Of each tag by how much it leads deeper, and the number of its name; and the names. An accent leads as deep as an
-    element in a tuple."""
+def _kinds(tags: Sequence[bytes]) -> tuple[Depths, Depths, list[bytes]]:
+    """Returns for each tag its change of depth and the number of its name, and all names. An accent changes the depth
+    by two, like an element in a tuple."""
     numbers: dict[bytes, int] = {}
     steps, named = np.full(len(tags), _BAD, np.int32), np.zeros(len(tags), np.int32)
     for n, tag in enumerate(tags):
@@ -118,20 +121,20 @@ def _kinds(tags: Sequence[bytes]) -> tuple[Level, Level, list[bytes]]:
 
 @frozen(eq=False)
 class _Tags:
-    """Where tags begin and where their `>` stands; how much deeper each leads, and the number of its name."""
+    """Tags: their starts, the ends at `>`, the changes of depth, and the numbers of their names."""
 
     begins: Places
     ends: Places
-    steps: Level
-    named: Level
+    steps: Depths
+    named: Depths
 
     def first(self, count: int) -> _Tags:
-        """So many of them."""
+        """Returns the first `count` tags."""
         return _Tags(self.begins[:count], self.ends[:count], self.steps[:count], self.named[:count])
 
     def in_order(self, signs: Any, is_prefixed: Any) -> tuple[int, bool]:
-        """How many tags there are to the end of the last element before which all is in order, and whether those behind
-        are, too."""
+        """Returns the number of tags up to the end of the last element that is in order, like everything before it. The
+        second value is True if all tags are in order."""
         steps, named = self.steps, self.named
         depth = np.cumsum(steps, dtype=np.int32)
         bad = (steps == _BAD) | (depth < 0) | (depth > 2)
@@ -140,7 +143,7 @@ class _Tags:
         bad[1:] |= before & ((steps[1:] >= 0) | (named[1:] != named[:-1]))
         if is_prefixed.any():
             bad |= is_prefixed[named] & (((depth == 2) & (steps == 1)) | ((depth == 1) & (steps == 0)))
-        # An element in a tuple is closed by the tag behind it, so others that close have another depth.
+        # The next tag closes an element in a tuple, so other closing tags have another depth.
         opens, closes = (
             np.flatnonzero((depth == 1) & (steps == 1)),
             np.flatnonzero((depth == 0) & (steps == -1)),
@@ -155,7 +158,7 @@ class _Tags:
         return int(over[-1]) + 1 if len(over) else 0, good == len(bad)
 
     def elements(self, names: Sequence[bytes], texts: pa.Array, *, all_in_order: bool) -> Elements:
-        """The elements of tags all of which are in order."""
+        """Returns the elements of tags that are all in order."""
         depth = np.cumsum(self.steps, dtype=np.int32)
         is_over = depth == 0
         begun = np.append(np.array([True]), is_over[:-1])
@@ -173,11 +176,11 @@ class _Tags:
 
 
 _FEW = 64
-"""Up to so many signs between tags are looked at one by one."""
+"""Maximum number of characters between tags that are checked in one pass each."""
 
 
 def _are_blank(signs: Any, begins: Places, ends: Places) -> Any:
-    """Whether all signs between some places are blank."""
+    """Returns for each pair of positions True if all characters between them are blank."""
     longest = int((ends - begins).max()) if len(begins) else 0
     if longest > _FEW:
         written = np.append(np.zeros(1, np.int32), np.cumsum(~_BLANKS[signs], dtype=np.int32))
