@@ -1,7 +1,7 @@
-"""Sets of tuples and what is computed from them (theory 1.1, G1).
+"""Represents sets of tuples as trees, and computes with them (theory 1.1, G1).
 
-In: values, intervals, domains. Out: trees: descriptions, patterns, presence and history as functions of a tuple, and
-increasing affine functions. Imports nothing of ours.
+In: values, intervals, domains. Out: trees and increasing affine functions. Trees hold descriptions, patterns,
+presence and history as functions of a tuple. Imports nothing of ours.
 """
 
 from cedilla.compiler.regions.decomposition import (

@@ -13,7 +13,7 @@ Number = int | Fraction
 
 
 def exact(value: Number) -> Number:
-    """The same number, an `int` where it is whole, so that equal numbers print alike."""
+    """Returns the same number, an `int` where it is whole, so that equal numbers print alike."""
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
@@ -32,11 +32,11 @@ class Affine:
         return exact(self.slope * value + self.shift)
 
     def after(self, first: Affine) -> Affine:
-        """The composition `self ∘ first`: `first` is applied first."""
+        """Returns the composition `self ∘ first`: `first` is applied first."""
         return Affine(self.slope * first.slope, self.slope * first.shift + self.shift)
 
     def inverse(self) -> Affine:
-        """β of α; the slope of an accent's function is never zero (theory G21)."""
+        """Returns β of α; the slope of an accent's function is never zero (theory G21)."""
         return Affine(1 / self.slope, -self.shift / self.slope)
 
     @property
@@ -45,16 +45,16 @@ class Affine:
 
     @property
     def is_whole(self) -> bool:
-        """Whether integers are mapped to integers."""
+        """True if integers are mapped to integers."""
         return self.slope.denominator == 1 and self.shift.denominator == 1
 
     def integers(self) -> tuple[int, int, int]:
-        """`(p, q, r)` with `self(y) == (y * p + q) / r` and r > 0, in lowest terms."""
+        """Returns `(p, q, r)` with `self(y) == (y * p + q) / r` and r > 0, in lowest terms."""
         denominator = lcm(self.slope.denominator, self.shift.denominator)
         return int(self.slope * denominator), int(self.shift * denominator), denominator
 
     def text(self, parameter: str) -> str:
-        """The function's body as accent text, for example `(y * 5 - 160) / 9`."""
+        """Returns the function's body as accent text, for example `(y * 5 - 160) / 9`."""
         p, q, r = self.integers()
         scaled = parameter if p == 1 else f"{parameter} * {p}"
         shifted = scaled if q == 0 else f"{scaled} {'+' if q > 0 else '-'} {abs(q)}"
@@ -63,16 +63,19 @@ class Affine:
         return f"({shifted}) / {r}" if q or p != 1 else f"{shifted} / {r}"
 
     def of_double(self, value: float) -> float:
-        """The function of a double, rounded once where its decimal is short (`double_arithmetic`)."""
+        """Applies the function to a double.
+
+        Rounds once if the double has a short decimal (`double_arithmetic`).
+        """
         return value if self.is_identity else double_arithmetic.of_double(*self.integers(), value)
 
     def sql(self, column: str) -> str:
-        """The same of a DOUBLE column."""
+        """Returns SQL that applies the function to a DOUBLE column."""
         return column if self.is_identity else double_arithmetic.sql(column, *self.integers())
 
     @property
     def coefficients(self) -> tuple[float, ...] | None:
-        """The numbers of `double_arithmetic.sql_over`; `None` where the function needs more."""
+        """The coefficients for `double_arithmetic.sql_over`; `None` if the function needs more."""
         return double_arithmetic.coefficients(*self.integers())
 
 

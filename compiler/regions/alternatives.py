@@ -1,8 +1,8 @@
-"""A region as a union of simpler ones, so that a test for it names each attribute as seldom as can be.
+"""Splits a region into a union of simpler ones, so that its test names each attribute rarely.
 
-Punctuations on several attributes close `{a < 1} ∪ {b < 2} ∪ {c < 3}`: as a tree, with what `b` and `c` say again
-in every piece of `a`. As three trees of one level each it is a short test, and short tests are planned and run
-sooner.
+Punctuations on several attributes close `{a < 1} ∪ {b < 2} ∪ {c < 3}`. A single tree repeats the conditions
+on `b` and `c` in every piece of `a`. Three trees of one level each make a short test, which is planned and
+run sooner.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from cedilla.compiler.regions import (
     map_children,
 )
 
-_MOST = 300
-"""Levels and points of a tree that is worth the search."""
+_MAX_SEARCHED = 300
+"""The most levels and points of a tree for which the search pays."""
 
 
 class _Anything:
-    """The leaf that says: whether it is inside or outside is told elsewhere."""
+    """The leaf whose value does not matter, because another part of the union decides it."""
 
     def __repr__(self) -> str:
         return "?"
@@ -38,7 +38,7 @@ _ANYTHING = _Anything()
 
 
 def alternatives(region: Tree) -> list[Tree]:
-    """Regions whose union is this one."""
+    """Returns regions whose union is this one."""
     parts: list[Tree] = []
     while isinstance(region, Level) and (rest := _everywhere(region)) is not None:
         parts.append(_besides(region, rest))
@@ -47,8 +47,8 @@ def alternatives(region: Tree) -> list[Tree]:
 
 
 def _everywhere(node: Level) -> Tree | None:
-    """What is inside whatever the value of a level's attribute, if anything is: one of the children."""
-    if not is_small(node, _MOST):
+    """Returns the child of a level that lies in all its children, or `None` if there is no such child."""
+    if not is_small(node, _MAX_SEARCHED):
         return None
     children = {id(child): child for child in (node.undefined, *node.pieces, *node.points.values())}
     for rest in (node.undefined, node.pieces[-1]):
@@ -58,12 +58,12 @@ def _everywhere(node: Level) -> Tree | None:
 
 
 def _besides(node: Level, rest: Tree) -> Tree:
-    """The simplest region that together with the rest is a level's."""
+    """Returns the simplest region that makes up the level together with `rest`."""
     return map_children(node, lambda child: False if child == rest else _simplified(child, rest))
 
 
 def _simplified(region: Tree, rest: Tree) -> Tree:
-    """A region of fewer levels that is the same outside of another one."""
+    """Returns a region of fewer levels that equals `region` outside of `rest`."""
     outside = _filled(combine(region, rest, _OUTSIDE))
     return False if outside is _ANYTHING else outside
 
@@ -78,7 +78,10 @@ _OUTSIDE = Operation(_shortcut, lambda region, rest: _ANYTHING if rest else regi
 
 
 def _filled(tree: Tree) -> Tree:
-    """The tree with something suitable where it is told elsewhere; a level goes whose other children are one."""
+    """Replaces each leaf that does not matter by a neighbouring one.
+
+    Drops levels whose children become equal.
+    """
     if not isinstance(tree, Level):
         return tree
     filled = map_children(tree, _filled)
@@ -90,13 +93,13 @@ def _filled(tree: Tree) -> Tree:
     undefined = pieces[-1] if filled.undefined is _ANYTHING else filled.undefined
     outside = Level(filled.attribute, undefined, filled.cuts, tuple(pieces))
     points = {v: outside.at(v) if child is _ANYTHING else child for v, child in filled.points.items()}
-    said = next((child for child in points.values() if child is not _ANYTHING), _ANYTHING)
-    if undefined is _ANYTHING:  # nothing is said but at points
-        undefined, pieces = said, [said] * len(pieces)
-        points = {v: said if child is _ANYTHING else child for v, child in points.items()}
+    point_leaf = next((child for child in points.values() if child is not _ANYTHING), _ANYTHING)
+    if undefined is _ANYTHING:  # only points decide
+        undefined, pieces = point_leaf, [point_leaf] * len(pieces)
+        points = {v: point_leaf if child is _ANYTHING else child for v, child in points.items()}
     return make_level(filled.attribute, undefined, filled.cuts, pieces, Map(points))
 
 
 def _neighbours(pieces: Sequence[Tree]) -> list[Tree]:
-    """The pieces, each that may be anything as the one before it."""
+    """Replaces each piece that does not matter by the piece before it."""
     return list(accumulate(pieces, lambda before, piece: before if piece is _ANYTHING else piece))

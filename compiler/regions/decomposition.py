@@ -1,4 +1,4 @@
-"""What a tree is made of: its leaf for a tuple, its attributes and leaves, its boxes and cells."""
+"""Takes trees apart: the leaf for a tuple, attributes, leaves, boxes and cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from cedilla.compiler.regions.trees import UNDEFINED, Level, Tree, Value, make_l
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
-    """Disjoint boxes that tile the space, each with its leaf; values with the same subtree share a box."""
+    """Yields disjoint boxes that tile the space, each with its leaf; values with the same subtree share a
+    box.
+    """
     if not isinstance(tree, Level):
         yield {}, tree
         return
@@ -23,7 +25,7 @@ def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
 
 
 def groups(node: Level) -> list[tuple[Tree, Tree]]:
-    """Each distinct child of a level with the set of values that lead to it."""
+    """Returns each distinct child of a level with the set of values that lead to it."""
     at_points: dict[Tree, list[Value]] = {}
     for value, child in node.points.items():
         at_points.setdefault(child, []).append(value)
@@ -40,20 +42,20 @@ def groups(node: Level) -> list[tuple[Tree, Tree]]:
 
 
 def contains(tree: Tree, row: Mapping[str, object]) -> Any:
-    """The leaf for one tuple; attributes that the tuple lacks are undefined."""
+    """Returns the leaf for one tuple; attributes that the tuple lacks are undefined."""
     while isinstance(tree, Level):
         tree = tree.at(row.get(tree.attribute, UNDEFINED))
     return tree
 
 
 def attributes(tree: Tree) -> frozenset[str]:
-    """The attributes that matter."""
+    """Returns the attributes on which the leaf depends."""
     if not isinstance(tree, Level):
         return frozenset()
     names: set[str] = set()
     seen: set[int] = set()
     for child in chain((tree.undefined,), tree.pieces, tree.points.values()):
-        if names >= tree.inner:  # nothing more can come, so the points need not be gone through
+        if names >= tree.inner:  # no further attribute can come, so the points need not be visited
             break
         if isinstance(child, Level) and id(child) not in seen:
             seen.add(id(child))
@@ -61,37 +63,37 @@ def attributes(tree: Tree) -> frozenset[str]:
     return frozenset(names | {tree.attribute})
 
 
-_REMEMBERED = 64
-_LARGE = 64  # points from which on a result is worth remembering
+_MEMO_SIZE = 64
+_MIN_POINTS = 64  # points of a tree whose results are worth caching
 
 Result = TypeVar("Result")
 
 
 def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
-    """The same function of trees, which gives its last results for large trees again without computing them.
+    """Caches the last results of a function of trees if one of the trees is large.
 
-    Trees are told apart by identity: an epoch that changes nothing of a large tree asks nothing new of it.
-    Whatever else the function takes must be hashable.
+    Trees are compared by identity: an epoch that leaves a large tree unchanged computes nothing again. Other
+    arguments must be hashable.
     """
     memo: dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Result]] = {}
 
     @wraps(function)
-    def known(*given: Tree) -> Result:
-        if not any(isinstance(tree, Level) and len(tree.points) > _LARGE for tree in given):
-            return function(*given)
-        key = tuple(id(each) if isinstance(each, Level) else each for each in given)
+    def cached(*arguments: Tree) -> Result:
+        if not any(isinstance(tree, Level) and len(tree.points) > _MIN_POINTS for tree in arguments):
+            return function(*arguments)
+        key = tuple(id(argument) if isinstance(argument, Level) else argument for argument in arguments)
         if key not in memo:
-            memo[key] = given, function(*given)
-            if len(memo) > _REMEMBERED:
+            memo[key] = arguments, function(*arguments)
+            if len(memo) > _MEMO_SIZE:
                 del memo[next(iter(memo))]
         return memo[key][1]
 
-    return known
+    return cached
 
 
 @remembered
 def leaves(tree: Tree) -> list[Any]:
-    """The distinct leaves."""
+    """Returns the distinct leaves."""
     distinct: dict[Any, None] = {}
     seen: set[int] = set()
 
@@ -109,7 +111,7 @@ def leaves(tree: Tree) -> list[Any]:
 
 
 def cells(tree: Tree) -> dict[Any, Tree]:
-    """Each distinct leaf with the region where it holds, in one pass."""
+    """Returns each distinct leaf with the region where it holds, in one pass."""
     if not isinstance(tree, Level):
         return {tree: True}
     memo: dict[int, dict[Any, Tree]] = {}
@@ -128,9 +130,11 @@ def cells(tree: Tree) -> dict[Any, Tree]:
             points.setdefault(leaf, {})[value] = where
     regions: dict[Any, Tree] = {}
     for leaf in dict.fromkeys(leaf for part in (*pieces, undefined, points) for leaf in part):
-        here = points.get(leaf, {})
+        at_leaf = points.get(leaf, {})
         if any(leaf in piece for piece in pieces):
-            here = {value: here.get(value, False) for value in tree.points}
+            at_leaf = {value: at_leaf.get(value, False) for value in tree.points}
         outside = [piece.get(leaf, False) for piece in pieces]
-        regions[leaf] = make_level(tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(here))
+        regions[leaf] = make_level(
+            tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(at_leaf)
+        )
     return regions

@@ -1,4 +1,4 @@
-"""Trees without some attributes: folded over all the values that these can take (∃, ∀; theory G5)."""
+"""Removes attributes from trees by folding over all values that they can take (∃, ∀; theory G5)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from cedilla.compiler.regions.value_sets import ceiling
 
 @frozen
 class Domain:
-    """What values an attribute can take: coverage is asked relative to it (theory G5, ⊥ lemma).
+    """The values that an attribute can take; coverage is relative to it (theory G5, ⊥ lemma).
 
-    `members` is a region over the attribute; `integral` says that only whole numbers occur. `listed`: what people
-    call a list that comes from elsewhere (`devices.s`): `members` has every value while the list is not known, though
-    only finitely many come.
+    `members` is a region over the attribute. `integral`: only whole numbers occur. `listed` is the user's
+    name of a list that comes from elsewhere (`devices.s`). `members` has every value until that list is read,
+    though only finitely many occur.
     """
 
     members: Tree = True
@@ -39,12 +39,12 @@ class Domain:
 
     @property
     def is_list(self) -> bool:
-        """Whether the members are single values, without a range."""
+        """True if the members are single values, without a range."""
         return isinstance(self.members, Level) and not any(self.members.pieces)
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether some tuples may lack the attribute, now or after a Drop."""
+        """True if some tuples may lack the attribute, now or after a Drop."""
         return bool(self.members.undefined if isinstance(self.members, Level) else self.members)
 
 
@@ -53,7 +53,9 @@ Universe = Mapping[str, Domain]
 
 
 def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: Universe) -> Tree:
-    """Fold away attributes (`None`: all of them): `operation` of the tree over all their possible values."""
+    """Folds away attributes (`None`: all of them): applies `operation` to the trees of all their possible
+    values.
+    """
     if not isinstance(tree, Level):
         return tree
     if over is not None and tree.attribute not in over:
@@ -72,33 +74,33 @@ def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: 
 
 
 def exists(region: Tree, over: Set[str], universe: Universe) -> Tree:
-    """∃: where some value of the attributes `over` lies in the region."""
+    """Returns ∃: a tuple is in it if some value of the attributes `over` lies in the region."""
     return quantify(region, over, UNION, universe)
 
 
 def forall(region: Tree, over: Set[str], universe: Universe) -> Tree:
-    """∀: where the whole fibre over `over` lies in the region (closed fibres, theory 1.3)."""
+    """Returns ∀: the tuples whose whole fibre over `over` lies in the region (closed fibres, theory 1.3)."""
     return quantify(region, over, INTERSECTION, universe)
 
 
 def covers(region: Tree, universe: Universe) -> bool:
-    """Whether every possible tuple lies in the region."""
+    """Returns True if every possible tuple lies in the region."""
     return quantify(region, None, INTERSECTION, universe) is True
 
 
 def is_empty(region: Tree, universe: Universe) -> bool:
-    """Whether no possible tuple lies in the region."""
+    """Returns True if no possible tuple lies in the region."""
     return quantify(region, None, UNION, universe) is False
 
 
 def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:
-    """The tuples of one region that do not lie in another; `False` where none of them is possible."""
+    """Returns the tuples of one region that are not in another; `False` if none of them is possible."""
     region = difference(a, b)
     return False if is_empty(region, universe) else region
 
 
 def _children(node: Level, domain: Domain) -> Iterator[Tree]:
-    """The children of a level that some value of the domain leads to; those of pieces come first."""
+    """Yields the children of a level that some value of the domain leads to; those of pieces come first."""
     members = domain.members
     if members is False:
         return
@@ -123,14 +125,14 @@ def _children(node: Level, domain: Domain) -> Iterator[Tree]:
 
 def _of_finite_domain(node: Level, members: Level) -> Iterator[Tree]:
     if len(node.points) < len(members.points) and len(node.pieces) == 1:
-        yield node.pieces[0]  # some member of the domain is no point of the level
+        yield node.pieces[0]  # some member of the domain is not a point of the level
         yield from (child for value, child in node.points.items() if members.at(value))
     else:
         yield from (node.at(value) for value, inside in members.points.items() if inside)
 
 
 def _has_free_value(low: Bound | None, high: Bound | None, node: Level, domain: Domain) -> bool:
-    """Whether the domain has a value between the cuts that is no point of the level."""
+    """Returns True if the domain has a value between the cuts that is not a point of the level."""
     if low is None or high is None:
         return True
     if domain.integral:

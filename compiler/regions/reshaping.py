@@ -1,4 +1,4 @@
-"""Trees over other axes, and with fewer points: images under functions and maps of boxes, runs as ranges."""
+"""Computes images of trees under functions and maps of boxes; joins runs of points into ranges."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from cedilla.compiler.regions.value_sets import Box, box
 
 
 def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
-    """The same tree over whole numbers, with runs of `least` or more neighbouring points as one piece (theory 1.4).
+    """Joins runs of `least` or more neighbouring whole numbers with equal children into one piece (theory
+    1.4).
 
-    So a punctuation for each of 1, 2, 3 ... ends as one range, however many there are.
+    Punctuations for 1, 2, 3 ... become one range, however many there are.
     """
     if not isinstance(tree, Level):
         return tree
@@ -53,7 +54,9 @@ def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
 
 
 def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
-    """First, last and child of every run of `least` or more neighbouring whole numbers with one child."""
+    """Returns first, last and child of every run of `least` or more neighbouring whole numbers with one
+    child.
+    """
     runs: list[tuple[int, int, Tree]] = []
     whole = sorted(v for v in points if isinstance(v, int) and not isinstance(v, bool))
     for value in whole:
@@ -65,7 +68,7 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
 
 
 def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | ValueMapping) -> Tree:
-    """The image of a tree under an increasing function, or a code, of one attribute."""
+    """Returns the image of a tree under an increasing function, or a value mapping, of one attribute."""
     if not isinstance(tree, Level):
         return tree
     if tree.attribute != attribute:
@@ -82,7 +85,10 @@ def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Val
 def reshape(
     tree: Tree, change: Callable[[dict[str, Tree]], Iterable[Box]], operation: Operation, start: Tree
 ) -> Tree:
-    """The image of a tree under a map of boxes; where images overlap, `operation` combines the leaves."""
+    """Returns the image of a tree under a map of boxes.
+
+    `operation` combines the leaves where images overlap.
+    """
     result = start
     for conditions, leaf in boxes(tree):
         if leaf == start:

@@ -1,4 +1,4 @@
-"""Sets of values as runs in their order: what the operators that follow an order ask of a region."""
+"""Splits sets of values into ordered runs, for operators that follow an order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Span = tuple[Bound | None, Bound | None]
 
 
 def spans(members: Tree, *, integral: bool) -> tuple[Span, ...]:
-    """The defined values of a set over one attribute: as few runs as can be, in order.
+    """Returns the defined values of a set over one attribute as few runs, in order.
 
     `integral`: only whole numbers count, so both cuts come before a whole number, and neighbours are one run.
     """

@@ -1,12 +1,12 @@
-"""The tree of descriptions, punctuation patterns and all that is computed from them (theory 1.1, G1).
+"""Trees: descriptions, punctuation patterns and everything computed from them (theory 1.1, G1).
 
-A `Tree` is a piecewise constant function of a tuple: one level per attribute that matters, in one fixed
-order of attributes, down to a leaf. A region is a tree whose leaves are `True` and `False`; presence maps
-and histories of units are trees with other leaves, so one set of operations serves them all.
+A `Tree` is a piecewise constant function of a tuple: one level per attribute that matters, in one fixed order
+of attributes, down to a leaf. A region is a tree whose leaves are `True` and `False`; presence maps and
+histories of units are trees with other leaves, so one set of operations serves them all.
 
-A level (`Level`) cuts the ordered domain of its attribute into pieces, overridden at single points, and
-says apart what holds for the undefined value ⊥. Points live in a persistent hash map: describing one more
-point costs the same however many there are.
+A `Level` cuts the ordered domain of its attribute into pieces, and overrides them at single points. It has a
+separate child for the undefined value ⊥. Points are in a persistent hash map: describing one more point costs
+the same however many there are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Level:
     pieces: tuple[Tree, ...]
     points: Map[Value, Tree] = field(default=_NO_POINTS)
     inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
-    """The attributes below this level, and perhaps some that were there once."""
+    """The attributes below this level; may include some that are no longer there."""
 
     def __attrs_post_init__(self) -> None:
         if self.inner is _UNKNOWN:
@@ -75,21 +75,21 @@ class Level:
             object.__setattr__(self, "inner", reach)
 
     def at(self, value: object) -> Tree:
-        """The subtree for one value, or for `UNDEFINED`."""
+        """Returns the subtree for one value, or for `UNDEFINED`."""
         if value is UNDEFINED:
             return self.undefined
         subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
         return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
 
     def piece_bounds(self) -> Iterator[tuple[Bound | None, Bound | None, Tree]]:
-        """Each piece with the cuts it lies between; `None` is unbounded."""
+        """Yields each piece with the cuts around it; `None` is unbounded."""
         bounds = (None, *self.cuts, None)
         for index, piece in enumerate(self.pieces):
             yield bounds[index], bounds[index + 1], piece
 
 
 def _reach(children: Iterable[Tree]) -> frozenset[str]:
-    """The attributes at and below the levels among some trees."""
+    """Returns the attributes of some trees: those of their top levels and of the levels below."""
     reach = _NOTHING
     for child in children:
         if isinstance(child, Level) and not (child.attribute in reach and child.inner <= reach):
@@ -98,12 +98,12 @@ def _reach(children: Iterable[Tree]) -> frozenset[str]:
 
 
 def _piece(cuts: tuple[Bound, ...], value: Any) -> int:
-    """The index of the piece that a value lies in."""
+    """Returns the index of the piece that a value lies in."""
     return bisect_right(cuts, (value, 0))
 
 
 def order(attribute: str) -> tuple[bool, str]:
-    """The place of an attribute's level in every tree."""
+    """Returns the sort key that orders the levels of every tree."""
     return attribute == POSITION, attribute
 
 
@@ -117,15 +117,16 @@ def make_level(
     check: Iterable[Value] | None = None,
     inner: frozenset[str] = _UNKNOWN,
 ) -> Tree:
-    """A level in normal form: equal neighbours merged, needless points dropped, collapsed if constant.
+    """Builds a level in normal form: merges equal neighbours, drops needless points, collapses a constant
+    level.
 
-    `check` names the points that may equal the piece they lie in; all of them by default. `inner`: the
-    attributes below, where they are known.
+    `check` names the points that may equal the piece around them; all of them by default. `inner`: the
+    attributes below, if the caller has them.
     """
-    wanted = iter(pieces)
-    kept_pieces = [next(wanted)]
+    remaining = iter(pieces)
+    kept_pieces = [next(remaining)]
     kept_cuts: list[Bound] = []
-    for cut, piece in zip(cuts, wanted, strict=True):
+    for cut, piece in zip(cuts, remaining, strict=True):
         if kept_cuts and kept_cuts[-1][0] == cut[0]:  # the piece in between is the single value cut[0]
             points = points if cut[0] in points else points.set(cut[0], kept_pieces[-1])
             check = None if check is None else {*check, cut[0]}
@@ -150,16 +151,16 @@ def make_level(
 
 
 ANY = object()
-"""Stands for "whatever the other operand is" when an operation is probed."""
+"""Represents "any other operand" when an operation is probed."""
 
 
 @frozen
 class Operation:
     """A pointwise operation on two trees.
 
-    `shortcut(a, b)` gives the result where one operand alone decides it, else `None`; `leaf(a, b)` combines
+    `shortcut(a, b)` returns the result if one operand alone decides it, else `None`; `leaf(a, b)` combines
     two leaves. Both see leaves and subtrees alike, so `shortcut` must compare by identity or by leaf.
-    `neutral` is what it gives over no operands at all.
+    `neutral` is the result over zero operands.
     """
 
     shortcut: Callable[[Tree, Tree], Tree | None]
@@ -168,7 +169,7 @@ class Operation:
 
 
 def combine(a: Tree, b: Tree, operation: Operation) -> Tree:
-    """The tree whose leaf is `operation` of the leaves of both, everywhere."""
+    """Returns the tree whose leaf is `operation` of the leaves of both."""
     decided = operation.shortcut(a, b)
     if decided is not None:
         return decided
@@ -186,17 +187,18 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
     cuts, pairs = align(a, b)
     pieces = [combine(x, y, operation) for x, y in pairs]
     undefined = combine(a.undefined, b.undefined, operation)
-    # The linear case: one side says nothing outside its points, so only those points are touched; of two such
-    # sides the one with fewer. The points of the other side are kept or all gone.
+    # The linear case: one side is constant outside its points, so only those points are touched. If both
+    # sides are,
+    # the one with fewer points is used. The points of the other side are kept, or all disappear.
     sides: list[tuple[Level, Level | None]] = []
     if len(b.pieces) == 1 and (probe := operation.shortcut(ANY, b.pieces[0])) is not None:
         sides.append((b, a if probe is ANY else None))
     if len(a.pieces) == 1 and (probe := operation.shortcut(a.pieces[0], ANY)) is not None:
         sides.append((a, b if probe is ANY else None))
     values, kept = {*a.points, *b.points} if not sides else (), None
-    same = [a, b]  # what the result may turn out to be
+    same = [a, b]  # the operands that the result may equal
     if sides:
-        side, kept = min(sides, key=lambda each: len(each[0].points))
+        side, kept = min(sides, key=lambda pair: len(pair[0].points))
         values, same = side.points, [kept or side]
     memo: dict[tuple[int, int], Tree] = {}
     touched: list[Value] = []
@@ -207,7 +209,7 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
         if key not in memo:
             memo[key] = combine(x, y, operation)
         result = memo[key]
-        same = [each for each in same if result is (x if each is a else y)]
+        same = [node for node in same if result is (x if node is a else y)]
         if kept is None or result is not (x if kept is a else y):
             mutation[value] = result
             touched.append(value)
@@ -215,7 +217,7 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
         if undefined is operand.undefined and _all_same(cuts, pieces, operand):
             if not operand.points and all(piece is undefined for piece in pieces):
                 return undefined
-            return operand  # the same object, which readers may know already
+            return operand  # the same object, which callers may have seen before
     inner = _reach((undefined, *pieces, *memo.values()))
     inner = inner if kept is None else inner | kept.inner
     return make_level(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
@@ -226,7 +228,7 @@ def _all_same(cuts: tuple[Bound, ...], pieces: list[Tree], other: Level) -> bool
 
 
 def align(a: Level, b: Level) -> tuple[tuple[Bound, ...], list[tuple[Tree, Tree]]]:
-    """The cuts of two levels together, and the pieces of both between them."""
+    """Returns the cuts of both levels, and the pieces of both between them."""
     if not b.cuts:
         return a.cuts, [(piece, b.pieces[0]) for piece in a.pieces]
     if not a.cuts:
@@ -249,8 +251,11 @@ def lattice(
     absorbing: Tree,
     same: Callable[[Any, Any], bool] = is_,
 ) -> Operation:
-    """An associative and commutative operation by which every leaf with itself gives itself, with `neutral` too, and
-    `absorbing` with `absorbing`. `same` tells these two leaves from all other trees."""
+    """Returns an associative and commutative operation in which each leaf combined with itself stays the
+    same.
+
+    `neutral` changes nothing, `absorbing` always wins. `same` compares a tree with these two leaves.
+    """
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         if same(a, absorbing) or same(b, absorbing):
@@ -278,7 +283,7 @@ DIFFERENCE = Operation(_shortcut_difference, lambda a, b: a and not b)
 
 
 def union(*regions: Tree) -> Tree:
-    """The tuples that lie in one of some regions."""
+    """Returns the tuples that lie in one of some regions."""
     result: Tree = False
     for region in regions:
         result = combine(result, region, UNION)
@@ -286,7 +291,7 @@ def union(*regions: Tree) -> Tree:
 
 
 def intersection(*regions: Tree) -> Tree:
-    """The tuples that lie in all of some regions."""
+    """Returns the tuples that lie in all of some regions."""
     result: Tree = True
     for region in regions:
         result = combine(result, region, INTERSECTION)
@@ -294,22 +299,22 @@ def intersection(*regions: Tree) -> Tree:
 
 
 def difference(a: Tree, b: Tree) -> Tree:
-    """The tuples of one region that do not lie in another."""
+    """Returns the tuples of one region that do not lie in another."""
     return combine(a, b, DIFFERENCE)
 
 
 def complement(region: Tree) -> Tree:
-    """The tuples that do not lie in a region."""
+    """Returns the tuples that do not lie in a region."""
     return combine(True, region, DIFFERENCE)
 
 
 def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
-    """The tree with `change` applied to its leaves inside `region`."""
+    """Applies `change` to the leaves inside `region`."""
     return changed(tree, region, lambda leaf, _: change(leaf))
 
 
 def changed(tree: Tree, changes: Tree, change: Callable[[Any, Any], Hashable]) -> Tree:
-    """The tree whose leaf is `change(leaf, what)` wherever `changes` has another leaf than `False`, `what`."""
+    """Returns the tree with `change(leaf, what)` wherever `changes` has a leaf `what` other than `False`."""
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         return a if b is False else None
@@ -318,7 +323,7 @@ def changed(tree: Tree, changes: Tree, change: Callable[[Any, Any], Hashable]) -
 
 
 def restricted(changes: Tree, region: Tree) -> Tree:
-    """The tree inside a region, `False` outside."""
+    """Returns the tree inside a region, `False` outside."""
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False or b is False else a if b is True else None
@@ -327,7 +332,7 @@ def restricted(changes: Tree, region: Tree) -> Tree:
 
 
 def within(region: Tree, tree: Tree, test: Callable[[Any], bool]) -> Tree:
-    """The part of a region where a tree's leaf passes a test; costs as much as the region is large."""
+    """Returns the part of a region where a tree's leaf passes a test. The cost grows with the region only."""
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False else None
@@ -339,7 +344,7 @@ _HERE = object()
 
 
 def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
-    """One tree inside a region, another outside."""
+    """Returns the tree that equals one tree inside a region and another one outside."""
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         if a is _HERE:
@@ -352,14 +357,14 @@ def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
 
 
 def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
-    """The tree with every leaf replaced; a leaf may become a subtree on later attributes."""
+    """Replaces every leaf; a leaf may become a subtree on later attributes."""
     if not isinstance(tree, Level):
         return change(tree)
     return map_children(tree, lambda child: map_leaves(child, change))
 
 
 def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:
-    """The level with each distinct child replaced once."""
+    """Replaces each distinct child of a level once."""
     memo: dict[int, Tree] = {}
 
     def changed(child: Tree) -> Tree:
@@ -375,14 +380,14 @@ def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:
     return make_level(node.attribute, undefined, node.cuts, pieces, Map(new))
 
 
-def is_small(tree: Tree, most: int) -> bool:
-    """Whether a tree has no more levels, pieces and points than so many, counted wherever they are led to."""
+def is_small(tree: Tree, limit: int) -> bool:
+    """Returns True if a tree has at most `most` levels, pieces and points; shared ones count each time."""
     left, count = [tree], 0
     while left:
         node = left.pop()
         if isinstance(node, Level):
             count += 1 + len(node.pieces) + len(node.points)
-            if count > most:
+            if count > limit:
                 return False
             left += (node.undefined, *node.pieces, *node.points.values())
     return True

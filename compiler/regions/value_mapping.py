@@ -1,4 +1,4 @@
-"""One-to-one functions of finitely many values: what a recode makes of codes (theory N3)."""
+"""One-to-one functions on finitely many values: how a recode maps values to codes (theory N3)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ def _in_order(pairs: Pairs) -> Pairs:
 
 @frozen(cache_hash=True)
 class ValueMapping:
-    """The function that takes the first value of each pair to the second; it has no other values. Equal codes are equal
-    as functions. No code is an identity: the values that it does not name are none of its own."""
+    """Maps the first value of each pair to the second; other values have no image.
+
+    Mappings are equal if they are equal functions. No mapping is an identity: values that it does not name
+    have no code.
+    """
 
     pairs: Pairs = field(converter=_in_order)
     map: Mapping[Value, Value] = field(init=False, eq=False, repr=False)
@@ -30,28 +33,32 @@ class ValueMapping:
     is_identity = False
 
     def after(self, first: ValueMapping) -> ValueMapping:
-        """The composition `self ∘ first`: `first` is applied first; of the values that both know."""
+        """Returns the composition `self ∘ first` on the values that both define; `first` is applied first."""
         return ValueMapping(tuple((a, self.map[b]) for a, b in first.pairs if b in self.map))
 
     def inverse(self) -> ValueMapping:
-        """The function that leads back."""
+        """Returns the inverse function."""
         return ValueMapping(tuple((b, a) for a, b in self.pairs))
 
     def with_own(self, values: Iterable[Value]) -> ValueMapping:
-        """The code that takes these values to themselves, too, where it stays one to one and says nothing of them."""
+        """Adds pairs that map these values to themselves, for values that are neither mapped nor taken as a
+        code.
+        """
         taken = {after for _, after in self.pairs}
         own = tuple((v, v) for v in values if v not in self.map and v not in taken)
         return ValueMapping((*self.pairs, *own)) if own else self
 
 
 def recoded(node: Level, code: ValueMapping) -> Tree:
-    """The image of a level under a code of its attribute: of each value that the code leads to, what is said of the one
-    that it comes from, by a list or by a range.
+    """Returns the image of a level under a value mapping of its attribute.
 
-    No tuple has any other value, as long as the domain does not grow by it. Then it is written as it is (theory N1): so
-    what is said of a value that the code does not know is said of that value. Where none comes, this is needless; but
-    what several conditions say of all codes together is then said of all values, and who knows of no codes, or of no
-    such attribute, can tell.
+    The child of each code is the child of the value that it comes from, whether that is a point or in a
+    range.
+
+    No tuple has any other value unless the domain grows by it. A new value is written unchanged (theory N1),
+    so the child of a value that the mapping does not name stays. This is needless if no such value comes. But
+    conditions that all codes share then hold of all values, and readers without the codes or the attribute
+    can use them.
     """
     own = {value: child for value, child in node.points.items() if value not in code.map}
     children = {after: node.at(before) for before, after in code.pairs}

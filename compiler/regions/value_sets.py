@@ -1,4 +1,4 @@
-"""Sets of values of one attribute, and the region of the tuples that meet one for each (theory 1.1)."""
+"""Builds sets of values of one attribute, and the region of tuples that satisfy one such set per attribute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Box = Mapping[str, Tree]
 
 
 def interval(attribute: str, low: Bound | None, high: Bound | None) -> Tree:
-    """The defined values between two cuts; `None` is unbounded. ⊥ is outside (theory 1.1)."""
+    """Returns the defined values between two cuts; `None` is unbounded. ⊥ is outside (theory 1.1)."""
     if low is not None and high is not None and not low < high:
         return False
     cuts = tuple(cut for cut in (low, high) if cut is not None)
@@ -22,17 +22,17 @@ def interval(attribute: str, low: Bound | None, high: Bound | None) -> Tree:
 
 
 def values(attribute: str, members: Iterable[Value]) -> Tree:
-    """A finite set of values."""
+    """Returns a finite set of values."""
     return make_level(attribute, False, (), (False,), Map(dict.fromkeys(members, True)))
 
 
 def defined(attribute: str) -> Tree:
-    """Every value but ⊥."""
+    """Returns every value but ⊥."""
     return make_level(attribute, False, (), (True,))
 
 
 def box(conditions: Box) -> Tree:
-    """The region of the tuples that meet every condition."""
+    """Returns the region of the tuples that meet every condition."""
     result: Tree = True
     for attribute in sorted(conditions, key=order, reverse=True):
         inner = result
@@ -41,14 +41,14 @@ def box(conditions: Box) -> Tree:
 
 
 def ceiling(cut: Bound) -> int:
-    """The least whole number at or after a cut."""
+    """Returns the least whole number at or after a cut."""
     value, after = cut
     whole = -((-value) // 1)
     return int(whole) + 1 if after and whole == value else int(whole)
 
 
 def renamed(members: Tree, attribute: str) -> Tree:
-    """A set of values of one attribute, as values of another."""
+    """Returns the same set of values as values of another attribute."""
     if not isinstance(members, Level):
         return members
     return Level(attribute, members.undefined, members.cuts, members.pieces, members.points)

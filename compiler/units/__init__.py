@@ -1,4 +1,4 @@
-"""What units of measure are: names, conversions, and what arithmetic makes of them.
+"""Units of measure: names, conversions and arithmetic.
 
 In: names, of `pint` or UCUM codes. Out: names, and exact conversions. Imports `regions`. No other package
 imports pint, which is loaded with the first name.

@@ -1,6 +1,6 @@
-"""Kinds of quantity: what converts to what (theory N15).
+"""Kinds of quantity: which units convert to each other (theory N15).
 
-Information, angles, rotations and counts have dimensions in the registry. This module says where they are forgotten:
+Information, angles, rotations and counts have dimensions in the registry. This module drops them in products:
 an angle of 2 rad times a radius of 3 m is 6 m.
 """
 # pyright: basic
@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler.units.registry import (
-    MANY,
+    CACHE_SIZE,
     NUMBER,
     UnknownUnit,
     is_count,
@@ -48,9 +48,12 @@ class Quantity:
     factor: Fraction
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def quantity(name: str) -> Quantity:
-    """Returns a unit in base units. Raises `UnknownUnit`. Of degC and the like the factor is that of differences."""
+    """Returns a unit in base units; for degC and the like, the factor is that of differences.
+
+    Raises `UnknownUnit`.
+    """
     factor, roots = _of_roots(unit_of(name))
     _forget_counts(roots)
     for base, (stands_for, beside) in _FORGOTTEN.items():
@@ -69,7 +72,7 @@ def quantity(name: str) -> Quantity:
 
 
 def _forget_counts(roots: dict[str, Fraction]) -> None:
-    """Milliseconds per request are milliseconds, errors per request a ratio; requests per second stay a rate."""
+    """Drops counts from products: milliseconds per request are milliseconds; requests per second stay a rate."""
     counts = [base for base in roots if is_count(base)]
     for base in counts:
         if len(counts) > 1 or roots[base] != 1:
@@ -98,16 +101,21 @@ def _is_of(name: str, other: str) -> bool:
 
 
 def named(unit: Any) -> str:
-    """The name of a computed unit. A product of a force and a length is an energy: the length comes first."""
+    """Returns the name of a computed unit.
+
+    A product of a force and a length is an energy, so the length comes first.
+    """
     name = text(unit)
     return "*".join(reversed(name.split("*"))) if _is_torque(name) else name
 
 
 def described(name: str) -> str:
-    """A unit with its kind, as `degF (temperature)`, `byte (information)`."""
+    """Returns a unit with its kind, as `degF (temperature)`, `byte (information)`."""
     kind = dict(quantity(name).kind)
     if kind.pop(_TORQUE, None):
         return f"{name} (torque)"
     dimensions = registry().get_dimensionality(registry().UnitsContainer(kind))
-    powers = {written(each.strip("[]")): Fraction(power) for each, power in sorted(dimensions.items())}
+    powers = {
+        written(dimension.strip("[]")): Fraction(power) for dimension, power in sorted(dimensions.items())
+    }
     return f"{name} ({quotient(powers, 'ratio')})"

@@ -1,4 +1,4 @@
-"""Names of units that pint reads in an unusual way: `C`, `mbps`, `pct`. Does not import pint."""
+"""Names of units that pint misreads: `C`, `mbps`, `pct`. Does not import pint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 ANNOTATION = re.compile(r"\{[^{}]*\}")
-"""UCUM's remarks: alone they name what is counted, `{request}`; after a unit they change nothing."""
+"""UCUM's annotations: alone they name the counted things, `{request}`; after a unit they change nothing."""
 _BRACKETED = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
 _WORD = re.compile(r"°?[^\W\d_]\w*|[%°]")
 
@@ -112,10 +112,10 @@ def is_prefixed_well(word: str, prefix: str, unit: str) -> bool:
 
 
 def in_lower_case(name: str) -> str:
-    """A name with its capitalised words in small letters: `Bytes/Second`."""
+    """Writes the capitalised words of a name in lower case: `Bytes/Second`."""
     return re.sub(r"\b[A-Z][a-z]{2,}\b", lambda word: word[0].lower(), name)
 
 
 def with_powers(name: str) -> str:
-    """A name with UCUM's powers as pint writes them: `µg/m3`, `m³`."""
+    """Writes UCUM's powers as pint does: `µg/m3`, `m³`."""
     return re.sub(r"(?<=[^\W\d_])(\d)(?=$|[/*.·)])", r"**\1", name.translate(_RAISED))

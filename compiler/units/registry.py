@@ -1,6 +1,6 @@
 """Pint's registry with dimensions for kinds of quantity (theory N15), and units by their names."""
 # pyright: basic
-# With `units` and `kinds` the only modules that see pint, whose types are partial.
+# Only this module, `units` and `kinds` see pint, whose types are partial.
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from cedilla.compiler.units.names import (
 from cedilla.grammar.kept import place
 
 NUMBER = "dimensionless"
-"""The unit of a plain number that came of units, as of a quotient of two of them."""
-MANY = 1024
+"""The unit of a plain number that results from units, as of a quotient of two of them."""
+CACHE_SIZE = 1024
 
-_LONGEST = 60
-_ODD = re.compile(r"[\s,;=\x00]|[0-9]{3}|[0-9][eE]|\*\*[^*/]*\*\*")
+_MAX_LENGTH = 60
+_INVALID = re.compile(r"[\s,;=\x00]|[0-9]{3}|[0-9][eE]|\*\*[^*/]*\*\*")
 """Matches invalid names; pint would calculate powers of any size."""
 _ALONE = re.compile(rf"(?:(?<=^)|(?<=[/*.(·])){ANNOTATION.pattern}")
 _SAME_SIGNS = str.maketrans(
@@ -40,7 +40,7 @@ _PROBLEMS = (TokenError, ArithmeticError, AssertionError, AttributeError, TypeEr
 
 
 class UnknownUnit(ValueError):
-    """No unit has this name. `instead`: what to write where the name misleads."""
+    """No unit has this name. `instead`: the spellings to write if the name is ambiguous."""
 
     def __init__(self, name: str, instead: str | None = None) -> None:
         super().__init__(name)
@@ -49,12 +49,15 @@ class UnknownUnit(ValueError):
 
 @cache
 def registry() -> Any:
-    """Everything that pint and UCUM know, in fractions, with dimensions for kinds of quantity."""
+    """Returns pint's registry with UCUM's units, in fractions, with dimensions for kinds of quantity."""
     from pint import UnitRegistry
 
     class Registry(UnitRegistry):
         def _after_init(self) -> None:
-            """Pint's own also computes all conversions ahead, which takes longer than those that are asked for."""
+            """Loads the definitions.
+
+            Pint's own version also computes all conversions in advance, which takes longer.
+            """
             for package, file in _DEFINITIONS:
                 self.load_definitions(str(resources.files(package) / file))
             for name in _arbitrary(self):
@@ -62,7 +65,7 @@ def registry() -> Any:
             self._initialized = True
 
     arguments: dict[str, Any] = {"non_int_type": Fraction, "on_redefinition": "ignore"}
-    # Pint keeps its definitions, which take it a moment to read; without where that is spoilt or cannot be read.
+    # Pint caches its definitions, which are slow to read. A damaged or unreadable cache is not used.
     try:
         return Registry(cache_folder=place("pint"), **arguments)
     except (OSError, EOFError, PickleError, AttributeError, ImportError, ValueError):
@@ -81,19 +84,19 @@ def _arbitrary(registry: Any) -> list[str]:
     """Returns UCUM's arbitrary units, which are defined as 1. Each is a kind of its own."""
     return sorted(
         {
-            each.name
-            for each in registry._units.values()
-            if not each.is_base and not each.reference and each.converter.is_multiplicative
-            if each.converter.scale == 1
+            unit.name
+            for unit in registry._units.values()
+            if not unit.is_base and not unit.reference and unit.converter.is_multiplicative
+            if unit.converter.scale == 1
         }
         - _RATIOS
     )
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def unit_of(name: str) -> Any:
-    """Pint's unit of a name. Raises `UnknownUnit`."""
-    if len(name) > _LONGEST or _ODD.search(name) or not name:
+    """Returns pint's unit for a name. Raises `UnknownUnit`."""
+    if len(name) > _MAX_LENGTH or _INVALID.search(name) or not name:
         raise UnknownUnit(name)
     for word in words(name):
         if (instead := instead_of(word)) is not None:
@@ -113,7 +116,7 @@ def _of_pint(written: str, name: str) -> Any:
     """Returns pint's unit, or `None`. Raises `UnknownUnit` for a prefix before a unit that takes none, as in `pct`."""
     from pint import PintError
 
-    # A name that is none may also be no Python (pint reads names as such), or a number.
+    # Pint parses names as Python, so an invalid name may also be a syntax error, or a number.
     try:
         unit = registry().parse_units(written)
     except (PintError, *_PROBLEMS):
@@ -128,12 +131,13 @@ def _of_pint(written: str, name: str) -> Any:
 
 
 def _of_code(code: str) -> Any:
-    """Returns the unit of a UCUM code, or `None`. Annotations that are alone are factors."""
+    """Returns the unit of a UCUM code, or `None`. Annotations that occur alone are factors."""
     from lark.exceptions import LarkError
     from pint import PintError
 
     counts = [
-        (_counted(each), -1 if code[: each.start()].endswith("/") else 1) for each in _ALONE.finditer(code)
+        (_counted(annotation), -1 if code[: annotation.start()].endswith("/") else 1)
+        for annotation in _ALONE.finditer(code)
     ]
     if counts and "(" in code:
         return None
@@ -151,7 +155,7 @@ def _of_code(code: str) -> Any:
 
 @cache
 def _codes() -> Callable[[str], Any]:
-    """Returns the reader of UCUM codes."""
+    """Returns the parser of UCUM codes."""
     from ucumvert.parser import get_ucum_parser, parse_ucum
     from ucumvert.ucum_pint import UcumToPintTransformer
 
@@ -160,7 +164,7 @@ def _codes() -> Callable[[str], Any]:
 
 
 def _counted(annotation: re.Match[str]) -> str:
-    """The registry's name of what an annotation counts, which is a dimension of its own."""
+    """Returns the registry's name for the thing that an annotation counts; it is a dimension of its own."""
     what = annotation[0][1:-1]
     if what == "count":
         return what
@@ -171,12 +175,12 @@ def _counted(annotation: re.Match[str]) -> str:
 
 
 def text(unit: Any) -> str:
-    """The name of a computed unit, which `unit_of` reads back; pint's own text fails on fractions."""
+    """Returns the name of a computed unit, which `unit_of` parses again; pint's own text fails on fractions."""
     return quotient({written(name): Fraction(power) for name, power in unit._units.items()}, NUMBER)
 
 
 def quotient(powers: Mapping[str, Fraction], nothing: str) -> str:
-    """Joins names with their powers: `a*b**2/c`. Returns `nothing` if there are no names."""
+    """Joins names with their powers: `a*b**2/c`. Returns `nothing` for an empty mapping."""
     above = [_power(name, power) for name, power in powers.items() if power > 0]
     below = [_power(name, -power) for name, power in powers.items() if power < 0]
     if not below:
@@ -196,7 +200,7 @@ def is_count(base: str) -> bool:
 
 
 def written(name: str) -> str:
-    """A name of the registry as people write it: an annotation in its braces."""
+    """Returns a name of the registry in the user's spelling: an annotation in its braces."""
     if not name.startswith(_COUNT):
         return name
     what = re.sub(r"_([0-9a-f]+)_", lambda sign: chr(int(sign[1], 16)), name.removeprefix(_COUNT))

@@ -1,8 +1,9 @@
 # pyright: basic
-# With `registry` and `kinds` the only modules that see pint, whose types are partial.
-"""Units by their names: pint's, or UCUM codes through ucumvert. All conversions are exact (theory N4 to N6, N15).
+# Only this module, `registry` and `kinds` see pint, whose types are partial.
+"""Units by name: pint's names, or UCUM codes through ucumvert. All conversions are exact (theory N4 to N6,
+N15).
 
-A unit is its name, a string. What computations make is named as pint reads it: `meter/second**2`.
+A unit is its name, a string. Computed units are named as pint reads them: `meter/second**2`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from attrs import frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.kinds import described, named, quantity
-from cedilla.compiler.units.registry import MANY, NUMBER, UnknownUnit, registry, unit_of
+from cedilla.compiler.units.registry import CACHE_SIZE, NUMBER, UnknownUnit, registry, unit_of
 from cedilla.grammar.syntax import SECOND
 
 __all__ = ["NUMBER", "RADIAN", "Mismatch", "Sum", "UnknownUnit"]
@@ -28,12 +29,12 @@ _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*":
 
 
 class Mismatch(ValueError):
-    """Two units do not go together; the text says why."""
+    """Two units cannot be combined; the text gives the reason."""
 
 
 @frozen
 class Sum:
-    """What a sum or difference gives: its unit, and what is done to each side before it."""
+    """The unit of a sum or difference, and the conversion of each side before it."""
 
     unit: str
     left: Affine
@@ -41,15 +42,15 @@ class Sum:
 
 
 def check(name: str) -> None:
-    """Raise `UnknownUnit` where no unit has a name."""
+    """Raises `UnknownUnit` if no unit has this name."""
     unit_of(name)
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def conversion(source: str, target: str) -> Affine:
-    """The function from values in one unit to values in another.
+    """Returns the function from values in one unit to values in another.
 
-    Raises `UnknownUnit`; `Mismatch` where the dimensions differ, or the function is not affine and increasing.
+    Raises `UnknownUnit`; `Mismatch` if the dimensions differ, or the function is not affine and increasing.
     """
     if source == target:
         return IDENTITY
@@ -77,7 +78,7 @@ def _between_scales(source: str, target: str) -> Affine:
 
 
 def is_same(a: str, b: str) -> bool:
-    """Whether two names are of one unit. Raises `UnknownUnit`."""
+    """Returns True if two names mean the same unit. Raises `UnknownUnit`."""
     try:
         return conversion(a, b).is_identity
     except Mismatch:
@@ -85,7 +86,7 @@ def is_same(a: str, b: str) -> bool:
 
 
 def leads(function: Affine, source: str, target: str) -> bool:
-    """Whether a function is the one from values in one unit to values in another."""
+    """Returns True if `function` converts values from one unit to the other."""
     try:
         return conversion(source, target) == function
     except (Mismatch, UnknownUnit):
@@ -107,10 +108,13 @@ def circle(unit: str) -> Fraction | None:
     return Fraction(repr(float(conversion("turn", unit).slope)))
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def total(operator: str, left: str, right: str) -> Sum:
-    """What `+` or `-` gives of values in two units: the left one's, but for temperatures on a scale, whose
-    differences are no temperatures on it. Raises `UnknownUnit`, `Mismatch`."""
+    """Returns the unit of `+` or `-` of values in two units, and how each side is converted.
+
+    The unit is the left one. A difference of temperatures on a scale is not on the scale. Raises
+    `UnknownUnit`, `Mismatch`.
+    """
     from pint import PintError
 
     if quantity(left).kind != quantity(right).kind:
@@ -123,17 +127,17 @@ def total(operator: str, left: str, right: str) -> Sum:
         return act(registry().Quantity(Fraction(x), a), registry().Quantity(Fraction(y), b))
 
     try:
-        none, first, second = at(0, 0), at(1, 0), at(0, 1)
+        zero, first, second = at(0, 0), at(1, 0), at(0, 1)
     except (PintError, TypeError):
-        help = "a difference has a unit of its own, as delta_degC"
+        hint = "a difference has a unit of its own, as delta_degC"
         raise Mismatch(
-            f"{left} {operator} {right} has no meaning: both are points of a scale; {help}"
+            f"{left} {operator} {right} has no meaning: both are points of a scale; {hint}"
         ) from None
-    shift = Fraction(none.magnitude)
+    shift = Fraction(zero.magnitude)
     slopes = Fraction(first.magnitude) - shift, Fraction(second.magnitude) - shift
     sign = 1 if operator == "+" else -1
     names = (left, right, f"delta_{left}")
-    unit = next((name for name in names if _is_called(none.units, name)), named(none.units))
+    unit = next((name for name in names if _is_called(zero.units, name)), named(zero.units))
     return Sum(unit, Affine(slopes[0], 0), Affine(slopes[1] * sign, shift * sign))
 
 
@@ -144,9 +148,12 @@ def _is_called(unit: Any, name: str) -> bool:
         return False
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def product(operator: str, left: str, right: str) -> str | None:
-    """The unit of `*` or `/`; `None` of temperatures on a scale, which cannot be multiplied. Raises `UnknownUnit`."""
+    """Returns the unit of `*` or `/`; `None` for temperatures on a scale, which cannot be multiplied.
+
+    Raises `UnknownUnit`.
+    """
     from pint import OffsetUnitCalculusError
 
     one = Fraction(1)
@@ -161,23 +168,26 @@ def product(operator: str, left: str, right: str) -> str | None:
     return named(result.units)
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def power(unit: str, exponent: Fraction) -> str | None:
-    """The unit of a power of values; `None` of temperatures on a scale. Raises `UnknownUnit`."""
+    """Returns the unit of a power of values; `None` for temperatures on a scale. Raises `UnknownUnit`."""
     if is_scale(unit):
         return None
     return named(unit_of(unit) ** exponent)
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def is_scale(unit: str) -> bool:
-    """Whether values are points of a scale with a zero of its own, as degC. Raises `UnknownUnit`."""
+    """Returns True if values are points on a scale with a zero of its own, as degC. Raises `UnknownUnit`."""
     return not registry().Quantity(Fraction(1), unit_of(unit))._is_multiplicative
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def difference(unit: str) -> str | None:
-    """The unit of the difference of two values; `None` of what has none, as decibels. Raises `UnknownUnit`."""
+    """Returns the unit of the difference of two values; `None` if there is none, as for decibels.
+
+    Raises `UnknownUnit`.
+    """
     try:
         return total("-", unit, unit).unit if is_scale(unit) else unit
     except Mismatch:
@@ -185,7 +195,7 @@ def difference(unit: str) -> str | None:
 
 
 def of_differences(names: Iterable[str]) -> tuple[str, ...]:
-    """The units of differences of values in some units, and of their squares: those of deviations and variances."""
+    """Returns the units of differences of values, and the squares of these: of deviations and variances."""
     differences = [unit for name in names if (unit := difference(name)) is not None]
     squares = [square for unit in differences if (square := power(unit, Fraction(2))) is not None]
     return (*differences, *squares)
