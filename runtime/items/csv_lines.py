@@ -1,4 +1,4 @@
-"""The records of local files of CSV as lines of a stream, as `run` reads them."""
+"""Reads the records of local CSV files as lines of a stream, in the same way as `run`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BLOCK = 1 << 16
 
 
 def lines_in(file: Path, format_: str | None = None, known: Set[str] = frozenset()) -> Generator[Line]:
-    """The lines of a file in JSON Lines, or its records, by its format or its name. Of `known` attributes none of which
-    is a column of CSV, the first line comes, too.
+    """Yields the lines of a file in JSON Lines, or the records of a CSV file, by its format or its name. Also yields
+    the first line of a CSV file if none of its columns is in `known`.
 
-    Raises `DiagnosticError` as `lines.opened` does, RQ426 where the first line of a file of CSV names no columns, and
-    RQ212 where it names markers.
+    Raises `DiagnosticError` as `lines.opened` does, RQ426 if the first line of a CSV file names no columns, and RQ212
+    if it names markers.
     """
     is_csv = _has_name_of_csv(file) if format_ is None else format_ == "csv"
     return _csv_lines(file, known) if is_csv else lines_of(file)
@@ -64,7 +64,7 @@ def _records(stream: BinaryIO, name: str, known: Set[str]) -> Generator[Line]:
 
 
 def _names(record: bytes, line: Line) -> tuple[str, ...]:
-    """The names of columns in a file's first record."""
+    """Returns the names of columns in a file's first record."""
     header = header_of(record)
     if header.problem is not None:
         code, (message, hint) = BAD_HEADER, bad_header(header.problem)

@@ -1,11 +1,11 @@
-"""CSV (RFC 4180): where records end, what their fields are, and the values that the texts of fields mean.
+"""Parses CSV (RFC 4180): the bounds of records, their fields, and the values of fields.
 
-The first record of a file names the columns. Commas part fields; one in double quotes may have commas, line ends and,
-doubled, quotes in it. A field is in quotes if a quote begins it and the quote that ends it stands before a comma or a
-line end, and the record is not longer than `LONGEST`; so a quote that nobody closes spoils its own line only.
+The first record of a file names the columns. Commas separate fields. A field in double quotes may contain commas, line
+ends and doubled quotes. Quotes count only if the first one begins the field, the last one precedes a comma or a line
+end, and the record is not longer than `LONGEST`. An unclosed quote therefore affects only its own line.
 
-A text means what it would mean in a JSON line, if it is a number or `true` or `false`; else it is a string. What
-the text of a string attribute is, is the text as it stands. A field without a text and without quotes is absent.
+A text has the value that it would have in a JSON line if it is a number, `true` or `false`; otherwise it is a string.
+The value of a string attribute is always the unchanged text. A field without a text and without quotes is absent.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from cedilla.grammar.slips import closest
 from cedilla.runtime.items.json_objects import JsonObject, parse_array
 
 LONGEST = 1 << 20
-"""Bytes of a record of several lines."""
+"""Maximum number of bytes of a record of several lines."""
 MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which may stand before the first record."""
+"""The byte order mark, which may precede the first record."""
 BLANK = b" \t"
-"""What a line has that is none."""
+"""The characters of a blank line."""
 MALFORMED = "the record has an open quote, signs beside a quoted text, or is no UTF-8"
 
 MARKER_NAMES = ("$accent", "$punctuation")
@@ -33,7 +33,7 @@ NO_MARKERS = (
     "a line of a CSV file is meant as a marker, and CSV has no place for markers",
     'a folder of files in JSON Lines beside it: `markers "ops/..."` on the stream; `--markers FOLDER`',
 )
-"""What is wrong with such a line, and what mends it (RQ212)."""
+"""Message and hint for such a line (RQ212)."""
 BAD_HEADER = "RQ426"
 
 _RECORD = re.compile(
@@ -51,15 +51,15 @@ _MARKER = re.compile(r"""[^\w$,;]*\$(?:accent|punctuation)\b""")
 
 @frozen
 class Header:
-    """The names of a file's columns; `problem`: why they are none."""
+    """The names of a file's columns. `problem`: the reason why they cannot be read."""
 
     names: tuple[str, ...]
     problem: str | None = None
 
 
 def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, int]], int]:
-    """Where records begin and end that begin at a byte of a text or behind it, and where what is left begins, of which
-    more has to be read to tell. `is_last`: nothing comes behind the text."""
+    """Returns the bounds of records from a byte of a text on, and the start of the rest, which needs more bytes.
+    `is_last`: the text ends the file."""
     found: list[tuple[int, int]] = []
     at = begin
     while at < len(text):
@@ -79,7 +79,7 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, i
 
 
 def header_of(record: bytes) -> Header:
-    """The names in a file's first record."""
+    """Returns the names in a file's first record."""
     try:
         names = tuple((text or "").strip(" \t") for text in fields_of(record.decode()))
     except ValueError:
@@ -91,7 +91,7 @@ def header_of(record: bytes) -> Header:
 
 
 def bad_header(problem: str) -> tuple[str, str]:
-    """What is wrong with a file whose first line names no columns, and what mends it (RQ426)."""
+    """Returns message and hint for a file whose first line names no columns (RQ426)."""
     return (
         f"a CSV file cannot be read: {problem}",
         "the names of its columns in the first line of each file, each once, parted by commas",
@@ -99,8 +99,8 @@ def bad_header(problem: str) -> tuple[str, str]:
 
 
 def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str] | None:
-    """What is wrong with a file whose first line names no attribute of a source, and what mends it (RQ426); `None`
-    where it names one. `known`: the attributes, by all of their names."""
+    """Returns message and hint for a file whose first line names no attribute of a source (RQ426); `None` if it names
+    one. `known`: the attributes by all of their names."""
     names = header_of(header.encode()).names
     if not known or not known.isdisjoint(names):
         return None
@@ -125,11 +125,11 @@ def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str
 
 
 _SEPARATORS = {";": ("`;`", "';'"), "\t": ("tabs", "'\\t'"), "|": ("`|`", "'|'")}
-"""Other signs that part fields: how they are shown, and how a shell has them."""
+"""Other separators of fields: their texts in messages and in a shell."""
 
 
 def fields_of(record: str) -> list[str | None]:
-    """The texts of a record's fields; `None` where there is none. `ValueError` where a quote is open."""
+    """Returns the texts of a record's fields; `None` for absent ones. Raises `ValueError` if a quote is open."""
     texts: list[str | None] = []
     for field in _FIELD.finditer(record):
         text = field[1]
@@ -149,7 +149,7 @@ def _is_quoted(text: str) -> bool:
 
 
 def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
-    """The object that a record means. `ValueError` where it is malformed, with the reason."""
+    """Returns the object of a record. Raises `ValueError` with the reason if it is malformed."""
     try:
         text = record.decode()
     except ValueError:
@@ -164,7 +164,7 @@ def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
 
 
 def number_in(text: str) -> int | Decimal | None:
-    """The number that a text is; `None` where it is none."""
+    """Returns the number in a text; `None` if it is not a number."""
     if (found := _NUMBER.fullmatch(text)) is None or len(text) > _MOST_DIGITS:
         return None
     is_whole = found[2] is None and found[3] is None and found[4] is None
@@ -172,7 +172,7 @@ def number_in(text: str) -> int | Decimal | None:
 
 
 def value_of(text: str) -> Any:
-    """What a text means as JSON has it: a number, a truth value, a list, or the text itself."""
+    """Returns the JSON value of a text: a number, a boolean, a list, or the text itself."""
     if (number := number_in(text)) is not None:
         return number
     plain = text.strip(" \t")
@@ -182,12 +182,12 @@ def value_of(text: str) -> Any:
 
 
 def is_marker(record: str) -> bool:
-    """Whether a record was meant as a marker, which CSV has no place for."""
+    """Returns True if a record looks like a marker, which CSV cannot contain."""
     return _MARKER.match(record) is not None
 
 
 def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-    """The records of a file that are not blank, with their lines from 1; `blocks`: its bytes."""
+    """Yields the records of a file that are not blank, with their lines from 1. `blocks`: its bytes."""
     text, line, is_last = b"", 1, False
     at_begin = True
     while not is_last:
@@ -209,5 +209,5 @@ def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
 
 
 def line_ends(text: bytes) -> int:
-    """How many lines end in a text."""
+    """Returns the number of line ends in a text."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")

@@ -1,5 +1,5 @@
-"""The tuples and markers of local files in every format, one after the other, without Spark: what an output's reader
-goes through (design, section 6)."""
+"""Reads the tuples and markers of local files in every format in order, without Spark: for readers of outputs (design,
+section 6)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.lines import Line, lines_of
 
 _DIGITS = 17
-"""A double that is written with fewer is read as what is written."""
+"""Maximum length of a text that is read as a double without comparing its digits."""
 
 TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
 
 
 @frozen
 class Entry:
-    """What stands in a file: a tuple's values by attribute, or a marker's `kind` and `text`; its place for messages."""
+    """An item of a file: a tuple's values by attribute, or a marker's `kind` and `text`. `place`: its position for
+    messages."""
 
     place: str
     values: dict[str, Any]
@@ -36,10 +37,11 @@ class Entry:
 
 
 def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
-    """The tuples and markers of a file in stream order. `types`: of the attributes so far; XML has only texts.
+    """Returns the tuples and markers of a file in stream order. `types`: the types of the attributes so far, because
+    XML contains only texts.
 
-    A number that no double is comes as a `Decimal`. Raises `DiagnosticError`: RQ423
-    (neither tuple nor marker).
+    A number that no double equals becomes a `Decimal`. Raises `DiagnosticError` RQ423 for an item that is neither tuple
+    nor marker.
     """
     with file.open("rb") as stream:
         start = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -49,7 +51,7 @@ def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[
 
 
 def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
-    """RQ423: what stands there is no item of a stream."""
+    """Returns RQ423: the item is not part of a stream."""
     return failure("RQ423", f"{place}: {problem}", hint=hint)
 
 
@@ -57,7 +59,7 @@ def unreadable(place: str, problem: object, hint: str | None = None) -> Diagnost
 
 
 def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
-    """The tuples and markers that lines of JSON are. Raises `DiagnosticError` RQ423."""
+    """Parses lines of JSON to tuples and markers. Raises `DiagnosticError` RQ423."""
     for line in lines:
         try:
             item = json.loads(line.text, parse_float=_number)
@@ -104,7 +106,7 @@ _TOKEN = re.compile(
 
 
 def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
-    """The elements that an output has."""
+    """Yields the elements of an output."""
     text = file.read_text(encoding="utf-8-sig")
     at, line = 0, 1
     while at < len(text):
@@ -132,7 +134,7 @@ def _values(texts: Mapping[str, str], types: Mapping[str, Type], place: str) -> 
 
 
 def _value(type_: Type, text: str) -> Any:
-    """The value of an element's text, as JSON would have it."""
+    """Returns the value of an element's text, as in JSON."""
     match type_.name:
         case "boolean" if text in ("true", "false"):
             return text == "true"

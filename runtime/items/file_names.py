@@ -1,4 +1,4 @@
-"""Whether the names of files agree with the order in which they are read."""
+"""Checks that the names of files agree with the order in which they are read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _EPOCH = re.compile(r"/epoch=[0-9]+/[^/]+$")
 
 
 def disorder_note(source: str, paths: Iterable[str], *, by_name: bool) -> str | None:
-    """A note on the first two files of tuples whose names are the same but for their numbers, and that are read in
-    another order than these; `None` where there are none. `paths`: as they are read.
+    """Returns a note on the first two files of tuples whose names differ only in numbers and that are read in the other
+    order; `None` if there are no such files. `paths`: in the order of reading.
 
-    Files of a query's output are in the order of their names.
+    Files of a query's output are skipped: their order is that of their names.
     """
     names = (path for path in paths if not _EPOCH.search(path))
     for before, path in pairwise(names):
@@ -30,6 +30,6 @@ def disorder_note(source: str, paths: Iterable[str], *, by_name: bool) -> str | 
 
 
 def _parts(path: str) -> tuple[list[str], list[int]]:
-    """The text of a path between its numbers, and these."""
+    """Splits a path into its texts and the numbers between them."""
     parts = _NUMBER.split(path)
     return parts[::2], [int(number) for number in parts[1::2]]

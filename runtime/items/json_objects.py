@@ -1,6 +1,5 @@
-"""JSON objects of lines, as Spark's JSON reader takes them: words for doubles that JSON has no numbers for, and the
-text of each value, which is what an attribute of type `string` gets where the value is no string.
-"""
+"""Parses JSON objects of lines in the same way as Spark's JSON reader. It accepts words for NaN and infinities, and it
+gives the text of each value for attributes of type `string`."""
 
 from __future__ import annotations
 
@@ -14,50 +13,51 @@ from typing import Any
 from cedilla.compiler.expressions.types import STRING, Type
 
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
-"""Doubles that JSON has no numbers for, as outputs write them."""
+"""Doubles without a number in JSON, as outputs write them."""
 
 _WORDS = {word: float(word) for word in (*NOT_FINITE, "+Infinity", "+INF", "-INF")}
 _MORE_WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[+-]INF\b|\+Infinity\b')
-"""Those that Python's reader does not know; strings are matched so that nothing inside them is."""
+"""Words that Python's parser does not know. The pattern also matches strings, so that words inside them are not
+found."""
 _MANY_DIGITS = 400
-"""A number of a greater exponent is written with it."""
+"""Minimum exponent of numbers that are written with an exponent."""
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class NoObject:
-    """What stands for a value that lies inside of what is no object."""
+    """Placeholder for a value whose path leads through a value that is not an object."""
 
 
 class JsonObject(dict[str, Any]):
-    """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text;
-    `written`: attribute -> its text, where values are written as texts."""
+    """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text.
+    `written`: attribute -> its text, for formats that write values as texts."""
 
     line: str = ""
     written: Mapping[str, str] = {}
 
     def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
-        """Some attributes -> the texts of their values, sign by sign as they are written."""
+        """Maps attributes to the texts of their values exactly as written."""
         if self.written:
             return {name: self.written[name] for name in names}
         if any(isinstance(self[name], dict | list | float) for name in names):
             return self._texts()
-        try:  # once more, but by the parser: it is some ten times as fast
+        try:  # parse again, which is about ten times as fast
             again = json.loads(self.line, parse_int=str, parse_float=str)
-        except ValueError:  # of a word for an infinity
+        except ValueError:  # the line contains a word for an infinity
             return self._texts()
         return {n: str(again[n]).lower() if isinstance(self[n], bool) else again[n] for n in names}
 
     def shown(self, name: str) -> str:
-        """A value for a message."""
+        """Returns a value for a message."""
         return _shown(self, name)
 
     def with_fields(self, types: Mapping[str, Type]) -> JsonObject:
-        """The same with what its line has by the names of attributes that came by accents: most have it all anyway."""
+        """Returns the tuple with the fields of added attributes too; most tuples contain all fields already."""
         return self
 
     def _texts(self) -> dict[str, str]:
         line = self.line
-        plain = _replaced(line, lambda word: "-1".ljust(len(word), "0"))  # no text is moved
+        plain = _replaced(line, lambda word: "-1".ljust(len(word), "0"))  # offsets remain the same
         decoder = json.JSONDecoder()
         found: dict[str, str] = {}
         at = _after_blanks(plain, 0) + 1
@@ -72,7 +72,7 @@ class JsonObject(dict[str, Any]):
 
 
 def parse_line(text: str) -> JsonObject:
-    """The object of a line. `ValueError` where it is no JSON object."""
+    """Parses a line to an object. Raises `ValueError` if it is not a JSON object."""
     try:
         item: Any = _parsed(text)
     except RecursionError:
@@ -85,7 +85,7 @@ def parse_line(text: str) -> JsonObject:
 
 
 def parse_array(text: str) -> Any:
-    """The list that a text is in JSON; else the text itself."""
+    """Parses a text as a JSON list; returns the text itself if it is not a list."""
     try:
         found: Any = _parsed(text)
     except (ValueError, RecursionError):
@@ -115,7 +115,7 @@ def _with_whole_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _replaced(text: str, new: Callable[[str], str]) -> str:
-    """The text with other words in place of `+INF`, `-INF` and `+Infinity`."""
+    """Replaces `+INF`, `-INF` and `+Infinity` in a text by other words."""
     return _MORE_WORDS.sub(lambda found: found[0] if found[0][0] == '"' else new(found[0]), text)
 
 
@@ -126,7 +126,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
-    """A tuple with the text of each value in place of what is no string in an attribute of type `string`."""
+    """Replaces values of attributes of type `string` that are not strings by their texts."""
     others = [
         n
         for n, v in item.items()
@@ -139,7 +139,7 @@ def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[
 
 
 def is_text(text: str) -> bool:
-    """Whether a text has no half of a pair of surrogates, which UTF-8 has no bytes for."""
+    """Returns True if a text contains no unpaired surrogate, which UTF-8 cannot encode."""
     return text.isascii() or _HALF.search(text) is None
 
 
@@ -147,19 +147,19 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def with_fields(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
-    """A tuple with all fields of some types that its line has."""
+    """Returns a tuple with all fields of some types that its line contains."""
     return item.with_fields(types) if isinstance(item, JsonObject) else item
 
 
 SHOWN = 40
-"""How many signs of a string a message shows."""
+"""Maximum number of characters of a string in a message."""
 NUMBER = r"[-+]?(?:[0-9][-+0-9.eE]*|NaN|Infinity|INF)"
-"""A number, or a word for one, as a line has it."""
+"""A number, or a word for NaN or an infinity, as in a line."""
 _CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
 
 
 def shown(item: Mapping[str, Any], name: str) -> str:
-    """A value of a line for a message, the same as `formats.faults` makes of it in SQL."""
+    """Returns a value of a line for a message, the same text as `formats.faults` builds in SQL."""
     return item.shown(name) if isinstance(item, JsonObject) else _shown(item, name)
 
 
@@ -187,15 +187,15 @@ def _shown(item: Mapping[str, Any], name: str) -> str:
 
 
 def word(value: Any) -> float | None:
-    """The NaN or infinity that a JSON value, a word or a string, means as a double; `None` where it means none."""
+    """Returns the NaN or infinity in a JSON value, a word or a string; `None` for other values."""
     if isinstance(value, str):
         return _WORDS.get(value)
     return value if isinstance(value, float) and not math.isfinite(value) else None
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as text, decimals with all their digits, NaN and infinities as strings, as Spark writes them.
-    `ValueError` for what is none."""
+    """Returns a JSON value as text: decimals with all of their digits, NaN and infinities as strings, as Spark writes
+    them. Raises `ValueError` for a `NoObject`."""
     match value:
         case NoObject():
             raise ValueError("a value lies inside of what is no object")

@@ -1,4 +1,5 @@
-"""Streams as local text: the files of a folder in stream order, and their lines with their places, as by Spark."""
+"""Reads streams as local text: the files of a folder in stream order, and their lines with the positions that Spark
+finds."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ T = TypeVar("T")
 
 @frozen
 class Line:
-    """A line that is not blank; `place` is `file:line` for messages. What is no UTF-8 shows as U+FFFD.
+    """A line that is not blank; `place` is `file:line` for messages. Invalid UTF-8 is shown as U+FFFD.
 
-    `only_markers`: it is of a folder of markers. `item`: what it holds by the names of attributes, where that is not
-    what is written; `is_csv`: it is a record of CSV, `fault`: what is wrong with that; `is_header`: it names columns,
-    none of which is known.
+    `only_markers`: it belongs to a folder of markers. `item`: its object by attribute names, if that differs from the
+    text. `is_csv`: it is a record of CSV; `fault`: the record's error. `is_header`: it names columns, all of them
+    unknown.
     """
 
     text: str
@@ -40,14 +41,14 @@ class Line:
     is_header: bool = False
 
     def holds(self) -> JsonObject:
-        """The object that the line is or means. `ValueError` where it is none."""
+        """Returns the object of the line. Raises `ValueError` if it has none."""
         if self.fault:
             raise ValueError(self.fault)
         return parse_line(self.text) if self.item is None else self.item
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
-        """The diagnostic with the place and the text of the line as its last note, and with an excerpt of the
-        marker that it is about."""
+        """Returns the diagnostic with the position and the text of the line as its last note, and with an excerpt of
+        the marker that it is about."""
         noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {self.text}"))
         file, _, number = self.place.rpartition(":")
         if marker is None or not (file and number.isdecimal()):
@@ -56,9 +57,10 @@ class Line:
 
 
 def files_of(path: str, *, by_name: bool = False) -> list[Path]:
-    """The files of a stream: one file, or a folder's and those of folders below it by modification time, then name;
-    the epochs of an output by name alone, as `run` orders them (design, section 6), and all where that is asked for.
-    `-` is standard input."""
+    """Returns the files of a stream. That is one file, or the files of a folder and its subfolders by modification
+    time, then name. The epochs of an output, and with `by_name` all files, are ordered only by name, as in `run`
+    (design, section 6). `-` is standard input.
+    """
     root = Path(path)
     if path == "-" or root.is_file():
         return [root]
@@ -75,14 +77,14 @@ def files_of(path: str, *, by_name: bool = False) -> list[Path]:
 
 
 _COPYING = "._COPYING_"
-"""The end of a name under which Hadoop copies a file; Spark does not see it."""
+"""Suffix of the names under which Hadoop copies files; Spark ignores them."""
 
 
 def merged(data: Iterable[T], markers: Iterable[T], place: Callable[[T], Any]) -> Iterator[tuple[T, bool]]:
-    """The files of a stream and of its folder of markers, each in its order, as one: and whether it is of markers.
+    """Merges the files of a stream and of its folder of markers, each in order. Yields each file and True for marker
+    files.
 
-    A file of markers comes before the first file of tuples, in the order of these, whose `place`, its time or its name,
-    is not smaller.
+    A marker file comes before the first file of tuples whose `place`, its time or its name, is not smaller.
     """
     waiting = list(markers)[::-1]
     for file in data:
@@ -93,7 +95,7 @@ def merged(data: Iterable[T], markers: Iterable[T], place: Callable[[T], Any]) -
 
 
 def stream_files(path: str, markers: str | None, *, by_name: bool = False) -> list[tuple[Path, bool]]:
-    """The files of a stream in order, and whether each is of its folder of markers."""
+    """Returns the files of a stream in order, with True for those of its folder of markers."""
     data = files_of(path, by_name=by_name)
     marking = [] if markers is None else files_of(markers, by_name=by_name)
     if not by_name:
@@ -107,7 +109,8 @@ _LAST = 1 << 63
 
 
 def modified(file: Path) -> int:
-    """When a file was changed, in milliseconds, as all stores tell; standard input comes after all files."""
+    """Returns the modification time of a file in milliseconds, as in all stores; standard input comes after all
+    files."""
     return _LAST if str(file) == "-" else file.stat().st_mtime_ns // 1_000_000
 
 
@@ -121,7 +124,7 @@ def _order(file: Path) -> tuple[int, str]:
 
 
 def local_path(path: str) -> Path | None:
-    """The file of this machine that a path of Spark's means, `None` where it is elsewhere."""
+    """Returns the local file of a path in Spark's notation, `None` for other stores."""
     scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
         return Path(path)
@@ -140,29 +143,28 @@ _UNPACKED: dict[str, Callable[[Any], Any]] = {
     ".zst": _unpacked_zstd,
     ".zstd": _unpacked_zstd,
 }
-"""What reads a compressed file, by the end of its name."""
+"""Openers of compressed files by suffix."""
 _REFUSED = {".deflate", ".gzip", ".lz4", ".snappy"}
-"""Names of files that are compressed, but not by all programs in the same way."""
+"""Suffixes of compressed files that differ between programs."""
 
 
 def is_compressed(file: Path) -> bool:
-    """Whether a file is read as compressed, by its name."""
+    """Returns True if a file is compressed in a supported way, by its name."""
     return file.suffix.lower() in _UNPACKED
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[Any]:
-    """The bytes of a file of this machine, unpacked as by `unpacked`, which says what is raised."""
+    """Opens the bytes of a local file, unpacked by `unpacked`. Raises the same errors."""
     with file.open("rb") as stream, unpacked(stream, str(file)) as text:
         yield text
 
 
 @contextmanager
 def unpacked(stream: BinaryIO, path: str) -> Iterator[Any]:
-    """The bytes of a file that is open, unpacked where its name says that it is compressed.
+    """Unpacks the bytes of an open file if its name has a suffix of compressed files.
 
-    Raises `DiagnosticError`: RQ308 where a compressed file is damaged, RQ309 where the name says that it is compressed
-    in a way that nothing here reads.
+    Raises `DiagnosticError`: RQ308 if a compressed file is damaged, RQ309 for an unsupported compression.
     """
     name = str(local_path(path) or path)
     suffix = Path(name).suffix.lower()
@@ -180,11 +182,11 @@ def unpacked(stream: BinaryIO, path: str) -> Iterator[Any]:
 
 
 _TESTS = {".gz": "gzip -t", ".bz2": "bzip2 -t", ".zst": "zstd -t", ".zstd": "zstd -t"}
-"""What tells whether a file is damaged."""
+"""Commands that check a file for damage."""
 
 
 def damaged(file: str) -> DiagnosticError:
-    """RQ308: a compressed file that is cut off, or whose bytes are not what its name says."""
+    """Returns RQ308: a compressed file is cut off, or its bytes do not match its name."""
     message = f"the compressed file {file} is cut off or damaged"
     hint = "the whole file in its place, renamed into place when it is complete"
     if tool := _TESTS.get(Path(file).suffix.lower()):
@@ -199,7 +201,7 @@ def _not_unpacked(file: str) -> DiagnosticError:
 
 
 def lines_of(file: Path) -> Generator[Line]:
-    """The lines of a file that are not blank, one after the other; `-` is standard input.
+    """Yields the lines of a file that are not blank, in order; `-` is standard input.
 
     Raises `DiagnosticError` as `opened` does.
     """
@@ -232,4 +234,4 @@ def _without_end(line: str) -> str:
 
 
 _BLANK = " \t"
-"""What JSON has for blank: a line of other spaces is a bad tuple."""
+"""Blanks of JSON. A line of other spaces is an invalid tuple."""

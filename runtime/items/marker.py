@@ -1,4 +1,4 @@
-"""A marker as a source reads it; no Spark is needed to know of it."""
+"""A marker as read from a source; without Spark."""
 
 from __future__ import annotations
 
@@ -11,25 +11,29 @@ from cedilla.compiler.expressions.types import Type
 Types = Mapping[str, Type]
 
 NEXT_FILE = 1 << 47
-"""The first place of a slice's second file."""
+"""The first position of a slice's second file."""
 
 STRAY = (
     "a line of a marker folder is no marker",
     'it holds lines {"$accent": "..."} and {"$punctuation": "..."}; tuples belong into the folder of the stream',
 )
-"""What is wrong with it, and what mends it (RQ224)."""
+"""Message and hint for such a line (RQ224)."""
 
 
 @frozen
 class MarkerLine:
-    """A marker as it was read, with its place in the slice.
+    """A marker as read from a source, with its position in the slice.
 
-    `kind`: accent, punctuation, or spoilt: text that was meant as a marker but cannot be read, where `problem`
-    may say what is wrong and what mends it, and `code` what kind of complaint that is; or near: a line whose key is
-    nearly a marker's, spoilt too, unless an attribute has that name; or columns: the first line of a file of CSV, which
-    ends the query where it names no attribute. `translate`: the text in
-    the wire format, over the attributes that exist where the marker stands; `None` where `text` is that. `partition`:
-    that of the topic, for whose tuples alone it holds. `next`: the place of the line behind it, where that is known.
+    `kind`: accent, punctuation, or one of these:
+
+    - spoilt: a text that looks like a marker and cannot be read. `problem` may give the message and the hint, `code`
+      the code.
+    - near: a line whose key is similar to a marker's. It is malformed too, unless an attribute has that name.
+    - columns: the first line of a CSV file, which ends the query if it names no attribute.
+
+    `translate`: converts it to the wire format, over the attributes that exist at its position; `None` if `text` is in
+    that format. `partition`: the partition of the topic to which it applies. `next`: the position of the following
+    line, if known.
     """
 
     kind: str
@@ -47,10 +51,10 @@ class MarkerLine:
         return file_of(self.position)
 
     def wire(self, types: Types) -> str:
-        """The marker in the wire format (design, section 6)."""
+        """Returns the marker in the wire format (design, section 6)."""
         return self.text if self.translate is None else self.translate(types)
 
 
 def file_of(position: int) -> int:
-    """The index in the slice of the file that a place lies in."""
+    """Returns the index in the slice of the file that contains a position."""
     return position // NEXT_FILE

@@ -1,7 +1,7 @@
-"""Files of markers beside the tuples of an output in Parquet: `epoch=000000000012/_2-punctuations.jsonl`.
+"""Files of markers next to the tuples of an output in Parquet: `epoch=000000000012/_2-punctuations.jsonl`.
 
-They are JSON Lines, and their names begin with `_`: whoever reads the folder as a table passes over them, as Spark,
-pandas and pyarrow do with such names, and DuckDB with names that do not end in `.parquet`.
+They are JSON Lines, and their names begin with `_`. Spark, pandas and pyarrow ignore such files when they read the
+folder as a table. DuckDB ignores names that do not end in `.parquet`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ def is_marker_file(path: str) -> bool:
 
 
 def in_stream_order(path: str) -> str:
-    """The path by whose order the files of an output are in stream order (design, section 6)."""
+    """Returns a path whose order among an output's files is their stream order (design, section 6)."""
     return _FILE.sub(r"\1\2\3", path)
 
 
 def marker_file(name: str) -> str:
-    """The name of a file of markers, `2-punctuations`."""
+    """Returns the name of a file of markers, such as `_2-punctuations.jsonl`."""
     return f"_{name}.jsonl"

@@ -1,15 +1,15 @@
-"""Which lines are markers, and which were meant as one but are none (RQ212).
+"""Recognizes lines that are markers, and malformed ones that only look like markers (RQ212).
 
-A line that is meant as a marker is no tuple: set aside as one, it would let the run go on in the old unit. So it ends
-the query. There are three kinds:
+A line that looks like a marker is not a tuple. Quarantining it as one would let the run continue in the old unit, so it
+ends the query. There are three kinds:
 
-- A line with the key of a marker that is no JSON object: Python's `{'$accent': '...'}`, YAML's `$accent: ...`, an
+- A line with the key of a marker that is not a JSON object: Python's `{'$accent': '...'}`, YAML's `$accent: ...`, an
   open quote.
-- A marker with more on its line: keys of a tuple, a second marker. Keys that begin with `$` are remarks.
-- A line whose key is nearly a marker's: an object with one key, or with keys that all begin with `$`. One of these
-  keys is near `$accent` or `$punctuation`, is no declared attribute, and has a string for a value that begins with
-  `[`. Near is one edit away, of `punctuation` two, without regard to case and to `$`, `_`, `-` and blanks at the
-  ends; an edit inserts, deletes or replaces a letter, or swaps two.
+- A marker with other content on its line: keys of a tuple, a second marker. Keys that begin with `$` are remarks.
+- A line whose key is similar to a marker's: an object with one key, or with keys that all begin with `$`. One of these
+  keys is similar to `$accent` or `$punctuation`, is not a declared attribute, and has a string value that begins with
+  `[`. Similar keys have an edit distance of one, or two for `punctuation`. Case, and `$`, `_`, `-` and blanks at the
+  ends, do not count. An edit inserts, deletes or replaces a letter, or swaps two.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _PATTERN = re.compile(
     r'[ \t]*\{[ \t]*"(\$|[^"\\]{4,14}"[ \t]*:[ \t]*"\[[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t]*\}[ \t\r]*$)'
 )
 _LOOSE = re.compile(r"""[ \t]*\{[ \t]*["']?([^"'\\:]{4,14})["']?[ \t]*:[ \t]*["']\[""")
-"""A line that is no JSON object and has a key with the text of a marker."""
+"""A line that is not a JSON object and has a key with the text of a marker."""
 _WORD = r"\$(?:accent|punctuation)(?![\w$])"
 _MEANT = re.compile(rf"""[^\w$]*{_WORD}|.*?(?:"{_WORD}"|{_WORD}\\?["'`”’]?[ \t]*[:=])""")
 """A line with the key of a marker as its first word, in double quotes, or before a colon."""
 EDGE = 28
-"""Signs at the beginning of a line in which a near key has to show; whoever reads many lines looks no further."""
+"""Number of characters at the beginning of a line that must show a similar key; scans of many lines check no more."""
 
 
 def marker_of(
     line: str, item: Mapping[str, Any] | None, attributes: Collection[str] = ()
 ) -> tuple[str, str] | None:
-    """The kind of marker that a line is or was meant as, and its text; `None` where the line is neither.
+    """Returns the kind and the text of a marker, or of a line that looks like one; `None` for other lines.
 
-    The kind is `accent`, `punctuation`, `spoilt`, or `near` where only the declared `attributes` can tell. `item`: the
-    object that the line is, `None` where it is none.
+    The kind is `accent`, `punctuation`, `spoilt`, or `near` if only the declared `attributes` can decide. `item`: the
+    object of the line, `None` if it is not one.
     """
     if item is None:
         if _MEANT.match(line):
@@ -55,13 +55,13 @@ def marker_of(
 
 
 def is_near_marker(line: str, attributes: Collection[str] = ()) -> bool:
-    """Returns True for a line that is meant as a marker and is none."""
+    """Returns True for a line that looks like a marker but is not one."""
     found = marker_of(line, _object(line), attributes)
     return found is not None and found[0] not in KINDS
 
 
 def problem(line: str) -> tuple[str, str]:
-    """The fault of a line that is meant as a marker, and its remedy."""
+    """Returns message and hint for a line that looks like a marker but is not one."""
     item = _object(line)
     if item is not None and any(item.get(key) is not None for key in KEYS):
         return more_beside(_beside(line, item))
@@ -80,7 +80,7 @@ def problem(line: str) -> tuple[str, str]:
 
 
 def more_beside(names: Iterable[str]) -> tuple[str, str]:
-    """The fault of a marker that has other keys or columns beside it, and its remedy."""
+    """Returns message and hint for a marker with other keys or columns on its line."""
     return (
         f"the line of a marker has more on it: {', '.join(names)}",
         "each marker is a line of its own, and so is each tuple: the tuples that an accent changes come after it",
@@ -95,7 +95,7 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _beside(line: str, item: Mapping[str, Any]) -> Iterator[str]:
-    """The keys on the line of a marker beside the marker and remarks."""
+    """Yields the keys on the line of a marker other than the marker and remarks."""
     markers = [key for key in KEYS if item.get(key) is not None]
     yield from markers[1:]
     for key, value in item.items():
@@ -135,7 +135,7 @@ def _is_near(key: str) -> bool:
 
 
 def _distance(a: str, b: str) -> int:
-    """The least number of edits between two words (optimal string alignment)."""
+    """Returns the minimum number of edits between two words (optimal string alignment)."""
     rows = [list(range(len(b) + 1))]
     for i, x in enumerate(a, 1):
         row = [i]

@@ -1,9 +1,9 @@
-"""Tuples that are objects in objects, by the names of attributes: `city: string from "address.city"`.
+"""Converts tuples with nested objects to attribute names: `city: string from "address.city"`.
 
-An attribute with keys is what they lead to, and undefined where one of them is missing or null on the way, also the
-last. A value on the way that is no object is wrong, as a value of another type is (RQ301): a list, too. A key of the
-tuple that a path begins with is no field of its own, and neither is one with the name of an attribute that is read
-elsewhere. Of keys that come twice in an object the last one counts.
+An attribute with a path has the value at its end. It is undefined if a key of the path is missing or null. A value on
+the path that is not an object, such as a list, is an error (RQ301), like a value of another type. A key of the tuple
+that begins a path is not a field. The same holds for a key with the name of an attribute that has a path. If an object
+contains a key twice, the last one counts.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cedilla.runtime.items.csv_records import number_in
 from cedilla.runtime.items.json_objects import JsonObject, NoObject, parse_line
 
 Paths = Mapping[str, Keys]
-"""Attribute -> the keys that lead to its value; one that is not named is a field of the tuple."""
+"""Maps attributes to the keys that lead to their values; other attributes are fields of the tuple."""
 
 
 class NestedObject(JsonObject):
-    """A tuple by the names of attributes. `whole`: as it is written."""
+    """A tuple by the names of attributes. `whole`: the original object."""
 
     whole: JsonObject
     paths: Paths
@@ -34,7 +34,7 @@ class NestedObject(JsonObject):
         return texts
 
     def shown(self, name: str) -> str:
-        """A value for a message, and where it stands."""
+        """Returns a value and its path for a message."""
         inner, key = self._inner(name)
         said = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
@@ -42,7 +42,7 @@ class NestedObject(JsonObject):
         return f"{said}{read_from(name, self.paths)}"
 
     def _inner(self, name: str) -> tuple[JsonObject, str]:
-        """The object that a value, or what is no object on the way to it, stands in, and its key there."""
+        """Returns the innermost object on the path to a value, and the key in it."""
         *outer, last = self.paths.get(name, (name,))
         value = self.whole
         for key in outer:
@@ -53,7 +53,7 @@ class NestedObject(JsonObject):
 
 
 def by_names(item: JsonObject, paths: Paths) -> JsonObject:
-    """A tuple by the names of attributes."""
+    """Converts a tuple to the names of attributes."""
     if not paths:
         return item
     outer = {keys[0] for keys in paths.values()}
@@ -68,7 +68,7 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
 
 
 def in_text(value: Any) -> Any:
-    """The number that a text is, as JSON would have it; else the value itself, which is no number then."""
+    """Returns the number in a text as in JSON; other values are returned unchanged."""
     number = number_in(value) if isinstance(value, str) else None
     return value if number is None else number
 
@@ -85,5 +85,5 @@ def _value(item: Mapping[str, Any], keys: Keys) -> Any:
 
 
 def read_from(name: str, paths: Paths) -> str:
-    """Where an attribute is read, for the end of a message; nothing where its name says it."""
+    """Returns the path of an attribute for the end of a message; empty if it has none."""
     return f" (read from {path_text(paths[name])})" if name in paths else ""

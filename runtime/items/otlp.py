@@ -1,7 +1,7 @@
 """Data points of OpenTelemetry: a line is an `ExportMetricsServiceRequest` in JSON, as the Collector writes it, and
 each of its data points is a tuple.
 
-This is the plain way, point by point; `formats/otlp` says the same of many lines at once.
+This module parses point by point; `formats/otlp` does the same for many lines at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = ("sum", "gauge", "histogram", "exponentialHistogram", "summary")
 """The kinds of metrics, by the keys of their data."""
 TEMPORALITIES = {1: "delta", 2: "cumulative"}
 MOMENTS = {"start": "startTimeUnixNano", "time": "timeUnixNano"}
-"""Fields that are nanoseconds since 1970; 0 means that nobody knows."""
+"""Fields in nanoseconds since 1970; 0 means unknown."""
 FIELDS_OF = {
     "temporality": ("sum", "histogram", "exponentialHistogram"),
     "monotonic": ("sum",),
@@ -40,15 +40,15 @@ FIELDS_OF = {
     "buckets": ("histogram",),
     "bounds": ("histogram",),
 }
-"""The kinds of metrics whose points have a field, where not all have it."""
+"""The kinds of metrics whose points have a field, for fields that not all kinds have."""
 _NAMED = {f"AGGREGATION_TEMPORALITY_{name.upper()}": name for name in TEMPORALITIES.values()}
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Point(JsonObject):
-    """A data point by the names of attributes. `known`: those that were looked for; `read`: the values of others, from
-    its request."""
+    """A data point by the names of attributes. `known`: the attributes that were read. `read`: reads further attributes
+    from its request."""
 
     paths: Paths
     known: Mapping[str, Type]
@@ -58,7 +58,7 @@ class Point(JsonObject):
         return {name: json_text(self[name]) for name in names}
 
     def shown(self, name: str) -> str:
-        """A value for a message, and where it stands."""
+        """Returns a value and its path for a message."""
         value = self[name]
         plain = super().shown(name) if isinstance(value, bool | str | dict | list) else json_text(value)
         return f"{plain}{read_from(name, self.paths)}"
@@ -74,8 +74,8 @@ class Point(JsonObject):
 
 @frozen
 class PointReader:
-    """Reads data points. `types`: those of the attributes that are wanted; `paths`: where declared attributes stand, if
-    not in the fields of their names; `metrics`: those that are wanted, all where there is none named."""
+    """Reads data points. `types`: the types of the wanted attributes. `paths`: the paths of declared attributes that
+    are not in the field of their name. `metrics`: the wanted metrics; all if empty."""
 
     types: Mapping[str, Type]
     paths: Paths = field(factory=dict[str, Keys])
@@ -83,20 +83,20 @@ class PointReader:
 
     @classmethod
     def of(cls, source: Source) -> PointReader:
-        """That of a source as it is declared."""
+        """Returns the reader for a source."""
         return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics)
 
     def keys(self, name: str) -> Keys:
-        """Where an attribute stands in a data point."""
+        """Returns the path of an attribute in a data point."""
         return keys_in_point(name, self.paths.get(name, ()))
 
     def points(self, request: JsonObject) -> Iterator[Point]:
-        """The data points of a request, in its order. `ValueError` where it is none."""
+        """Yields the data points of a request in order. Raises `ValueError` if it is malformed."""
         for resource, scope, metric, kind, point in self._raw(request):
             yield self._point(resource, scope, metric, kind, point)
 
     def only(self, request: JsonObject, number: int) -> dict[str, Any] | None:
-        """A request that has nothing but the data point of a number; `None` where there is none."""
+        """Returns the request with only one of its data points, by number; `None` if it has no such point."""
         try:
             found = next((raw for n, raw in enumerate(self._raw(request)) if n == number), None)
         except ValueError:
@@ -172,7 +172,7 @@ def _object(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _attribute(of: Mapping[str, Any], key: str) -> Any:
-    """The value of an attribute; of several with the key that of the last one."""
+    """Returns the value of an attribute; of several with the same key, the last one."""
     value = None
     for each in _objects(of, "attributes"):
         if each.get("key") == key:
@@ -181,7 +181,7 @@ def _attribute(of: Mapping[str, Any], key: str) -> Any:
 
 
 def _plain(value: Mapping[str, Any]) -> Any:
-    """An `AnyValue` as JSON would have it."""
+    """Returns an `AnyValue` as in JSON."""
     for key in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if value.get(key) is not None:
             return value[key]
@@ -196,12 +196,12 @@ def _plain(value: Mapping[str, Any]) -> Any:
 
 
 def _integer(value: Any) -> Any:
-    """A number of 64 bits, which JSON has as a string."""
+    """Returns a number of 64 bits, which JSON writes as a string."""
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
 def _bound(value: Any) -> Any:
-    """A bound of a bucket, as the double that it is; what is none, as it is."""
+    """Returns a bucket's bound as the exact double; other values are returned unchanged."""
     value = _integer(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return value
@@ -212,7 +212,7 @@ def _bound(value: Any) -> Any:
 
 
 def shortest(double: float) -> Decimal | float:
-    """The number of the fewest digits that means a double, if that is finite."""
+    """Returns the number with the fewest digits that equals a finite double."""
     return Decimal(repr(double + 0.0)).normalize() if isfinite(double) else double
 
 
@@ -247,7 +247,7 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
 
 
 def _moment(nanoseconds: Any, type_: Type) -> Any:
-    """Nanoseconds since 1970; as a timestamp without what is less than a microsecond."""
+    """Converts nanoseconds since 1970; a timestamp is cut to microseconds."""
     if nanoseconds == 0:
         return None
     if type_.name != "timestamp" or not isinstance(nanoseconds, int):

@@ -1,7 +1,7 @@
-"""Files of records of a topic: lines of JSON that stand in the checkpoint until their epoch is committed.
+"""Files of records of a topic: lines of JSON that remain in the checkpoint until their epoch is committed.
 
-The name of a file tells which records it holds. Where offsets are missing between them, as those of transactions are, a
-hidden file beside it has the offset of each line.
+The name of a file gives the offsets of its records. If offsets are missing between them, like those of transactions, a
+hidden file next to it contains the offset of each line.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class RecordFile:
     end: int
 
     def path(self, folder: str) -> str:
-        """Its file in the folder of a source."""
+        """Returns the path of its file in the folder of a source."""
         return f"{self._home(folder)}/{self._name}.jsonl"
 
     def offsets_path(self, folder: str) -> str:
-        """The file with the offset of each line, if there has to be one."""
+        """Returns the path of the file with the offset of each line; it may not exist."""
         return f"{self._home(folder)}/_{self._name}.npy"
 
     @property
     def place(self) -> str:
-        """The partition, as people are told of it."""
+        """The partition, for messages."""
         return f"{self.topic}/{self.partition}"
 
     def _home(self, folder: str) -> str:
@@ -48,12 +48,12 @@ class RecordFile:
 
 @lru_cache(4096)
 def record_file(path: str) -> RecordFile | None:
-    """The records that a path is of; `None` where it is of any other file."""
+    """Returns the records of a path; `None` for other files."""
     if (found := _NAME.fullmatch(path)) is None:
         return None
     return RecordFile(found["topic"], int(found["partition"]), int(found["begin"]), int(found["end"]))
 
 
 def folder_of(path: str) -> str:
-    """The folder of a source from the path of one of its files of records."""
+    """Returns the folder of a source from the path of one of its files of records."""
     return path.rpartition("/topic=")[0]

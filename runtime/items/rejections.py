@@ -1,4 +1,5 @@
-"""Why tuples are rejected, and which of them end the query by setting (G34); the same for `run` and `simulate`."""
+"""Reasons for rejecting tuples, and the settings by which they end the query (G34); the same for `run` and
+`simulate`."""
 
 from __future__ import annotations
 
@@ -23,41 +24,41 @@ REASONS = {
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
-"""By code, with a place for the attribute; for RQ301: `NO_OBJECT` and `misfit`, or what the source's format says."""
+"""Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
 
 NO_OBJECT = "the line is no JSON object"
 
 
 def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
-    """Why a tuple is rejected: the first attribute that is wrong in it, in the order of the source's attributes."""
+    """Returns the reason for rejecting a tuple. `attribute`: the first invalid one in the order of the source."""
     return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
 
 
 def misfit(attribute: str, type_: Type, shown: str) -> str:
-    """The reason of RQ301 where a value is not of its attribute's type."""
+    """Returns the reason of RQ301 for a value that is not of its attribute's type."""
     return f"`{attribute}` is no {type_}: {shown}"
 
 
 BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the attribute is rounded"
-"""What helps with RQ310."""
+"""Hint for RQ310."""
 
 LATE = "RQ305"
 _SETTING = {LATE: "late", "RQ306": "drift", "RQ307": "drift"}
-"""The setting that decides about a code, where it is not `invalid`."""
+"""The setting that decides about a code, if it is not `invalid`."""
 
 
 def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
-    """Whether tuples with a code are only counted."""
+    """Returns True if tuples with a code are only counted."""
     return code == LATE and settings["late"] == "ignore"
 
 
 def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
-    """Whether a tuple with a code ends the query."""
+    """Returns True if a tuple with a code ends the query."""
     return settings[_SETTING.get(code, "invalid")] == "abort"
 
 
 def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:
-    """What ends the query where tuples are rejected; `reason`, `place`, `raw`: of the first."""
+    """Returns the error that ends the query after rejected tuples. `reason`, `place`, `raw`: those of the first one."""
     setting = _SETTING.get(code, "invalid")
     hint = f"`set {setting} = quarantine;` sets them aside"
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
@@ -65,14 +66,14 @@ def refusal(code: str, count: int, reason: str, place: str, raw: str) -> Diagnos
 
 
 def beyond(attribute: str) -> DiagnosticError:
-    """RQ310 of a value that is kept in state, of another input, or in the unit of an output: no line of a source is to
-    blame."""
+    """Returns RQ310 for a value in state, of another input, or in the unit of an output; no line of a source causes
+    it."""
     message = f"a value of `{attribute}` is to become a double, which does not keep its digits beyond 2^53"
     return failure("RQ310", message, hint=BEYOND_HINT)
 
 
 def beyond_in_unit(attribute: str) -> DiagnosticError:
-    """RQ310 of a value of one input that is brought to the unit of another."""
+    """Returns RQ310 for a value of one input that is converted to the unit of another."""
     message = f"a value of `{attribute}` is too large for the unit of what it meets"
     hint = "both inputs in one unit, or the attribute declared as `double` or `decimal`"
     return failure("RQ310", message, hint=hint)

@@ -1,5 +1,5 @@
-"""Files in which no tuple has an attribute of the stream: where all attributes are optional, each line is an empty
-tuple, and nothing else would say so (RQ320). A required attribute sets the lines aside (RQ302)."""
+"""Finds files whose tuples have no attribute of the stream (RQ320). If all attributes are optional, each line is an
+empty tuple, and nothing else reports it. A missing required attribute quarantines the lines (RQ302)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cedilla.runtime.items.near_markers import marker_of
 
 _SHOWN = 5
 _OVERLAP = 256
-"""Bytes of a block that are looked at with the next one; a name is shorter."""
+"""Number of bytes of a block that are searched again with the next block; names are shorter."""
 
 
 def is_asked(source: Source) -> bool:
@@ -23,12 +23,12 @@ def is_asked(source: Source) -> bool:
 
 
 def names_read(source: Source, known: Iterable[str]) -> frozenset[str]:
-    """The keys by which a source reads attributes. `known`: its attributes, by all of their names."""
+    """Returns the keys under which a source reads attributes. `known`: its attributes by all of their names."""
     return frozenset(source.paths[n][0] if n in source.paths else n for n in known)
 
 
 def keys_of(blocks: Iterable[bytes], names: Set[str], form: str) -> list[str] | None:
-    """The keys of the first tuple of a file; `None` where a tuple has one of some names. `form`: json or xml."""
+    """Returns the keys of the first tuple of a file; `None` if a tuple has one of some names. `form`: json or xml."""
     return _keys_of_lines(blocks, names) if form == "json" else _keys_of_elements(blocks, names)
 
 
@@ -67,7 +67,7 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
 
 
 def complaint(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
-    """RQ320. `keys`: what the first tuple of the file has; `known`: the attributes."""
+    """Returns RQ320. `keys`: the keys of the first tuple of the file; `known`: the attributes."""
     known = sorted(known)
     shown = ", ".join(f"`{key}`" for key in keys[:_SHOWN]) + (", ..." if len(keys) > _SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"

@@ -1,4 +1,4 @@
-"""The tuples of lines whose format or schema says that they are not the objects as they are written."""
+"""Converts lines to tuples for sources whose format or schema differs from the objects in the lines."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cedilla.runtime.items.otlp import PointReader
 
 
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
-    """Lines of a source by the names of its attributes, a line for each tuple; markers, and what is no object, as they
-    are."""
+    """Yields the lines of a source with objects by attribute names, one line for each tuple. Markers and lines without
+    an object are unchanged."""
     if source.format in REQUESTS:
         yield from _points(lines, PointReader.of(source))
         return
@@ -45,7 +45,7 @@ def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:
 
 
 def _tuple(line: Line) -> JsonObject | None:
-    """The object of a line that is no marker."""
+    """Returns the object of a line; `None` for markers and invalid lines."""
     try:
         item = line.holds()
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON values as the control plane has them: exact, ordered, of their attribute's type (`expressions/types.py`)."""
+"""Converts JSON values to the control plane: exact, ordered, of their attribute's type (`expressions/types.py`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.items.json_objects import is_text, json_text, word
 
 _DIGITS = 60
-"""A number of a greater exponent is none that a column of decimals holds."""
+"""Exponent limit of numbers; no column of decimals contains larger ones."""
 
 
 def value_of_json(type_: Type, value: Any) -> Value:
-    """The control-plane value of a JSON value; `ValueError` where it is none of the type.
+    """Returns the control-plane value of a JSON value. Raises `ValueError` if it is not of the type.
 
-    A number is exact or none: nothing is rounded, but to a double. A string takes anything as its text.
+    Numbers are exact: only doubles are rounded. A string accepts any value as its text.
     """
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     match type_.name:
@@ -54,7 +54,7 @@ def value_of_json(type_: Type, value: Any) -> Value:
 
 
 def whole_of_json(type_: Type, value: Any) -> int | None:
-    """A number as an `int` or a `long`, however it is written: `5`, `5.0`, `5e0`; `None` where it is none."""
+    """Returns a number as an `int` or a `long` in any notation, `5`, `5.0`, `5e0`; `None` if it does not fit."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     if isinstance(value, Decimal):
@@ -66,7 +66,7 @@ def whole_of_json(type_: Type, value: Any) -> int | None:
 
 
 def decimal_of_json(type_: Type, value: Any) -> Fraction | None:
-    """A number as a decimal of a type; `None` where it is none, or has a digit more than the type."""
+    """Returns a number as a decimal of a type; `None` if it does not fit, or has more digits than the type."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     if isinstance(value, Decimal) and not is_near_one(value):
@@ -77,16 +77,16 @@ def decimal_of_json(type_: Type, value: Any) -> Fraction | None:
 
 
 def is_near_one(value: Decimal) -> bool:
-    """Whether a number is finite, and neither larger nor smaller than those that a whole number or a decimal can be."""
+    """Returns True if a number is finite, and within the exponents of whole numbers and decimals."""
     return value.is_finite() and (not value or abs(value.adjusted()) < _DIGITS)
 
 
 def applied(function: Affine | ValueMapping, value: Value) -> Value:
-    """A function of a number, or of each element of an array; NaN and infinities stay what they are. `None` where a
-    code does not lead from the value."""
+    """Applies a function to a number, or to each element of an array; NaN and infinities are unchanged. `None` if a
+    code has no pair for the value."""
     if isinstance(function, ValueMapping):
         return function.map.get(value)  # type: ignore[return-value]
-    if isinstance(value, str):  # where no recode has come
+    if isinstance(value, str):  # no recode has come
         return value
     if isinstance(value, tuple):
         return tuple(applied(function, each) for each in value)  # type: ignore[return-value]
@@ -96,11 +96,11 @@ def applied(function: Affine | ValueMapping, value: Value) -> Value:
 
 
 def near_digits(value: Any, digits: int) -> Fraction | int:
-    """A canonical value of an attribute that had so many digits behind the point before it was altered: with these
-    digits where it is next to such a number, as 0.57 * 100, which in doubles is 56.99999999999999 (theory D0).
+    """Returns a canonical value of an attribute that had `digits` digits after the point before it was altered. A value
+    next to such a number is rounded to it: 0.57 * 100 is 56.99999999999999 in doubles (theory D0).
 
-    Next to it: not farther than the roundings of an affine function in doubles come to. A sensor that has become finer
-    keeps its digits.
+    The distance must not exceed the rounding errors of an affine function in doubles. A sensor with more digits than
+    before keeps them.
     """
     scaled = Fraction(value) * 10**digits
     nearest = round(scaled)
@@ -109,7 +109,7 @@ def near_digits(value: Any, digits: int) -> Fraction | int:
 
 
 def near_digits_sql(value: str, digits: int) -> str:
-    """The same of a column of doubles."""
+    """Returns SQL for the same rounding of a column of doubles."""
     scaled = f"{value} * 1e{digits}D" if digits else value
     most = f"least({float(_ROUNDINGS)!r}D * greatest(abs({scaled}), 1D), {float(_LEAST_STEP)!r}D)"
     nearest = f"rint({scaled}) / 1e{digits}D" if digits else f"rint({scaled})"
@@ -117,13 +117,13 @@ def near_digits_sql(value: str, digits: int) -> str:
 
 
 _ROUNDINGS = Fraction(1, 10**13)
-"""What the roundings of an affine function come to, relative to the number."""
+"""Maximum rounding error of an affine function, relative to the number."""
 _LEAST_STEP = Fraction(1, 1000)
-"""However large a number is, parts of its last digit as large as this are no rounding."""
+"""Minimum part of the last digit that is never a rounding error, even for large numbers."""
 
 
 def number_to_json(value: Value) -> Any:
-    """A double, or an array of them, for a JSON line; `Infinity` where it is too large for a double."""
+    """Returns a double, or an array of them, for a JSON line; `Infinity` if it is too large for a double."""
     if isinstance(value, tuple):
         return [number_to_json(each) for each in value]
     try:
@@ -133,7 +133,8 @@ def number_to_json(value: Value) -> Any:
 
 
 def digits_behind(attribute: str, type_: Type) -> dict[str, int]:
-    """The digits behind the point of an attribute of whole numbers or decimals, by its name; else nothing."""
+    """Returns the number of digits after the point by attribute, for whole numbers and decimals; else an empty
+    mapping."""
     if type_.name == "decimal":
         return {attribute: type_.parameters[1]}
     return {attribute: 0} if type_.is_integral else {}

@@ -1,8 +1,8 @@
-"""XML: where the elements of a file begin and end, and what the element of a tuple holds (design, section 6).
+"""Parses XML: the bounds of a file's elements, and the objects of tuples (design, section 6).
 
-A file is cut into pieces, each of which is skipped (blanks, comments, declarations, the element around all others), a
-marker, a tuple, or malformed. A tuple is an element of elements that hold text only; attributes of XML mean nothing.
-No piece is longer than `LONGEST`, so that one that nobody closes spoils no more than that.
+A file is split into pieces. Each piece is skipped (blanks, comments, declarations, the element around all others), a
+marker, a tuple, or malformed. A tuple is an element of elements that contain only text; attributes of XML are ignored.
+No piece is longer than `LONGEST`, which limits the damage of an unclosed one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from cedilla.runtime.items.json_objects import JsonObject
 from cedilla.runtime.items.xmltext import unescaped
 
 LONGEST = 1 << 20
-"""Bytes of an element, or of a comment."""
+"""Maximum number of bytes of an element, or of a comment."""
 MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which may stand before everything else."""
+"""The byte order mark, which may precede everything else."""
 BLANK = b" \t\r\n\f\v"
-"""What is left out around values and elements."""
+"""Characters that are removed around values and elements."""
 MALFORMED = "the element is malformed"
 MARKERS = (b"<accent:", b"<punct:")
-"""How the elements of markers begin."""
+"""The start of the elements of markers."""
 MEANT = (*MARKERS, b"$accent", b"$punctuation")
-"""What a piece has that is meant as a marker, also as one of JSON."""
+"""Texts in pieces that look like markers, including markers in JSON."""
 SPOILT = (
     "an element that is meant as a marker is malformed",
     "`<accent:NAME>[[...]]</accent:NAME>`, inside it `<` and `&` are written `&lt;` and `&amp;`; a punctuation is "
     "`<punct:NAME>` with an element for each pattern",
 )
-"""What is wrong with it, and what mends it (RQ212)."""
+"""Message and hint for such a piece (RQ212)."""
 
 _NAME = r"[A-Za-z_\x80-\xff][A-Za-z0-9_.:\-\x80-\xff]*+"
 _REST = r"(?:\s[^<>]*?)?"  # of an opening tag, without its end
@@ -40,13 +40,13 @@ _BLANKS = rf"(?:\s++|{_ASIDE})*+"
 
 
 def _leaf(name: str) -> str:
-    """An element that holds text only; `name`: that of the group of its own name."""
+    """Returns a pattern for an element that contains only text. `name`: that of the group of its own name."""
     own = rf"(?P<{name}>(?!accent:|punct:){_NAME})"
     return rf"<{own}{_REST}(?:/>|>(?P<{name}_text>[^<]*+)</(?P={name})\s*+>)"
 
 
 _ROW_NAME = rf"(?P<row>(?!accent:){_NAME})"
-# No group stands in what is repeated possessively: Python 3.11 fails then, now and again (SystemError).
+# Possessive repetitions contain no groups: Python 3.11 occasionally fails for these (SystemError).
 _ROW = rf"<{_ROW_NAME}{_REST}(?:/>|>\s*+(?:(?:{_leaf('leaf')}|{_COMMENT})\s*+)*</(?P=row)\s*+>)"
 _ACCENT = rf"<accent:(?P<accent>{_NAME}){_REST}>[^<]*+</accent:(?P=accent)\s*+>"
 
@@ -55,7 +55,7 @@ _PIECE = re.compile(
         [
             rf"(?P<skipped>\s++|{_ASIDE})",
             rf"(?P<well>{_ACCENT}|{_ROW})",
-            # What is none of these is malformed: up to its end, or as far as leaves follow, or one tag or text.
+            # Malformed pieces: an element to its end, a tag with the leaves after it, one tag, or text.
             rf"<(?P<open>{_NAME}){_REST}>(?s:(?!<(?P=open)[\s/>]).)*?</(?P=open)\s*+>",
             rf"<{_NAME}{_REST}>\s*+(?:{_leaf('inner')}\s*+)*",
             r"</[^<>]*+>",
@@ -77,10 +77,10 @@ _LEAF = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)", re.ASCI
 
 
 def root_of(text: bytes) -> tuple[bytes, int]:
-    """The name of the element around all others and where its opening tag ends; `b""` and where the text begins, where
-    there is none. `text`: the beginning of a file, of `LONGEST` bytes or all of them.
+    """Returns the name of the element around all others and the end of its opening tag; `b""` and the start of the text
+    if there is no such element. `text`: the beginning of a file, `LONGEST` bytes or all of it.
 
-    The first element in it is none of text, and there is no other of its name.
+    The first element inside it contains elements, and no other element has its name.
     """
     begin = len(MARK) if text.startswith(MARK) else 0
     found = _FIRST.match(text[begin:])
@@ -94,8 +94,8 @@ def root_of(text: bytes) -> tuple[bytes, int]:
 def bounds(
     text: bytes, begin: int, end: int, root: bytes, *, is_last: bool
 ) -> tuple[list[tuple[int, int]], int]:
-    """Where the pieces begin and end that are not skipped and begin between two bytes of a text; and where what is left
-    begins, of which more has to be read to tell. `is_last`: nothing comes behind the text."""
+    """Returns the bounds of pieces that begin between two bytes of a text and are not skipped, and the start of the
+    rest, which needs more bytes. `is_last`: the text ends the file."""
     found: list[tuple[int, int]] = []
     at = begin
     while at < end:
@@ -116,7 +116,8 @@ def _closes(piece: bytes, root: bytes) -> bool:
 
 
 def kind_of(piece: bytes) -> str:
-    """What a piece is: `accent`, `punctuation`, `tuple`, `malformed`, or `spoilt`, if it was meant as a marker."""
+    """Returns the kind of a piece: `accent`, `punctuation`, `tuple`, `malformed`, or `spoilt` if it looks like a
+    marker."""
     try:
         if _WHOLE_ACCENT.fullmatch(piece):
             unescaped(piece.decode())
@@ -128,8 +129,8 @@ def kind_of(piece: bytes) -> str:
 
 
 def parse_element(piece: bytes) -> JsonObject:
-    """The object that the element of a tuple means; `written`: the texts of those in it. `ValueError` where it is
-    malformed, with the reason."""
+    """Returns the object of a tuple's element. `written`: the texts of its elements. Raises `ValueError` with the
+    reason if it is malformed."""
     written = _texts(piece)
     item = JsonObject({name: _value_of(text) for name, text in written.items()})
     item.line, item.written = piece.decode(), written
@@ -137,7 +138,7 @@ def parse_element(piece: bytes) -> JsonObject:
 
 
 def _texts(piece: bytes) -> dict[str, str]:
-    """The text of each element in an element, without blanks around it that are not written as references."""
+    """Returns the text of each inner element, without blanks around it unless they are references."""
     if not _WHOLE_ROW.fullmatch(piece):
         raise ValueError(MALFORMED)
     try:
@@ -154,5 +155,5 @@ def _texts(piece: bytes) -> dict[str, str]:
 
 def _value_of(text: str) -> Any:
     value = value_of(text)
-    # Other words for truth values, and blanks that are written as references, are signs of a text.
+    # Other words for booleans, and blanks from references, occur only in texts.
     return text if isinstance(value, bool) and text not in ("true", "false") else value

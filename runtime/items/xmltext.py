@@ -1,7 +1,7 @@
-"""Markers as XML elements, to and from the wire format (seeds, 002; design, section 6).
+"""Converts markers from XML elements to the wire format and back (seeds, 002; design, section 6).
 
-A pattern is `*`, a constant, `[lo,hi)` with open, closed or missing bounds, or `{a,b,c}`. Constants are bare text;
-one that would be taken for something else stands in double quotes. Behind a number there may be its unit.
+A pattern is `*`, a constant, `[lo,hi)` with open, closed or missing bounds, or `{a,b,c}`. Constants are bare text, or
+in double quotes if they would be ambiguous. A unit may follow a number.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _BARE = re.compile(r"""[^\s"',*()\[\]{}][^"',()\[\]{}]*(?<!\s)""", re.ASCII)
 
 
 def unescaped(text: str) -> str:
-    """Text with its character references replaced. `ValueError` where one means no sign, as half a pair of
-    surrogates."""
+    """Replaces character references in a text. Raises `ValueError` for an invalid one, such as an unpaired
+    surrogate."""
     return _REFERENCE.sub(lambda found: _character(found[1]), text)
 
 
@@ -45,7 +45,7 @@ def _character(reference: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it stands in an element."""
+    """Escapes a text for an element."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
 
 
@@ -53,12 +53,13 @@ def escaped(text: str) -> str:
 
 
 def accent_wire(element: str, types: Mapping[str, Type]) -> str:
-    """The text of an element `<accent:ROW>[[...]]</accent:ROW>`."""
+    """Returns the text of an element `<accent:ROW>[[...]]</accent:ROW>`."""
     return unescaped(_inside(element)).strip(_BLANKS)
 
 
 def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
-    """An element `<punct:ROW>...</punct:ROW>` in the wire format; `types` decide what is a number."""
+    """Converts an element `<punct:ROW>...</punct:ROW>` to the wire format; `types` decide which constants are
+    numbers."""
     patterns = [
         (found[1], unescaped(found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
     ]
@@ -66,7 +67,7 @@ def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
 
 
 def leaves(element: str) -> dict[str, str]:
-    """The texts of a tuple's attributes, without blanks around them that are not written as references."""
+    """Returns the texts of a tuple's attributes, without blanks around them unless they are references."""
     return {
         found[1]: unescaped((found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
     }
@@ -99,7 +100,7 @@ def _items(text: str) -> list[str]:
 
 
 def _constant(text: str, type_: Type | None) -> str:
-    """A constant in the wire format; nothing for a missing bound."""
+    """Returns a constant in the wire format; empty for a missing bound."""
     if text == "" or _QUOTED.fullmatch(text):
         return text
     numeric = type_ is not None and type_.is_numeric
@@ -116,12 +117,12 @@ def _constant(text: str, type_: Type | None) -> str:
 
 
 def accent_element(row: str, text: str) -> str:
-    """An accent in the wire format as an element."""
+    """Returns an accent in the wire format as an element."""
     return f"<accent:{row}>{escaped(text)}</accent:{row}>"
 
 
 def punctuation_element(row: str, text: str) -> str:
-    """A punctuation in the wire format as an element; attributes that it does not name are left out."""
+    """Returns a punctuation in the wire format as an element; attributes that it does not name are left out."""
     inside = "".join(
         f"<{c.attribute}>{escaped(_pattern(c))}</{c.attribute}>" for c in parse_punctuation(text).conditions
     )
