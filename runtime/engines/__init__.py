@@ -1,4 +1,4 @@
-"""A Spark session and what the engine below offers: jobs beside each other, broadcast tables, settings.
+"""Spark sessions and engine features: parallel jobs, broadcast tables, settings.
 
-In: options of a session, DataFrames. Out: a session, DataFrames, what things cost. Imports `items` and `storage`.
+In: options of a session, DataFrames. Out: a session, DataFrames, cost thresholds. Imports `items` and `storage`.
 """

@@ -18,7 +18,7 @@ _SIMPLE = {
 
 
 def arrow_type(type_: Type) -> pa.DataType:
-    """The type of an attribute in Arrow."""
+    """Returns the type of an attribute in Arrow."""
     if type_.element is not None:
         return pa.list_(arrow_type(type_.element))
     return pa.decimal128(*type_.parameters) if type_.name == "decimal" else _SIMPLE[type_.name]

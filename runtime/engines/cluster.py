@@ -1,6 +1,7 @@
-"""What is asked of the machines of a cluster before a run begins: Cedilla in their Python, and the folders of the run.
+"""Checks the machines of a cluster before a run begins: Cedilla in their Python, and access to the folders of the run.
 
-`python -m cedilla.runtime.engines.cluster FOLDER... --master URL` asks by itself, and `spark-submit` of this file does.
+`python -m cedilla.runtime.engines.cluster FOLDER... --master URL` runs only the check, as does `spark-submit` of this
+file.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.stores import scheme_of
 
 _TASKS = 64
-"""So many tasks ask: nobody can say which machine takes one, but each that is there gets some."""
+"""Number of tasks that check. The scheduler chooses their machines, but each available machine gets some."""
 _ASIDE = "_workers"
-"""The folder of a mark, which no reader sees."""
+"""The folder of a marker file, which readers ignore."""
 
 
 def is_local(session: SparkSession) -> bool:
-    """Whether the session's workers are processes of the machine that its master runs on."""
+    """Returns True if the session's workers are processes on the machine of its master."""
     return str(session.conf.get("spark.master", "local")).startswith("local")
 
 
 def check_machines(
     session: SparkSession, files: Files, read: Iterable[str], written: Iterable[str]
 ) -> list[str]:
-    """The machines that have taken a task, each in a line, with its Python and its Cedilla.
+    """Returns one line for each machine that ran a task, with its Python and its Cedilla.
 
-    `read`, `written`: the folders of a run. Raises `DiagnosticError` RQ433 where workers cannot run Cedilla, and RQ432
-    where a machine does not see a folder: what it wrote there would be lost without a word.
+    `read`, `written`: the folders of a run. Raises `DiagnosticError` RQ433 if workers cannot run Cedilla, and RQ432 if
+    a machine does not see a folder, because its output there would be silently lost.
     """
     with _marked(files, written) as marks:
         seen = {**{folder: files.for_engine(folder) for folder in read}, **marks}
@@ -63,7 +64,7 @@ def check_machines(
 
 @contextmanager
 def _marked(files: Files, folders: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Each folder of a disk with a file in it that is there as long as the context."""
+    """Creates a file in each folder on a disk; the files exist as long as the context."""
     name = uuid4().hex
     marks = {
         folder: f"{files.for_engine(folder)}/{_ASIDE}/{name}"
@@ -81,7 +82,8 @@ def _marked(files: Files, folders: Iterable[str]) -> Iterator[dict[str, str]]:
 
 @frozen
 class _Asked:
-    """A task: which machine this is, and which folders it does not see. `seen`: folder -> what has to be there."""
+    """A task that returns its machine and the folders that the machine does not see. `seen`: folder -> a path that must
+    exist."""
 
     seen: Mapping[str, str]
 
@@ -101,7 +103,7 @@ class _Asked:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Say which machines a cluster has, and whether a run could use them; 1 if it could not."""
+    """Prints the machines of a cluster and checks that a run could use them. Returns 1 if it could not."""
     import argparse
 
     from cedilla.runtime.engines.session import local_session

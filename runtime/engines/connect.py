@@ -1,4 +1,4 @@
-"""Sessions of Spark Connect: of a server somewhere, or of an engine inside this process that speaks as one."""
+"""Sessions of Spark Connect, with a remote server or with an engine inside this process that uses the protocol."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ if TYPE_CHECKING:
     from cedilla.compiler import Engine
 
 _STATEMENTS = (
-    # Sail deals rows out to several files, which have no order; Spark knows nothing of this setting.
+    # Sail distributes rows to several files without order; Spark does not know this setting.
     "SET datafusion.execution.minimum_parallel_output_files = 1",
     "SET datafusion.execution.soft_max_rows_per_output_file = 1000000000000",
-    # Sorted rows would be dealt out to the cores for what is computed of them, and come back in any order.
+    # Sail would distribute sorted rows to the cores for expressions, and collect them in any order.
     "SET datafusion.optimizer.enable_round_robin_repartition = false",
 )
 _PORT, _SECONDS = 15002, 10
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
-"""What tells PySpark's functions whose expressions they are to make; a session of Spark Connect sets it."""
+"""Decides whether PySpark's functions make Connect expressions; a Connect session sets it."""
 
 
 @contextmanager
 def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session of the server at `sc://HOST:PORT`; it ends with the context.
+    """Opens a session of the server at `sc://HOST:PORT`; it ends with the context.
 
-    `conf`: settings of the session, which come last. Meanwhile PySpark's functions are those of Spark Connect, in the
-    whole process. Raises `DiagnosticError` RQ428 where no such server answers.
+    `conf`: settings of the session, which override the others. While it is open, PySpark's functions are those of Spark
+    Connect in the whole process. Raises `DiagnosticError` RQ428 if no such server answers.
     """
-    # A child that only begins another program needs no gRPC, and may end in its handlers. Read when gRPC is imported.
+    # A child process that only starts another program needs no gRPC, and may hang in its handlers. gRPC reads this when
+    # it is imported.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from pyspark.sql import SparkSession
 
     mode = os.environ.get(_MODE)
     try:
-        # `getOrCreate` refuses where the process has a session of Spark itself, too.
+        # `getOrCreate` fails if the process also has a classic Spark session.
         session = _opened(SparkSession.builder.remote(url), url, {**RESULTS, **(conf or {})})
         try:
             yield session
@@ -58,7 +59,7 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
 
 
 def _answers(url: str) -> None:
-    """Raise what keeps a server from being reached; PySpark would go on asking for minutes."""
+    """Raises the error that prevents a connection; PySpark would retry for minutes."""
     place = urlsplit(url)
     socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS).close()
 
@@ -82,16 +83,16 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
 
 
 def engine_in(session: SparkSession) -> Engine:
-    """The engine of a session."""
+    """Returns the engine of a session."""
     if not is_connect(session):
         return "spark"
     if session not in _ENGINES:
         row = session.sql("SELECT version()").first()
         assert row is not None
-        is_spark = str(row[0]).startswith(session.version)  # which Sail says of a Spark, too
+        is_spark = str(row[0]).startswith(session.version)  # Sail returns Spark's version here
         _ENGINES[session] = "connect" if is_spark else "sail"
     return _ENGINES[session]
 
 
 _ENGINES: WeakKeyDictionary[SparkSession, Engine] = WeakKeyDictionary()
-"""Of sessions of Spark Connect."""
+"""Engines of Spark Connect sessions."""

@@ -27,10 +27,11 @@ from cedilla.runtime.items.lines import damaged, is_compressed
 from cedilla.runtime.items.rejections import beyond, beyond_in_unit
 
 ORDER = "$order"
-"""The place of a tuple, a struct of epoch, source and place; only where an operator looks at it (`Plan.placed`)."""
+"""The order of a tuple, a struct of epoch, source and position; only present if an operator needs it
+(`Plan.placed`)."""
 
 BEYOND = "RQ310 "
-"""How the message of a Spark job begins that was to make a double of too great a number; then its attribute."""
+"""Prefix of the message of a Spark job that failed to convert a large number to a double; the attribute follows."""
 
 _TYPES = {
     "int": "int",
@@ -45,87 +46,87 @@ _TYPES = {
 
 
 def order(epoch: int, source: int = -1, place: str = "0L") -> str:
-    """The order of arrival of rows as SQL: epoch, source, place in its slice."""
+    """Returns SQL for the order of arrival of rows: epoch, source, position in its slice."""
     return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"
 
 
 def is_connect(of: DataFrame | SparkSession) -> bool:
-    """Whether rows are computed by a server of Spark Connect, which may be another engine than Spark."""
+    """Returns True if a Spark Connect server computes rows; it may be an engine other than Spark."""
     return type(of).__module__.startswith("pyspark.sql.connect")
 
 
 def of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The rows of an Arrow table. Spark Connect takes one without rows only where its types are told."""
+    """Returns the rows of an Arrow table. Spark Connect needs explicit types for an empty table."""
     return spark.createDataFrame(table, *([] if table.num_rows else [from_arrow_schema(table.schema)]))
 
 
 def in_one_part(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The rows of a small Arrow table for one task: one for each core would leave a file for each."""
+    """Returns the rows of a small Arrow table in one task; one task for each core would write one file each."""
     return of_table(spark, table).coalesce(1)
 
 
 def without_rows(frame: DataFrame) -> DataFrame:
-    """The columns of a frame, and no row."""
-    # Sail 0.7 cannot plan unions of which it knows that one part has no rows. Without the limit, it tests the condition
-    # before an aggregation without groups, which makes a row of none.
+    """Returns the columns of a frame without rows."""
+    # Sail 0.7 cannot plan unions with a part that is known to be empty. Without the limit, it tests the condition
+    # before an aggregation without groups, which makes a row from no rows.
     return frame.limit(1).where("rand() < 0D") if is_connect(frame) else frame.limit(0)
 
 
 def sortable(name: str, types: Mapping[str, Type]) -> Column:
-    """A column to sort by, or to partition a window by: there, -0.0 is no 0.0 to all engines."""
+    """Returns a column for sorting or partitioning windows; engines may otherwise distinguish -0.0 from 0.0."""
     return F.expr(f"{column(name)} + 0D") if types.get(name) == DOUBLE else F.col(column(name))
 
 
 def partition_keys(names: Iterable[str], types: Mapping[str, Type]) -> list[Column]:
-    """Columns that windows are partitioned by; a constant, if by none: PySpark warns of a window without."""
+    """Returns columns that partition a window; a constant without names, because PySpark would warn."""
     return [sortable(name, types) for name in names] or [F.lit(0)]
 
 
 def row_number(keys: Iterable[Column], by: Iterable[Column]) -> Column:
-    """The number of a row, from 1, among those with its keys, in an order. The frame is of rows: not all engines find
-    ranges of structures, as places are."""
+    """Returns the number of a row, from 1, among rows with the same keys, in an order. The frame is one of rows,
+    because not all engines support ranges of structures such as positions."""
     rows = Window.partitionBy(*keys).orderBy(*by)
     return F.row_number().over(rows.rowsBetween(Window.unboundedPreceding, Window.currentRow))
 
 
 def types_of(frame: DataFrame) -> dict[str, Type]:
-    """The language's types of a DataFrame's columns."""
+    """Returns the language's types of a DataFrame's columns."""
     return {f.name: type_named(f.dataType.simpleString()) for f in frame.schema.fields if "$" not in f.name}
 
 
 def type_named(name: str) -> Type:
-    """The language's type by Spark's short name of it."""
+    """Returns the language's type for Spark's short name of a type."""
     if name.startswith("array<"):
         return array_of(type_named(name[len("array<") : -1]))
     return Type(_TYPES[name]) if name in _TYPES else Type.parse(name)
 
 
 def stacked(first: DataFrame, second: DataFrame, rounded: Collection[str] = ()) -> DataFrame:
-    """The rows of both; a column that one lacks is null there. An attribute that was altered in between is
-    DOUBLE in one of them, so the other is widened; a value that this would change fails (RQ310), but in the columns
-    that may be `rounded`."""
+    """Returns the rows of both frames; a column that one frame lacks is null there. An altered attribute is DOUBLE in
+    one of them, so the other is widened. A value that widening would change fails (RQ310), except in columns that may
+    be `rounded`.
+    """
     first, second = _widened(first, second, rounded), _widened(second, first, rounded)
     return _completed(first, second).unionByName(_completed(second, first))
 
 
 def _completed(frame: DataFrame, other: DataFrame) -> DataFrame:
-    """The rows with all columns of others, of their types, which not all engines find out by themselves."""
+    """Adds missing columns of another frame with their types, which not all engines derive themselves."""
     there = set(frame.columns)
     missing = {f.name: F.lit(None).cast(f.dataType) for f in other.schema.fields if f.name not in there}
     return frame.withColumns(missing) if missing else frame
 
 
 def where_inside(rows: DataFrame, region: Tree) -> DataFrame:
-    """The rows that lie in a region."""
+    """Returns the rows inside a region."""
     return rows.where(sql.predicate(region, types_of(rows)))
 
 
 def where_among(
     rows: DataFrame, how: Literal["semi", "anti"], few: DataFrame, names: Iterable[str]
 ) -> DataFrame:
-    """The rows that agree with one of a few others in the named columns (`semi`), or with none (`anti`); null agrees
-    with null, and with all of a column that either lacks. The few are sent to the rows, which stay where they are.
-    """
+    """Returns the rows that agree with a row of `few` in the named columns (`semi`), or with none (`anti`). Null agrees
+    with null, and with a missing column. The few rows are broadcast."""
     rows, few = _widened(rows, few), _widened(few, rows)
     both = [name for name in names if name in rows.columns or name in few.columns]
     theirs = few.selectExpr(*(f"{_or_null(few, name)} AS {column(f'{name}$few')}" for name in both))
@@ -138,8 +139,8 @@ def _or_null(frame: DataFrame, name: str) -> str:
 
 
 def with_doubles(frame: DataFrame, functions: Mapping[str, Affine]) -> DataFrame:
-    """The rows with some attributes as doubles; a value that a double does not keep, as it is or through a function,
-    fails (RQ310)."""
+    """Converts some attributes of the rows to doubles. Values that a double cannot keep, directly or through the
+    function, fail (RQ310)."""
     made: dict[str, Column] = {}
     for f in frame.schema.fields:
         if f.name in functions and not isinstance(f.dataType, DoubleType):
@@ -167,7 +168,8 @@ def _widened(frame: DataFrame, other: DataFrame, rounded: Collection[str] = ()) 
 
 
 def _as_decimal(value: str, kind: DataType, other: DataType) -> str | None:
-    """SQL of a whole number or decimal as the decimal that holds the other one, too; `None` where it is one."""
+    """Returns SQL that converts a whole number or decimal to a decimal type common with the other; `None` if not
+    needed."""
     exact = (IntegerType, LongType, DecimalType)
     if kind == other or not isinstance(kind, exact) or not isinstance(other, exact):
         return None
@@ -185,9 +187,10 @@ def as_double(
     is_rounded: bool = False,
     inside: tuple[int, int] = (-LARGEST, LARGEST),
 ) -> str | None:
-    """SQL of a value as a double, or with doubles in an array or struct, where that is wanted; it fails where a double
-    may not keep the value, or where it is not `inside` (RQ310), unless that `is_rounded`. `None` where there is nothing
-    to do."""
+    """Returns SQL that converts a value, or values in an array or struct, to doubles if wanted. It fails if a double
+    may not keep the value, or if the value is not `inside` (RQ310), unless `is_rounded`. `None` if no conversion is
+    needed.
+    """
     if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
         each = as_double(name, "e", kind.elementType, wanted.elementType, is_rounded=is_rounded)
         return each and f"transform({value}, e -> {each})"
@@ -216,7 +219,8 @@ def as_double(
 
 
 def _keeps_decimal(value: str, scale: int) -> str:
-    """Whether a double keeps all digits of a decimal: without the point behind its last one, it is below 2^53."""
+    """Returns SQL that is true if a double keeps all digits of a decimal: without its point, the number is below
+    2^53."""
     tests: list[str] = []
     for places in range(scale, -1, -1):
         most = Decimal(LARGEST).scaleb(-places)
@@ -226,8 +230,8 @@ def _keeps_decimal(value: str, scale: int) -> str:
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """What a Spark job has failed for: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of workers that cannot
-    do their part, or the `DiagnosticError` that a Python task has raised; `None`: for another reason."""
+    """Returns the diagnostic for a failed Spark job: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of unfit
+    workers, or the `DiagnosticError` that a Python task raised. `None` for other errors."""
     text = str(problem)
     if found := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
         return beyond_in_unit(found[1])
@@ -241,7 +245,7 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
 
 
 _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
-"""How a traceback that comes back as a text ends (`diagnostics.render`)."""
+"""The end of a traceback that comes back as a text (`diagnostics.render`)."""
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )

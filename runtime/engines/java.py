@@ -1,7 +1,7 @@
-"""Find the Java that Spark needs, or install one into a local folder.
+"""Finds the Java that Spark needs, or installs one into a local folder.
 
-`python -m cedilla.runtime.engines.java` prints the Java home that would be used; `--install FOLDER` first installs
-one there if none is found. Nothing in this file imports pyspark.
+`python -m cedilla.runtime.engines.java` prints the Java home that would be used; `--install FOLDER` first installs one
+there if none is found. This file does not import pyspark.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 MINIMUM = 17
-"""The oldest Java that Spark 4 runs on, and the one that is installed where there is none."""
+"""The oldest Java that Spark 4 runs on, and the version that is installed if there is none."""
 
 _BY_HAND = f"install Java {MINIMUM} or newer by hand and set JAVA_HOME"
 _INSTALLING = (
@@ -27,7 +27,7 @@ _INSTALLING = (
 
 
 class JavaMissing(Exception):
-    """No Java of version 17 or newer was found, or installing one failed; `help` says what fixes it."""
+    """No Java of version 17 or newer was found, or installing one failed. `help`: the remedy."""
 
     def __init__(self, message: str, help: str) -> None:
         super().__init__(f"{message}\n  help: {help}")
@@ -35,18 +35,18 @@ class JavaMissing(Exception):
 
 
 def java_version(home: Path) -> int | None:
-    """The feature version (8, 11, 17, ...) of the Java in `home`; None where no Java runs."""
+    """Returns the feature version (8, 11, 17, ...) of the Java in `home`; `None` if no Java runs there."""
     executable = shutil.which("java", path=str(home / "bin"))
     return _version(_settings(executable)) if executable else None
 
 
 def find_java() -> Path | None:
-    """The home of the first Java >= 17 among JAVA_HOME, `java` on PATH and the local folder."""
+    """Returns the home of the first Java >= 17 among JAVA_HOME, `java` on PATH and the local folder."""
     return next((home for _, home, version in _candidates() if _fits(version)), None)
 
 
 def ensure() -> Path:
-    """The home of a fitting Java, exported as JAVA_HOME for Spark's launcher; raises `JavaMissing`."""
+    """Returns the home of a suitable Java and exports it as JAVA_HOME for Spark's launcher. Raises `JavaMissing`."""
     home = find_java()
     if home is None:
         raise JavaMissing(_looked_at(), _INSTALLING)
@@ -55,9 +55,9 @@ def ensure() -> Path:
 
 
 def install_java(folder: Path) -> Path:
-    """Download Java 17 into `folder` with the `install-jdk` package and return its home.
+    """Downloads Java 17 into `folder` with the `install-jdk` package and returns its home.
 
-    It is unpacked beside its final place and renamed, so an interrupted download is never taken for a Java.
+    It is unpacked in a temporary folder and renamed, so an interrupted download is never used as a Java.
     """
     try:
         jdk = importlib.import_module("jdk")
@@ -82,7 +82,7 @@ def install_java(folder: Path) -> Path:
 
 
 def _candidates() -> Iterator[tuple[str, Path | None, int | None]]:
-    """Every place that is looked at: its name, the Java home found there and that Java's version."""
+    """Yields every candidate: its name, the Java home found there and that Java's version."""
     configured = os.environ.get("JAVA_HOME")
     if configured:
         home = Path(configured)
@@ -91,9 +91,7 @@ def _candidates() -> Iterator[tuple[str, Path | None, int | None]]:
         yield "JAVA_HOME (not set)", None, None
     on_path = shutil.which("java")
     settings = _settings(on_path) if on_path else {}
-    reported = settings.get(
-        "java.home"
-    )  # a `java` on PATH is often a link or a wrapper: ask it where it lives
+    reported = settings.get("java.home")  # a `java` on PATH is often a link or a wrapper: ask it for its home
     yield "java on PATH", Path(reported) if reported else None, _version(settings)
     local = Path(os.environ.get("CEDILLA_JAVA_DIR") or ".java").absolute()
     homes = [home for child in _children(local) for home in _homes(child)]
@@ -110,13 +108,13 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _homes(folder: Path) -> list[Path]:
-    """Where the Java home is inside an unpacked JDK: the folder itself, or Contents/Home on macOS."""
+    """Returns the Java homes inside an unpacked JDK: the folder itself, or Contents/Home on macOS."""
     return [home for home in (folder, folder / "Contents" / "Home") if (home / "bin").is_dir()]
 
 
 @cache
 def _settings(executable: str) -> dict[str, str]:
-    """What a `java` says of itself: `java.home` and the like; empty where it does not run."""
+    """Returns the properties that a `java` prints, such as `java.home`; empty if it does not run."""
     command = [executable, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(
@@ -145,7 +143,7 @@ def _looked_at() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the Java home that Spark will use, installing one first if asked to; 1 if there is none."""
+    """Prints the Java home that Spark will use, after installing one if requested. Returns 1 if there is none."""
     parser = argparse.ArgumentParser(prog="python -m cedilla.runtime.engines.java", description=main.__doc__)
     parser.add_argument("--install", metavar="FOLDER", type=Path, help="install Java here if none is found")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""What Spark's Java writes to standard error while it starts and runs: errors pass, remarks about itself do not."""
+"""Filters standard error of Spark's Java: errors pass, remarks about itself do not."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _REMARK = re.compile(
     rb"|Picked up (JAVA_TOOL|_JAVA)_OPTIONS"
 )
 _CONTINUED = re.compile(rb"\s+at |\s+\.\.\. \d+ more|Caused by: |java\.|\t")
-"""What follows a remark and belongs to it: the trace of an exception."""
+"""Lines that belong to the remark before them: the trace of an exception."""
 
 _LAST_WORDS = 2.0
-"""Seconds that a Java which could not start has to say why."""
+"""Seconds for the messages of a Java that could not start."""
 
 _silenced = Event()
 
 
 def silence() -> None:
-    """From here on nothing is forwarded: who has stopped a run need not know what Java makes of it."""
+    """Stops all forwarding: after a user stops a run, Java's messages about it are not useful."""
     _silenced.set()
 
 
 @contextmanager
 def without_remarks() -> Iterator[None]:
-    """A Java that is started inside writes to standard error without remarks about itself, for all its life.
+    """Filters remarks from the standard error of a Java that is started inside the context, for its whole life.
 
-    What Python writes there meanwhile passes. Where there is no standard error, nothing happens.
+    Python's own output in the meantime passes. Without a standard error, it does nothing.
     """
     try:
         real = os.dup(2)
@@ -52,7 +52,7 @@ def without_remarks() -> Iterator[None]:
         silence()
         raise
     except Exception:
-        os.dup2(real, 2)  # only Java holds the pipe now: it ends with it
+        os.dup2(real, 2)  # only Java holds the pipe now, which closes when Java ends
         forwarding.join(_LAST_WORDS)
         raise
     finally:
@@ -67,7 +67,7 @@ def _forward(reading: int, real: int) -> None:
 
 
 def without_remark_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines but for remarks, and for the traces that belong to them."""
+    """Yields lines without remarks and their traces."""
     left_out = False
     for line in lines:
         left_out = bool(_REMARK.match(line) or (left_out and _CONTINUED.match(line)))

@@ -1,8 +1,8 @@
-"""Trees with many points as broadcast tables, built once and kept while their trees stay the same: in Spark's memory,
-or as a temporary view of a server.
+"""Trees with many points as broadcast tables. They are built once and kept until the tree changes, in Spark's memory,
+or as a temporary view on a server.
 
-What a tree says of a row is then found by one hash join per level, however many accents are in force. A tree
-that changed at a few points keeps its table; the changed points come before it, as a `CASE` or a small table.
+One hash join for each level finds the leaf of a row, independent of the number of accents in force. A tree that changed
+at a few points keeps its table; the changed points come before it, as a `CASE` or a small table.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Slot = tuple[object, ...]
 
 _ARROW = {"BIGINT": pa.int64(), "INT": pa.int32(), "DOUBLE": pa.float64(), "STRING": pa.string()}
 _TABLES = "_cedilla_tables"
-"""The attribute of a session that has its tables."""
+"""The attribute of a session that contains its tables."""
 _VIEWS = 4
-"""So many views of a table that is made anew are kept on a server: an epoch that was planned with the first of them is
-over by then, since no more than two are in flight, and each plans twice at most."""
+"""Number of views of a rebuilt table that a server keeps. At most two epochs are in flight, and each is planned at most
+twice. An epoch planned with a dropped view is therefore finished."""
 
 
 @define(eq=False)
 class _Built:
-    """A table as Spark has it. `spelling`: what its expressions depend on besides the points."""
+    """A table in Spark. `spelling`: the inputs of its expressions apart from the points."""
 
     node: Level
     spelling: object
@@ -47,7 +47,7 @@ class _Built:
 
 @define(eq=False)
 class Tables:
-    """The tables of a session, by what they are for: the last one whole, and one of what changed since."""
+    """The tables of a session by purpose: the last complete one, and one of later changes."""
 
     spark: SparkSession
     whole: dict[Slot, _Built] = field(factory=dict[Slot, _Built])
@@ -57,8 +57,8 @@ class Tables:
 
     @classmethod
     def of(cls, spark: SparkSession) -> Tables:
-        """The tables of a session, kept as one of its attributes: their frames hold the session, so a dictionary of
-        ours, by weak keys too, would keep both for ever."""
+        """Returns the tables of a session, stored as an attribute of the session. Their frames refer to the session, so
+        even a dictionary with weak keys would keep both forever."""
         kept = vars(spark)
         if _TABLES not in kept:
             kept[_TABLES] = cls(spark)
@@ -83,8 +83,8 @@ class Tables:
         return held[slot]
 
     def _view(self, rows: DataFrame, place: tuple[bool, Slot]) -> DataFrame:
-        """The same rows under a name, in the memory of a server: else each look at the columns of what is computed
-        with them, and each job, would send them once more.
+        """Returns the same rows as a named view in a server's memory. Otherwise each request for columns, and each job,
+        would send them again.
 
         100,000 points are 4 MB (docs/tuning-notes.md).
         """
@@ -98,7 +98,7 @@ class Tables:
 
 
 class Lookups:
-    """The tables that the expressions over one DataFrame need: `expression` writes one, `joined` brings them."""
+    """The tables for the expressions over one DataFrame: `expression` registers one, `joined` adds its columns."""
 
     def __init__(self, tables: Tables, types: Mapping[str, Type], columns: Mapping[str, str]) -> None:
         self._tables = tables
@@ -113,16 +113,17 @@ class Lookups:
         leaf: Callable[[Any], str],
         coefficients: Coefficients | None = None,
     ) -> str:
-        """As `sql.expression`; `purpose` names what the tree is for, the same in every epoch.
+        """Returns `sql.expression` with a table for large trees. `purpose`: a name for the tree that is the same in
+        every epoch.
 
-        `coefficients` writes a function whose numbers are columns; without, each function is an expression.
+        `coefficients` writes a function whose numbers are columns; without it, each function is an expression.
         """
         return sql.expression(
             tree, self._types, leaf, self._columns, self._large(purpose, leaf, coefficients)
         )
 
     def predicate(self, purpose: Slot, region: Tree) -> str:
-        """As `sql.predicate`."""
+        """Returns `sql.predicate` with a table for large regions."""
         return sql.predicate(region, self._types, self._columns, self._large(purpose, sql.truth, None))
 
     def _large(
@@ -136,7 +137,7 @@ class Lookups:
         return large
 
     def joined(self, frame: DataFrame) -> DataFrame:
-        """The rows of a DataFrame, each with the columns that the expressions read; their names begin with `$`."""
+        """Joins the columns that the expressions read to a DataFrame; their names begin with `$`."""
         for prefix, key, table in self._joins:
             named = table.select(*(F.col(c).alias(prefix + c) for c in table.columns))
             frame = frame.join(F.broadcast(named), F.expr(f"{key} = `{prefix}key`"), "left")
@@ -196,7 +197,7 @@ class Lookups:
         return self._columns.get(attribute, column(attribute))
 
     def _found(self, built: _Built, type_: Type) -> list[str]:
-        """The cases of the points that a table has, and the table among those to join."""
+        """Returns the cases for the points in a table, and registers the table for the join."""
         prefix = f"${len(self._joins)}_"
         self._joins.append((prefix, tables.key_sql(type_, self._value(built.node.attribute)), built.frame))
         return [
@@ -206,18 +207,18 @@ class Lookups:
 
 
 class _Columns(dict[str, str]):
-    """Attribute -> SQL of its value, by its name where nothing else is said."""
+    """Maps each attribute to SQL for its value: its name if no other SQL is given."""
 
     def __missing__(self, attribute: str) -> str:
         return column(attribute)
 
 
 def _changes(old: Level, new: Level) -> Map[Value, Tree]:
-    """Where the points of a level differ from those of an older one, with what is there now."""
+    """Returns the points of a level that differ from those of an older one, with their current values."""
     if old.points is new.points:
         return Map()
     was = old.points
     changed = {v: child for v, child in new.points.items() if was.get(v, was) is not child}
-    if len(new.points) - len(changed) < len(was):  # perhaps some are points no more
+    if len(new.points) - len(changed) < len(was):  # some points may have gone
         changed.update({value: new.at(value) for value in was if value not in new.points})
     return Map(changed)

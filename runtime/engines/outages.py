@@ -1,4 +1,4 @@
-"""A server of Spark Connect that is away: how long is waited for it, and what a run says then."""
+"""Outages of a Spark Connect server: the time to wait, and the error afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 _PATIENCE = 30.0
-"""Seconds that a server may be away; PySpark would wait for ten minutes at each call."""
+"""Maximum seconds of an outage; PySpark would wait for ten minutes at each call."""
 _LOST = re.compile(
     r"StatusCode\.UNAVAILABLE|\[NO_ACTIVE_SESSION\]|\[INVALID_HANDLE\.(?:SESSION|OPERATION)_[A-Z_]+\]"
 )
@@ -21,13 +21,13 @@ _DETAILS = re.compile(r'details = "(.*)"')
 
 @define(eq=False)
 class _Outage:
-    """When the calls of a session have begun to fail, one after the other."""
+    """An outage: the times of its first and last failed call."""
 
     began: float = field(factory=time.monotonic)
     last: float = field(factory=time.monotonic)
 
     def lasts(self) -> bool:
-        """Whether a call that fails now is one of an outage that goes on for too long."""
+        """Returns True if a call that fails now belongs to an outage that has lasted too long."""
         now = time.monotonic()
         if now - self.last > _PATIENCE:
             self.began = now
@@ -36,7 +36,7 @@ class _Outage:
 
 
 def limit_waiting(session: SparkSession) -> None:
-    """A server that is away for a short time is waited for, then not: as long in all as an outage lasts, not for each
+    """Limits the time that a session waits for an unavailable server, over all calls together instead of for each
     call."""
     from pyspark.sql.connect.client.retries import DefaultPolicy  # which not every installation has
 
@@ -51,7 +51,7 @@ def limit_waiting(session: SparkSession) -> None:
 
 
 def lost_server(problem: BaseException) -> DiagnosticError | None:
-    """RQ427, where a call has failed because a server of Spark Connect is away, or has forgotten the session."""
+    """Returns RQ427 if a call failed because a Spark Connect server is unavailable, or has lost the session."""
     text = str(problem)
     if not type(problem).__module__.startswith("pyspark.") or not _LOST.search(text):
         return None

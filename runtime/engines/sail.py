@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'cedilla[sail]'"
 
 _ENVIRONMENT = {
-    # A plan of some hundred operators one after the other overflows a thread's usual stack, and ends the process.
+    # A plan of some hundred consecutive operators overflows a thread's default stack, and ends the process.
     "SAIL_RUNTIME__STACK_SIZE": str(128 << 20),
-    # A folder that is written over would be read as it was.
+    # A folder that is overwritten would still be read with its old contents.
     "SAIL_EXECUTION__FILE_LISTING_CACHE__TYPE": "none",
-    # Sail reports each session and each query that it gives up.
+    # Sail reports each session and each query that it abandons.
     "RUST_LOG": "error",
 }
 
 
 def is_installed() -> bool:
-    """Whether the embedded engine can be started."""
+    """Returns True if the embedded engine can be started."""
     return find_spec("pysail") is not None
 
 
 @contextmanager
 def sail_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session of an engine inside this process, on a free port of 127.0.0.1; both end with the context.
+    """Opens a session of an engine inside this process, on a free port of 127.0.0.1; both end with the context.
 
-    `conf`: settings of the session, which come last. Meanwhile PySpark's functions are those of Spark Connect, in the
-    whole process. Raises `DiagnosticError` with RQ424 where `pysail` is not installed.
+    `conf`: settings of the session, which override the others. While it is open, PySpark's functions are those of Spark
+    Connect in the whole process. Raises `DiagnosticError` RQ424 if `pysail` is not installed.
     """
     if not is_installed():
         raise failure("RQ424", "the embedded engine is not installed", None, hint=INSTALL)

@@ -1,7 +1,7 @@
-"""The columns of DataFrames of Spark Connect, asked of the server once for all plans of one shape.
+"""Caches the columns of Spark Connect DataFrames: the server is asked once for all plans of one shape.
 
-Each look at `frame.schema` is a round trip, and an epoch has a dozen of them. The plans of two epochs differ in what
-their types do not depend on: rows, paths, conditions, places. All else is the shape of a plan.
+Each use of `frame.schema` is a round trip, and an epoch has a dozen of them. Plans of two epochs differ in parts that
+do not affect types: rows, paths, conditions, positions. The rest is the shape of a plan.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 _MOST = 1000
-"""So many shapes are remembered."""
+"""Maximum number of cached shapes."""
 
 Shape = tuple[Any, ...]
 
 
 def remember_schemas(session: SparkSession) -> None:
-    """Let a session of Spark Connect ask once for the columns of plans of one shape."""
+    """Makes a Spark Connect session ask only once for the columns of plans of one shape."""
     client: Any = session.client
     client.schema = remembering(client.schema)
 
 
 def remembering(asked: Callable[[Any], StructType]) -> Callable[[Any], StructType]:
-    """The same function of plans, asked once for those of one shape."""
+    """Returns the same function with a cache by shape of plan."""
     known: dict[Shape, StructType] = {}
 
     def schema(plan: Any) -> StructType:
@@ -44,7 +44,7 @@ def remembering(asked: Callable[[Any], StructType]) -> Callable[[Any], StructTyp
 
 
 def shape_of(relation: Any) -> Shape | None:
-    """What the columns of a relation, a message of the protocol, depend on; `None` where that is not told."""
+    """Returns everything that determines the columns of a relation, a message of the protocol; `None` if unknown."""
     kind = relation.WhichOneof("rel_type")
     if kind not in _SHAPES:
         return None
@@ -55,7 +55,7 @@ def shape_of(relation: Any) -> Shape | None:
 
 
 class _Untold(Exception):
-    """A part of a plan whose shape is not told."""
+    """A part of a plan whose shape is unknown."""
 
 
 def _below(relation: Any) -> Shape:
@@ -70,7 +70,7 @@ def _same(message: Any) -> Shape:
 
 
 def _local(message: Any) -> Shape:
-    if not message.data:  # a table without rows, whose columns are in its schema
+    if not message.data:  # an empty table, whose columns are in its schema
         if not message.schema:
             raise _Untold
         return (message.schema,)
@@ -79,7 +79,7 @@ def _local(message: Any) -> Shape:
 
 
 def _read(message: Any) -> Shape:
-    if message.HasField("named_table"):  # a view, of which no second one has the name (`engines/lookups.py`)
+    if message.HasField("named_table"):  # a view, whose name is unique (`engines/lookups.py`)
         return (message.named_table.unparsed_identifier,)
     if not message.HasField("data_source") or not message.data_source.schema:
         raise _Untold
@@ -134,12 +134,12 @@ _SHAPES: dict[str, Callable[[Any], Shape]] = {
 }
 
 _CONSTANTS = re.compile(
-    r"""(`[^`]*`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # names and texts, which are as they are
+    r"""(`[^`]*`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # names and texts, which remain unchanged
     r"""|get\(array\((?P<bound>(?P<moment>TIMESTAMP|DATE)'[^']*'|-?[\d.e+-]*\d(?P<suffix>[LD]?)), (?P=bound)\),"""
     r"""|(?<![\w.])\d+L\b""",
     re.DOTALL,
 )
-"""What a bound is compared with (`codegen/sql.py`), and a long, as places and epochs are written."""
+"""The bound of a comparison (`codegen/sql.py`), and a long, the form of positions and epochs."""
 
 
 def _kind(found: re.Match[str]) -> str:
@@ -153,7 +153,7 @@ def _alias(alias: Any) -> Shape:
 
 
 def _text(expression: Any) -> Any:
-    """An expression, but for which of its kind a constant is."""
+    """Returns an expression in which constants are replaced by their kind."""
     kind = expression.WhichOneof("expr_type")
     if kind == "expression_string":
         return _CONSTANTS.sub(_kind, expression.expression_string.expression)

@@ -18,36 +18,36 @@ from cedilla.runtime.engines.settings import RESULTS
 from cedilla.runtime.engines.spark import set_log_level
 
 ARCHIVE = "CEDILLA_CLASSES"
-"""Names a file that `pipeline/class_archive.py` has written."""
+"""Environment variable with the path of a file that `pipeline/class_archive.py` has written."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
     **RESULTS,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Outputs are read in the order of their names: nothing else may lie beside them.
+    # Outputs are read in the order of their names, so no other file may be next to them.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.parquet.compression.codec": "lz4_raw",
-    # Costs some messages to the JVM per call, and would point into generated code.
+    # Costs some messages to the JVM for each call, and would refer to generated code.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # The code of a query with many operators, in the few forms that its epochs have, is to stay compiled; with
-    # Spark's 100 each form drives out another.
+    # The code of a query with many operators should stay compiled in the few forms that its epochs have. With Spark's
+    # limit of 100, the forms evict each other.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.files.openCostInBytes": str(4 << 20),
 }
 
 
 def java_options() -> str:
-    """Options of the Java that Spark runs in."""
+    """Returns options of the Java that Spark runs in."""
     return shlex.join([f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", *archive_options()])
 
 
 def archive_options() -> list[str]:
-    """Options of a Java of Spark's, to take classes from an archive; none, where no archive is named."""
+    """Returns options for Spark's Java to load classes from an archive; empty without an archive."""
     archive = os.environ.get(ARCHIVE)
     if not archive:
         return []
-    # Where it does not fit, nothing is said.
+    # An archive that does not fit is silently ignored.
     return [f"-XX:SharedArchiveFile={Path(archive).absolute()}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
 
 
@@ -58,18 +58,18 @@ def local_session(
     *,
     verbose: bool = False,
 ) -> SparkSession:
-    """A session with what Cedilla needs set; `conf` comes last.
+    """Returns a session with Cedilla's settings; `conf` overrides them.
 
-    Without `master`, what `spark-submit` chose is used, else every core of this machine. `verbose`: Spark's warnings
-    and remarks are shown, not only its errors. Raises `java.JavaMissing` where no Java 17 or newer is found.
+    Without `master`, the choice of `spark-submit` applies, else every core of this machine. `verbose`: shows Spark's
+    warnings and remarks, not only its errors. Raises `java.JavaMissing` if no Java 17 or newer is found.
     """
     java.ensure()
-    # A run that is stopped or refused says so itself; py4j would add a traceback of its own.
+    # A run that is stopped or refused reports that itself; py4j would add its own traceback.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.appName(app_name)
     is_submitted = "MASTER" in os.environ or "SPARK_ENV_LOADED" in os.environ
     if master.startswith("local") if master is not None else not is_submitted:
-        # Else the workers of this machine are those of any Python that is found; a cluster has paths of its own.
+        # Otherwise workers on this machine use any Python on the path; a cluster has its own paths.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
         builder = builder.master(master)

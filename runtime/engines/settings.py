@@ -1,4 +1,4 @@
-"""Settings of a session that results depend on, whoever computes them."""
+"""Session settings that affect results, on every engine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ RESULTS = {
     # Timestamps in files, markers and state are in UTC.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
-    # Attributes `t` and `T` are two.
+    # Attributes `t` and `T` are different.
     "spark.sql.caseSensitive": "true",
     # A sum of decimals keeps its last digit.
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
-    # What Spark writes by itself has no statistics, and others have given it up.
+    # Spark's default has no statistics, and is deprecated elsewhere.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # `${env:NAME}` in a string of a query or of a marker is text: whoever writes a stream must not read the
-    # environment of this process.
+    # `${env:NAME}` in a string of a query or of a marker is text: writers of a stream must not read the environment of
+    # this process.
     "spark.sql.variable.substitute": "false",
-    # How Spark reads the text of expressions.
+    # The syntax of expressions in Spark.
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
@@ -34,7 +34,7 @@ RESULTS = {
     # A file that is damaged or missing ends the run.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # Dates before 1582 stay what they are.
+    # Dates before 1582 remain unchanged.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.binaryAsString": "false",
@@ -44,11 +44,11 @@ RESULTS = {
 
 
 _LEGACY = "spark.sql.legacy."
-"""Settings that bring back what an older Spark computed; Cedilla uses none of them."""
+"""Prefix of settings that restore results of an older Spark; Cedilla uses none of them."""
 
 
 def check_settings(conf: Mapping[str, str]) -> None:
-    """Raise RQ474 where a user sets what results depend on to something else."""
+    """Raises `DiagnosticError` RQ474 if a user changes a setting that affects results."""
     for name, value in conf.items():
         wanted = RESULTS.get(name, value)
         if name.startswith(_LEGACY) or value.lower() != wanted.lower():
@@ -57,7 +57,7 @@ def check_settings(conf: Mapping[str, str]) -> None:
 
 
 def set_all(session: SparkSession, settings: Mapping[str, str | None]) -> None:
-    """Set settings of a session; `None` unsets one. A server that discourages one, whatever its value, only warns."""
+    """Sets settings of a session; `None` unsets one. Deprecated settings cause only a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for name, value in settings.items():
@@ -69,11 +69,11 @@ def set_all(session: SparkSession, settings: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def own_session(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session for one run beside the caller's session, with the settings that results depend on.
+    """Opens a session for one run, separate from the caller's session, with the settings that affect results.
 
-    On Spark it is a new session of the same application. It takes the caller's settings of file systems and of
-    performance (all but `RESULTS`). A session of Spark Connect has no sibling in every version: the caller's own gets
-    the settings and has its old ones back afterwards.
+    On Spark it is a new session of the same application, with the caller's settings for file systems and performance
+    (all except `RESULTS`). Not every version of Spark Connect can open a second session. There the caller's own session
+    gets the settings, and its old ones return afterwards.
     """
     if not is_connect(spark):
         session = spark.newSession()
@@ -91,7 +91,7 @@ def own_session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def _changed(spark: SparkSession, fresh: SparkSession) -> dict[str, str]:
-    """The settings of a session that a new one of its application lacks."""
+    """Returns the settings of a session that a new one of its application lacks."""
     known = fresh.conf.getAll
     return {
         name: value

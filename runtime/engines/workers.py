@@ -1,4 +1,4 @@
-"""Functions over Arrow batches that the engine's Python workers run, and what is wrong with workers that cannot."""
+"""Runs functions over Arrow batches in the engine's Python workers, and explains the errors of unfit workers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def in_workers(frame: DataFrame, function: Batches, schema: StructType | str) -> DataFrame:
-    """What a function makes of the rows of a DataFrame, in Python workers. These need Cedilla, as installed here."""
+    """Applies a function to the rows of a DataFrame in Python workers, which need the same version of Cedilla as
+    here."""
     return frame.mapInArrow(_Sent(installed(), cloudpickle.dumps(function)), schema)
 
 
 @cache
 def installed() -> str:
-    """The version of Cedilla in this Python."""
+    """Returns the version of Cedilla in this Python."""
     try:
         return version("cedilla")
     except PackageNotFoundError:  # a source tree on PYTHONPATH
@@ -34,8 +35,8 @@ def installed() -> str:
 
 @frozen
 class _Sent:
-    """A function on its way to workers. It is unpacked only where the same version is: of another one, what was
-    packed may be another thing."""
+    """A function that is sent to workers. It is unpacked only by the same version of Cedilla, because another version
+    may give the packed names another meaning."""
 
     of: str
     packed: bytes = field(repr=False)
@@ -48,8 +49,8 @@ class _Sent:
 
 
 def unfit_workers(problem: BaseException) -> DiagnosticError | None:
-    """RQ433, where a job has failed because the engine's Python workers do not start or lack something."""
-    if isinstance(problem, DiagnosticError):  # it says already what is wrong
+    """Returns RQ433 if a job failed because the engine's Python workers do not start or lack a module."""
+    if isinstance(problem, DiagnosticError):  # it reports the error already
         return None
     text = str(problem)
     found = next(((what, m) for pattern, what in _FAULTS if (m := pattern.search(text))), None)

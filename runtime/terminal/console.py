@@ -1,4 +1,4 @@
-"""All that is written to the terminal; the only user of rich, and that only where there is a terminal."""
+"""Writes to the terminal. Only this module uses rich, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 class Console:
-    """Results go to standard output; progress and diagnostics go to standard error.
+    """Writes results to standard output, and progress and diagnostics to standard error.
 
     On a terminal they are coloured, elsewhere plain. `NO_COLOR` in the environment switches colours off.
     """
 
     @property
     def color(self) -> bool:
-        """Whether results may be coloured."""
+        """True if results may be coloured."""
         return _colors(sys.stdout)
 
     @property
     def width(self) -> int:
-        """How long a line of a result may be: COLUMNS, else as the terminal, else 100."""
+        """The width of result lines: COLUMNS, else that of the terminal, else 100."""
         return shutil.get_terminal_size((WIDTH, 24)).columns
 
     def out(self, text: str) -> None:
-        """A result, on standard output."""
+        """Writes a result to standard output."""
         _write(sys.stdout, text)
 
     def note(self, text: str) -> None:
-        """A remark, on standard error."""
+        """Writes a remark to standard error."""
         self._styled(text, "dim")
 
     def diagnostics(self, items: Iterable[Diagnostic], texts: Mapping[str, str]) -> None:
-        """Diagnostics on standard error. `texts`: source name -> text, to show their places."""
+        """Writes diagnostics to standard error. `texts`: source name -> text, to show their positions."""
         for number, item in enumerate(items):
             head, *rest = render([item], texts).splitlines()
             if number:
@@ -57,12 +57,12 @@ class Console:
                 _write(sys.stderr, "\n".join(rest))
 
     def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
-        """Write what ended the work; the exit status: 1, 2 where options are wrong."""
+        """Writes the error that ended the work and returns the exit status: 1, or 2 for wrong options."""
         self.diagnostics(error.diagnostics, texts)
         return 2 if all(each.code in USAGE for each in error.diagnostics) else 1
 
     def consent(self, changes: Changes) -> bool:
-        """Whether a person at the terminal lets an edited query go on; where there is none, it may not."""
+        """Asks the user at the terminal if an edited query may continue; returns False without a terminal."""
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         from cedilla.runtime.checkpoint.plan_changes import change_lines
@@ -73,8 +73,8 @@ class Console:
         return click.confirm("go on with the edited query?", err=True)
 
     def epoch(self, report: EpochReport) -> None:
-        """One line about an epoch, and what is doubtful about its accents and values, on standard error; ten at most
-        of those that may come for each member of a fleet."""
+        """Writes one line about an epoch, and its warnings, to standard error. Shows at most ten warnings of a code
+        that may occur for each member of a fleet."""
         self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
@@ -93,11 +93,11 @@ class Console:
 
 
 _MANY = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ320")
-"""Warnings that may come for each member of a fleet, or each file."""
+"""Warnings that may occur for each member of a fleet, or each file."""
 
 
 def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[str, int]]:
-    """Warnings but for those after the tenth of a code of which there may be many, and how many these are."""
+    """Returns the warnings to show, at most ten for each code in `_MANY`, and the number of omitted ones by code."""
     shown: list[Diagnostic] = []
     left: dict[str, int] = {}
     for warning in warnings:
@@ -109,7 +109,7 @@ def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dic
 
 
 def epoch_line(report: EpochReport) -> str:
-    """`epoch 7 · 12,000 tuples in, 40 out · 0.3 s, 48,000/s · 2 accents in force`, then what there is else to tell."""
+    """Returns `epoch 7 · 12,000 tuples in, 40 out · 0.3 s, 48,000/s · 2 accents in force`, followed by other facts."""
     on = "" if report.engine == "spark" else f" on {report.engine}"
     parts = [f"epoch {report.number}{on}", _flow(report), _pace(report)]
     if report.files_left:
@@ -137,11 +137,11 @@ def _flow(report: EpochReport) -> str:
 
 
 _FEW = 100
-"""Tuples in an epoch that is spent on other things than them: how many a second says nothing."""
+"""Minimum number of tuples in an epoch to show the rate of tuples."""
 
 
 def _pace(report: EpochReport) -> str:
-    """How long the epoch took, and the rate: of tuples, or where they are few, of epochs."""
+    """Returns the duration of the epoch and a rate: of tuples, or of epochs if there are few tuples."""
     if report.seconds <= 0:
         return "0.0 s"
     took = f"{report.seconds:.1f} s"
@@ -152,7 +152,7 @@ def _pace(report: EpochReport) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something, in words."""
+    """Returns a number with a noun in singular or plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -162,6 +162,6 @@ def _colors(stream: TextIO) -> bool:
 
 def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
-    # The tree's lines and Greek letters have no place in some terminals' encodings: show their codes there.
+    # The encodings of some terminals lack the tree's lines and Greek letters, which then appear as codes.
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     stream.flush()

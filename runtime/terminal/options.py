@@ -32,12 +32,11 @@ def _paths(named: Paths) -> dict[str, str]:
 
 @frozen(kw_only=True)
 class Options:
-    """How to run a query; what is not given is as the query says.
+    """Options for running a query; the query decides about options that are not given.
 
-    `sources`, `sinks`: name -> path, which may be a `pathlib.Path`.
-    `settings`: those of the query; `conf`: those of Spark; `yes`: an edited query
-    goes on from its checkpoint, where that has to be confirmed. `engine`: the one that runs it, by default Spark, or
-    where there is no Java the embedded one; `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
+    `sources`, `sinks`: name -> path, which may be a `pathlib.Path`. `settings`: those of the query; `conf`: those of
+    Spark. `yes`: confirms that an edited query continues from its checkpoint. `engine`: Spark by default, or the
+    embedded engine if there is no Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
     """
 
     once: bool = False
@@ -56,8 +55,8 @@ class Options:
     verbose: bool = False
 
     def check(self, plan: Plan) -> None:
-        """Raise `DiagnosticError` RQ477 where an option is not of the plan, has no such value, or is of another
-        engine."""
+        """Raises `DiagnosticError` RQ477 if an option does not exist in the plan, has an invalid value, or belongs to
+        another engine."""
         topics = [source.name for source in plan.sources if source.is_topic]
         _check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
@@ -92,7 +91,8 @@ class Options:
 
 
 def apply(plan: Plan, options: Options) -> Plan:
-    """The plan with the paths and settings of the options. Raises `DiagnosticError` RQ477 as `Options.check` does."""
+    """Returns the plan with the paths and settings of the options. Raises `DiagnosticError` RQ477 as `Options.check`
+    does."""
     options.check(plan)
     return evolve(
         plan,
@@ -111,21 +111,21 @@ def apply(plan: Plan, options: Options) -> Plan:
 
 
 def written_to(emit: Emit, path: str) -> Emit:
-    """An emit that writes elsewhere."""
+    """Returns an emit with another path."""
     return evolve(emit, path=path, format=_format_at(path, emit.format))
 
 
 def _format_at(path: str, format_: str) -> str:
-    """The format of what a path names: where that is a folder in place of a topic, that of recorded records."""
+    """Returns the format at a path: for a folder in place of a topic, that of recorded records."""
     return _RECORDED.get(format_, format_) if not is_topic(path) else format_
 
 
 _RECORDED = {"kafka": "json", "kafka_otlp": "otlp"}
-"""The formats of topics, and those of files into which records were written."""
+"""Maps formats of topics to those of files with recorded records."""
 
 
 def path_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options of `run` that change the plan, as for `run_options`."""
+    """Decorates a command with the options of `run` that change the plan, like `run_options`."""
 
     @wraps(command)
     def with_options(*args: Any, **given: Any) -> Any:
@@ -136,7 +136,7 @@ def path_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options of `run` on a click command, which gets them as one `options: Options`."""
+    """Decorates a click command with the options of `run`, passed as one `options: Options`."""
 
     @wraps(command)
     def with_options(*args: Any, **given: Any) -> Any:
@@ -163,7 +163,7 @@ def _wrong(message: str, hint: str) -> DiagnosticError:
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """`NAME=VALUE`, given any number of times."""
+    """Parses `NAME=VALUE` options, which may be repeated."""
     pairs: dict[str, str] = {}
     for value in values:
         name, equal, rest = value.partition("=")
@@ -179,7 +179,7 @@ _PARAMS = "cedilla.params"
 
 
 def params_of(context: click.Context) -> Texts:
-    """The values of `--param`, by name."""
+    """Returns the values of `--param`, by name."""
     return context.meta.get(_PARAMS, {})
 
 

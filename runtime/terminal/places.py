@@ -1,4 +1,4 @@
-"""Where a query reads and writes, looked at before anything is started; only what lies on this machine."""
+"""Checks the local paths that a query reads and writes, before anything is started."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from cedilla.runtime.items.lines import local_path
 
 
 def check_places(plan: Plan, checkpoint: str | None) -> None:
-    """What `run` needs: `check_inputs`, `check_outputs`, and that no source reads what is written: RQ116 for
-    an output, RQ411 for the checkpoint."""
+    """Runs all checks of `run`: `check_inputs`, `check_outputs`, and that no source reads written files (RQ116 for an
+    output, RQ411 for the checkpoint)."""
     check_inputs(plan)
     check_unread(plan)
     home = checkpoint or default_checkpoint(plan)
@@ -27,7 +27,7 @@ def check_places(plan: Plan, checkpoint: str | None) -> None:
 
 
 def check_unread(plan: Plan) -> None:
-    """Raise RQ116 where a source reads what an emit writes."""
+    """Raises `DiagnosticError` RQ116 if a source reads the output of an emit."""
     read = {topic_of(source.path).name: source for source in plan.sources if source.is_topic}
     for emit in plan.emits:
         if emit.is_topic and (name := topic_of(emit.path).name) in read:
@@ -44,12 +44,12 @@ def check_unread(plan: Plan) -> None:
 
 
 def default_checkpoint(plan: Plan) -> str:
-    """The checkpoint's folder where the command line names none."""
+    """Returns the checkpoint's folder if the command line names none."""
     return f".cedilla/{plan.name}"
 
 
 def check_inputs(plan: Plan, *, stdin: bool = False) -> None:
-    """Raise RQ401 where a folder that is read is not there. `stdin`: whether `-` is one, for one source."""
+    """Raises `DiagnosticError` RQ401 if an input folder does not exist. `stdin`: allows `-` for one source."""
     has_stdin = False
     for name, folder, what in folders(plan):
         if folder != "-":
@@ -67,19 +67,19 @@ def check_inputs(plan: Plan, *, stdin: bool = False) -> None:
 
 
 def no_folder(plan: Plan, name: str, folder: str, what: str) -> DiagnosticError:
-    """The complaint about one of a plan's `folders` that is not there."""
+    """Returns RQ401 about one of a plan's `folders` that does not exist."""
     hint = f"--source {name}=PATH reads another; an empty folder is fine"
     return _failed("RQ401", f"the folder {folder} of {what} does not exist", _source(plan, name), hint)
 
 
 def _source(plan: Plan, name: str) -> Source:
-    """The source by what `--source NAME=PATH` calls one of its folders."""
+    """Returns the source of a folder by its name in `--source NAME=PATH`."""
     return plan.source_of[name.partition(".")[0]]
 
 
 def check_sail(plan: Plan, checkpoint: str | None) -> None:
-    """Raise RQ434 where Sail would take the path of an output or of the checkpoint for a pattern of many, or does not
-    read it."""
+    """Raises `DiagnosticError` RQ434 if Sail would treat the path of an output or of the checkpoint as a pattern, or
+    cannot read it."""
     home = checkpoint or default_checkpoint(plan)
     for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
         if found := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
@@ -91,8 +91,8 @@ def check_sail(plan: Plan, checkpoint: str | None) -> None:
 
 
 def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:
-    """Raise RQ405 where a folder cannot be written, or has results while the checkpoint, if any, is new; RQ411 where
-    the checkpoint cannot be written."""
+    """Raises `DiagnosticError` RQ405 if a folder cannot be written, or contains results although the checkpoint, if
+    any, is new. Raises RQ411 if the checkpoint cannot be written."""
     home = None if checkpoint is None else local_path(checkpoint)
     if home is not None and (reason := _unwritable(home)):
         hint = "--checkpoint DIR names another"
@@ -112,7 +112,7 @@ def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:
 
 
 def old_results(emit: Emit, has_checkpoint: bool = True) -> DiagnosticError:
-    """The complaint about a folder that holds the output of an earlier run."""
+    """Returns RQ405 about a folder that contains the output of an earlier run."""
     if has_checkpoint:
         message = f"{emit.path} holds the output of an earlier run, but the checkpoint is new"
         hint = "the old checkpoint continues it: --checkpoint DIR; a new run requires an empty output folder"
@@ -123,7 +123,7 @@ def old_results(emit: Emit, has_checkpoint: bool = True) -> DiagnosticError:
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Why nothing can be written into a folder, which need not be there yet."""
+    """Returns the reason why a folder, which need not exist yet, cannot be written; `None` if it can."""
     for place in (folder, *folder.absolute().parents):
         if place.exists():
             if not place.is_dir():

@@ -1,4 +1,4 @@
-"""What an epoch did, for people and for logs."""
+"""The report of an epoch, for people and for logs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 MOST_WARNINGS = 10
-"""So many warnings of one code that each member of a fleet may bring are shown of an epoch, with their lines."""
+"""Maximum number of warnings of one code that an epoch shows with their lines, for codes that may occur often."""
 
 
 @frozen
 class EpochReport:
-    """One committed epoch.
+    """The report of one committed epoch.
 
-    `seconds`: from the first read to the commit; `apart`: from the commit before it, if that came later;
-    `accents`, `punctuations`: markers read in this epoch; `in_force`: accents in force after it, as `status` lists
-    them; `quarantined`: code -> rejected items; `held`: what waits, and why; `notes`: what else a user should know.
-    `written`: output -> its tuples, where they were counted; `files`, `files_left`: those of the batch that were
-    read, and that are to be; `waiting`: rows that wait for punctuation;
-    `warnings`: what is doubtful about the epoch's accents and values; `engine`: what ran it.
+    `seconds`: from the first read to the commit; `apart`: from the commit before it, if that came later; `accents`,
+    `punctuations`: markers read in this epoch; `in_force`: accents in force after it, as `status` lists them;
+    `quarantined`: code -> rejected items; `held`: delayed markers with reasons; `notes`: further notes for users.
+    `written`: output -> its tuples, if they were counted; `files`, `files_left`: the files of the batch that were read,
+    and those that remain; `waiting`: rows that wait for punctuation; `warnings`: those about the epoch's accents and
+    values; `engine`: the engine that ran it.
     """
 
     number: int

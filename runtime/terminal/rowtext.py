@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 _TABLE_ROWS = 1000
-"""So many rows are laid out together; the next ones begin a table of their own."""
+"""Number of rows of a table; more rows begin another table."""
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """A tuple as a line; numbers with all their digits."""
+    """Returns a tuple as a line; numbers have all their digits."""
     return f"{{{', '.join(f'{_text(name)}: {_value(value)}' for name, value in row.items())}}}"
 
 
@@ -38,7 +38,8 @@ def _text(value: Any) -> str:
 
 
 def tables(rows: Iterable[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Tuples as tables with a heading each; what stands before a `None` is not kept waiting for what comes after."""
+    """Yields tuples as tables with a heading each. A `None` among the rows ends a table, so that it is printed without
+    waiting."""
     waiting: list[Mapping[str, Any]] = []
     for row in rows:
         if row is not None:
