@@ -113,17 +113,19 @@ class Facts:
 class StateFacts:
     """What the state of an operator adds to the facts of its inputs.
 
-    `held`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
+    `retained`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
     `closed`: the region of output tuples that never come again, as state shows: all once a limit is reached (theory
     1.3), where no tuple waits for a sort (E5), where no session is open and none can begin (G29).
     """
 
-    held: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    retained: Mapping[str, Tree] = field(factory=dict[str, Tree])
     closed: Tree = False
 
-    def hold(self, present: Mapping[str, Tree]) -> dict[str, Tree]:
+    def with_retained(self, present: Mapping[str, Tree]) -> dict[str, Tree]:
         """The presence of output attributes, with Drops held back where state still has the attribute."""
-        return {n: regions.update(p, self.held.get(n, False), _at_least_latent) for n, p in present.items()}
+        return {
+            n: regions.update(p, self.retained.get(n, False), _at_least_latent) for n, p in present.items()
+        }
 
 
 def _at_least_latent(presence: Presence) -> Presence:

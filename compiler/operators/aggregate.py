@@ -215,7 +215,7 @@ class Aggregate(Operator):
             types,
             universe,
             # Of `by` too: a union before may have lost the attribute with one of its inputs, while groups of it wait.
-            state.hold(present),
+            state.with_retained(present),
             units,
             fold_closed(source, over),
             source.lacking.intersection(self.by),

@@ -226,7 +226,7 @@ class Join(Matching):
         present = {
             n: regions.combine(left.present.get(n, ABSENT), right.present.get(n, ABSENT), MOST) for n in own
         }
-        present = state.hold(present)
+        present = state.with_retained(present)
         present |= {n: regions.combine(left.present[n], right.present[n], LEAST) for n in shared}
         units = {n: tree for f in inputs for n, tree in f.units.items() if n in own}
         for name in {*left.units, *right.units} & {*shared, *self._twice(inputs)}:
@@ -324,7 +324,7 @@ class Filtering(Matching):
         return Facts(
             left.types,
             left.universe,
-            state.hold(left.present),  # closed tuples may still wait
+            state.with_retained(left.present),  # closed tuples may still wait
             left.units,
             regions.intersection(left.closed, self.purge(inputs)[0]),
             left.lacking,

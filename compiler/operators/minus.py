@@ -42,7 +42,7 @@ class Minus(Operator):
         left, _ = inputs
         return evolve(
             left,
-            present=state.hold(left.present),
+            present=state.with_retained(left.present),
             closed=regions.intersection(left.closed, self.decided(inputs)),
         )
 

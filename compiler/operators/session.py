@@ -145,7 +145,7 @@ class Session(Operator):
             {**source.types, self.alias: source.types[self.on]},
             {**source.universe, self.alias: started},
             {
-                **state.hold(present),
+                **state.with_retained(present),
                 self.alias: present[self.on],
             },
             # W3: what was said of the session's own attribute ends here, it leaves in canonical values (G27).

@@ -74,7 +74,7 @@ class Sort(Operator):
         return Facts(
             source.types,
             source.universe,
-            state.hold(source.present),
+            state.with_retained(source.present),
             source.units,
             regions.union(closed, state.closed),
             source.lacking,

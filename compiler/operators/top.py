@@ -47,7 +47,7 @@ class Top(Operator):
         (source,) = inputs
         return evolve(
             source,
-            present=state.hold(source.present),
+            present=state.with_retained(source.present),
             # A closed tuple of an open group may be among the best when the group closes.
             closed=fold_closed(source, frozenset(source.types).difference(self.per)),
         )

@@ -138,7 +138,7 @@ class User(Operator):
         parts = tuple(self._part(facts) for facts in inputs)
         whole = merged(parts) if len(parts) == 2 else parts[0]
         if self.waits:
-            whole = evolve(whole, present=state.hold(whole.present))
+            whole = evolve(whole, present=state.with_retained(whole.present))
         if self.returns is None:
             return whole
         present = dict.fromkeys(self.computed, PRESENT)

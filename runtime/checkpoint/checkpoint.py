@@ -202,7 +202,7 @@ def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> d
             name: _dump_source(state, trees, f"source {name}") for name, state in record.sources.items()
         },
         "sinks": {name: _dump_sink(state, trees, f"sink {name}") for name, state in record.sinks.items()},
-        "held": {n: _dump_trees(s.held, trees, f"held {n}") for n, s in record.state_facts.items()},
+        "held": {n: _dump_trees(s.retained, trees, f"held {n}") for n, s in record.state_facts.items()},
         "closed": {n: trees.dump(f"closed {n}", s.closed) for n, s in record.state_facts.items()},
         "segments": {
             key: [_dump_segment(s, home) for s in segments] for key, segments in record.segments.items()

@@ -284,7 +284,7 @@ def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
 def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
     """Drops that wait for state (G13)."""
     for name, state in commit.state_facts.items():
-        for attribute, region in state.held.items():
+        for attribute, region in state.retained.items():
             if where := _where(region, facts[name]):
                 yield f"-({attribute}) at {name}, {where}: its state still has the attribute"
 

@@ -64,7 +64,7 @@ def report(
         held=tuple(
             f"-({attribute}) in {node}: state still has it"
             for node, facts in record.state_facts.items()
-            for attribute in facts.held
+            for attribute in facts.retained
         ),
         notes=notes,
         warnings=tuple(

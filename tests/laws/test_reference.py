@@ -179,7 +179,7 @@ def keep_the_laws(rng: Random, made: World, items: Items) -> None:
     assert bag(decoded(other.output)) == expected, told  # O3 and O4
     assert list(complaints(other.output, initial, read)) == [], told
     for ran in (whole, other):
-        waiting = [n for state in ran.reference.state_facts.values() for n in state.held]
+        waiting = [n for state in ran.reference.state_facts.values() for n in state.retained]
         assert waiting == [], told  # O5
     for name, node in whole.reference.nodes.items():
         assert list(node.stored()) == [], f"{name} still holds rows\n{told}"

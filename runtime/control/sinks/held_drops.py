@@ -49,7 +49,7 @@ def held_drops(
         learnt = state.get(operator.name, NO_STATE)
         now = operator.facts(inputs, learnt)
         if operator.stateful and (waiting := _waiting(epoch, operator.name, during[operator.name], now)):
-            state[operator.name] = evolve(learnt, held=waiting)
+            state[operator.name] = evolve(learnt, retained=waiting)
             now = operator.facts(inputs, state[operator.name])
         facts[operator.name] = now
     return state, facts
