@@ -41,7 +41,7 @@ def outputs(
     jobs = Jobs()
     state = StateStore(session, Files(), str(root / "state"), jobs)
     sources = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
-    learnt: Any = {}
+    closed_by_state: Any = {}
     found: dict[str, list[str]] = {emit.name: [] for emit in plan.emits}
     for number, items in enumerate(epochs):
         base, segments = sources, dict(state.segments)
@@ -53,7 +53,7 @@ def outputs(
                 number,
                 {s.name: _frame(session, number, plan, s, items.get(s.name, ())) for s in plan.sources},
                 frozenset(name for name, given in items.items() if any(map(is_tuple, given))),
-                derive(plan, {n: s.facts() for n, s in base.items()}, learnt),
+                derive(plan, {n: s.facts() for n, s in base.items()}, closed_by_state),
                 derive(plan, {n: s.facts() for n, s in sources.items()}),
                 state,
                 cached,
@@ -62,7 +62,7 @@ def outputs(
             for emit in plan.emits:
                 if epoch.is_busy(emit.relation):
                     found[emit.name] += _rows(frames[emit.name])
-            learnt = dict(epoch.learnt)
+            closed_by_state = dict(epoch.closed_by_state)
             settle(jobs.take())
             planned = dict(state.segments)
             state.commit(planned, state.measured(planned), state.unused(segments))

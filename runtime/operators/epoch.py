@@ -42,7 +42,7 @@ class Epoch:
     cached: ExitStack
     length: int = 0
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
-    learnt: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
+    closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
     _passing: dict[str, Tree] = field(factory=dict[str, Tree])
 
@@ -202,12 +202,12 @@ class Epoch:
         """The facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
-    def learn(self, name: str, closed: Tree) -> None:
+    def report_closed(self, name: str, closed: Tree) -> None:
         """What an operator's state shows never to come again; its own facts and those of all that is computed from it
         follow."""
-        self.learnt[name] = StateFacts(closed=closed)
+        self.closed_by_state[name] = StateFacts(closed=closed)
         sources = {source: self.after[source] for source in self.plan.source_of}
-        self.after = derive(self.plan, sources, self.learnt)
+        self.after = derive(self.plan, sources, self.closed_by_state)
 
     # --- state ---
 

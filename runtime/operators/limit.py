@@ -22,7 +22,7 @@ class LimitDataflow(Dataflow):
     def run(self, epoch: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
         if epoch.before[name].closed is True:
-            epoch.learn(name, True)
+            epoch.report_closed(name, True)
         if not self.busy(epoch, operator):
             return without_rows(frame)
         old = epoch.state.read(name)
@@ -31,7 +31,7 @@ class LimitDataflow(Dataflow):
         passed = epoch.reused(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
         count = passed.count()
         if count == missing:
-            epoch.learn(name, True)
+            epoch.report_closed(name, True)
             epoch.state.clear(name)
         else:
             so_far = F.lit(operator.count - missing + count).alias("$count")

@@ -40,7 +40,7 @@ class SessionDataflow(Dataflow):
             if busy:
                 epoch.state.append(name, frame, epoch.number)
                 epoch.state.compact(name, epoch.number, lambda rows: rows)
-            epoch.learn(name, epoch.before[name].closed)
+            epoch.report_closed(name, epoch.before[name].closed)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
         parts = [rows for rows in (epoch.state.read(name), frame if busy else None) if rows is not None]
         tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
@@ -51,7 +51,7 @@ class SessionDataflow(Dataflow):
             epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), epoch.number)
         else:
             epoch.state.clear(name)
-        epoch.learn(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
+        epoch.report_closed(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:

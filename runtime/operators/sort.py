@@ -75,7 +75,7 @@ class SortDataflow(Dataflow):
             ]
             said = regions.union(said, *_without_rows(boxes, waiting))
         if said is not False:
-            epoch.learn(name, said)
+            epoch.report_closed(name, said)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Sort)

@@ -89,7 +89,7 @@ class Reference:
     reasons: list[str] = field(factory=list[str])
     warnings: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
-    learnt: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
+    closed_by_state: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     _arrived: int = 0
     _has_grown: bool = False
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
@@ -165,7 +165,7 @@ class Reference:
         RQ222."""
         states = {name: state.next_epoch() for name, state in self.states.items()}
         self.states = dict(grown(self.plan, states, values))
-        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.learnt)
+        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.closed_by_state)
         self._has_grown = True
 
     # --- input ---
@@ -260,12 +260,12 @@ class Reference:
     def _epoch(
         self, states: dict[str, SourceState], began: Mapping[str, Tree], arrived: Mapping[str, Rows]
     ) -> dict[str, Output]:
-        # Without markers nothing is derived anew, unless an operator has learnt something from its state.
+        # Without markers, facts change only if the state of an operator has closed something.
         quiet = not self._has_grown and all(state is self.states[name] for name, state in states.items())
         self._has_grown = False
         facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
         rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
-        learnt: dict[str, StateFacts] = {}
+        closed_by_state: dict[str, StateFacts] = {}
         for operator in self.plan.operators:
             name = operator.name
             inputs = self._inputs[name] = tuple(facts[i] for i in operator.inputs)
@@ -276,12 +276,12 @@ class Reference:
             rows[name] = self.nodes[name].step(rows_in, inputs)
             said = StateFacts(closed=self.nodes[name].closed())
             if said != NO_STATE:
-                learnt[name] = said
-            quiet = quiet and said == self.learnt.get(name, NO_STATE)
+                closed_by_state[name] = said
+            quiet = quiet and said == self.closed_by_state.get(name, NO_STATE)
             if not quiet:
                 facts[name] = operator.facts(inputs, said)
-        self.after, self.learnt = facts, learnt
-        if quiet and self.state_facts == learnt:
+        self.after, self.closed_by_state = facts, closed_by_state
+        if quiet and self.state_facts == closed_by_state:
             return {
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }

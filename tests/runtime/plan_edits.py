@@ -62,7 +62,7 @@ def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Re
     if changes.effect != "new checkpoint":
         goes_on.states = dict(changes.commit.sources)
         goes_on.sinks = dict(changes.commit.sinks)
-        goes_on.state_facts = goes_on.learnt = changes.commit.state_facts
+        goes_on.state_facts = goes_on.closed_by_state = changes.commit.state_facts
         intact = {s.name for s in plan.sources if s.name in reference.plan.source_of}
         kept = match(reference.plan, plan, intact).kept_operators(reference.plan, plan)
         for before, name in kept.items():

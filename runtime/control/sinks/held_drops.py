@@ -22,7 +22,7 @@ class EpochEnd(Protocol):
     @property
     def after(self) -> Mapping[str, Facts]: ...
     @property
-    def learnt(self) -> Mapping[str, StateFacts]:
+    def closed_by_state(self) -> Mapping[str, StateFacts]:
         """Returns the facts that operator state adds about tuples that may still come, by operator."""
         ...
 
@@ -41,15 +41,15 @@ def held_drops(
     have to wait, else none.
     """
     if epoch.plan.settings["drop"] == "eager":
-        return epoch.learnt, epoch.after
-    state = dict(epoch.learnt)
+        return epoch.closed_by_state, epoch.after
+    state = dict(epoch.closed_by_state)
     facts = {name: epoch.after[name] for name in epoch.plan.source_of}
     for operator in epoch.plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        learnt = state.get(operator.name, NO_STATE)
-        now = operator.facts(inputs, learnt)
+        closed_by_state = state.get(operator.name, NO_STATE)
+        now = operator.facts(inputs, closed_by_state)
         if operator.stateful and (waiting := _waiting(epoch, operator.name, during[operator.name], now)):
-            state[operator.name] = evolve(learnt, retained=waiting)
+            state[operator.name] = evolve(closed_by_state, retained=waiting)
             now = operator.facts(inputs, state[operator.name])
         facts[operator.name] = now
     return state, facts
