@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type, column
-from cedilla.compiler.facts.reading import read_punctuation
+from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type

@@ -25,7 +25,7 @@ Quantities = Mapping[str, Tree]
 """Attribute -> its canonical values, as conditions with units describe them."""
 
 
-def apart(
+def split_quantities(
     conditions: tuple[Condition, ...], types: Mapping[str, Type], units: Units
 ) -> tuple[tuple[Condition, ...], Quantities]:
     """The conditions without units, and what the others say. `units`: those of canonical values.

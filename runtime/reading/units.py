@@ -19,8 +19,8 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LARGEST, STRING, Type, array_of
 from cedilla.compiler.facts.facts import ORIGINAL
+from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.facts.markers import Add
-from cedilla.compiler.facts.reading import read_accent
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact

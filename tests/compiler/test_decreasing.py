@@ -8,7 +8,7 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.reading import read_accent
+from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 

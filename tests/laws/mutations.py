@@ -273,7 +273,7 @@ MUTATIONS = (
     ),
     Mutation(
         "N4 an Add in a unit leads there from the canonical one",
-        "compiler/facts/reading.py",
+        "compiler/facts/marker_parser.py",
         "    return Add(node.name, type_, unit, converted(of, unit, node.span))",
         "    return Add(node.name, type_, unit)",
     ),

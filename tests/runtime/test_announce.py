@@ -6,7 +6,7 @@ from immutables import Map
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.reading import read_accent, read_growth, read_punctuation
+from cedilla.compiler.facts.marker_parser import read_accent, read_growth, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Level
 from cedilla.compiler.regions.affine import IDENTITY, Affine

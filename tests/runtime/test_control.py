@@ -10,7 +10,7 @@ import pytest
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import ABSENT
-from cedilla.compiler.facts.reading import read_accent, read_punctuation
+from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.checkpoint.tree_files import dump_tree, load_tree

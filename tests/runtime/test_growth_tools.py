@@ -11,7 +11,7 @@ from attrs import evolve
 
 from cedilla import read
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.reading import read_growth
+from cedilla.compiler.facts.marker_parser import read_growth
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit

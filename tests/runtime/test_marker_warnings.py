@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.facts.reading import read_accent
+from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
 from cedilla.runtime.cli.main import main

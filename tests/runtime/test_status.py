@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from cedilla.compiler import Plan, compile_query, regions
 from cedilla.compiler.facts.facts import StateFacts
-from cedilla.compiler.facts.reading import read_accent, read_punctuation
+from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit

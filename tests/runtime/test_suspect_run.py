@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.reading import read_accent
+from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.cli.main import main

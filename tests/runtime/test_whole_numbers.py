@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.reading import read_accent
+from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.control.markers.one_accent import with_accent

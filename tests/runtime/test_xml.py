@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.reading import read_punctuation
+from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import formats
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts import reading
+from cedilla.compiler.facts import marker_parser
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Punctuation, Rename
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
@@ -22,14 +22,16 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:
-    """Parses an accent (`reading.read_accent`). A name that a rename introduced restricts the description to tuples
-    that use it. Constants with units are converted to the unit of each tuple.
+    """Parses an accent (`marker_parser.read_accent`).
+
+    A name that a rename introduced restricts the description to tuples that use it. Constants with units are
+    converted to the unit of each tuple.
 
     Raises `DiagnosticError` RQ201 if these tuples depend on the values of the attribute itself, RQ460 if the accent
     names a field whose inside the query reads.
     """
     units = source_units(source, state)
-    accent = reading.read_accent(text, state.types, units=units, names=state.names.of)
+    accent = marker_parser.read_accent(text, state.types, units=units, names=state.names.of)
     _check_field(source, accent)
     _check_unit(source, state, accent, units)
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
@@ -110,14 +112,14 @@ def _check_field(source: Source, accent: Accent) -> None:
 
 
 def read_growth(state: SourceState, text: str) -> Grow | None:
-    """Parses a growth (`reading.read_growth`)."""
-    return reading.read_growth(text, state.types, names=state.names.of)
+    """Parses a growth (`marker_parser.read_growth`)."""
+    return marker_parser.read_growth(text, state.types, names=state.names.of)
 
 
 def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuation:
-    """Parses a punctuation (`reading.read_punctuation`)."""
+    """Parses a punctuation (`marker_parser.read_punctuation`)."""
     units = source_units(source, state)
-    punctuation = reading.read_punctuation(text, state.types, names=state.names.of, units=units)
+    punctuation = marker_parser.read_punctuation(text, state.types, names=state.names.of, units=units)
     if punctuation.quantities:
         region = raw_quantities(state, punctuation.quantities)
         pattern = regions.intersection(punctuation.pattern, region)

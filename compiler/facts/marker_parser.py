@@ -23,7 +23,7 @@ from cedilla.compiler.facts.markers import (
     Rename,
     ToUnit,
 )
-from cedilla.compiler.facts.quantities import apart
+from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -50,7 +50,7 @@ Names = Mapping[str, str]
 """Names by which tuples bring attributes -> the attributes, as far as they have others in the query (theory N2)."""
 _NO_UNITS: Units = {}
 _NO_NAMES: Names = {}
-_MANY = 1024
+_CACHE_SIZE = 1024
 
 
 def read_accent(
@@ -87,7 +87,7 @@ def read_accent(
             hint="describe the tuples by other attributes (theory G23)",
         )
     try:
-        plain, quantities = apart(conditions, types, units)
+        plain, quantities = split_quantities(conditions, types, units)
         description = patterns.region_of(plain, types)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
@@ -148,7 +148,7 @@ def read_punctuation(
     `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208."""
     conditions, named = _by_attribute(parse_punctuation(text, source).conditions, types, names)
     try:
-        plain, quantities = apart(conditions, types, units)
+        plain, quantities = split_quantities(conditions, types, units)
         return Punctuation(patterns.region_of(plain, types), text, named, quantities)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
@@ -307,7 +307,7 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHE_SIZE)
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
     if form is None or form[0] != parameter or has_units(body):
