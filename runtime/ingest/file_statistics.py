@@ -1,9 +1,9 @@
-"""Whether all tuples of some files are valid by what the files say of themselves, or by what is known of them since
-they were parsed, so that no engine has to look.
+"""Proves by file statistics that all tuples of some files are valid, so that no engine needs to check them. The
+statistics come from the files, or from parsing them.
 
-Each file is a box: of every attribute whether its values are defined, and between what they lie. Where no box meets
-the region of tuples that would be rejected, none is (theory 1.1, D0). Values under an Alter are boxes of another unit,
-so of these only whether they are there counts.
+Each file is a box: for every attribute, whether values are defined, and their range. If no box meets the region of
+rejected tuples, no tuple is rejected (theory 1.1, D0). Values under an Alter are in another unit, so only their
+presence counts.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def known_valid(
     markers_only: Set[int],
     partitions: Mapping[int, int] = _NONE,
 ) -> Mapping[int, Content] | None:
-    """What files say of their tuples, by the names of attributes, where that tells that none is rejected, else `None`.
+    """Returns the statistics of files by attribute names if they prove all tuples valid, else `None`.
 
-    `state`: the source's after all of its markers; `contents`: of each of its files; `markers_only`: the numbers of
-    those without tuples; `partitions`: of files of records.
+    `state`: the source's after all of its markers. `contents`: statistics of each of its files. `markers_only`: the
+    numbers of files without tuples. `partitions`: those of files of records.
     """
     wrong: Mapping[int, Tree] = {}
     names = [each for name in state.codes for each in state.names.all_of(name)]
@@ -48,7 +48,7 @@ def known_valid(
         for content in contents.values()
         for values in map(content.ranges.get, names)
     ):
-        return None  # a range does not tell which codes there are
+        return None  # a range does not show which codes occur
     if state.names.of:
         named = contents_by_attributes(state.names, contents)
         if named is None:
@@ -59,8 +59,8 @@ def known_valid(
 
 
 def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tree:
-    """A region that all valid tuples of some files lie in, by the least and the greatest value of each attribute that
-    all files know of and no accent has altered. `contents`: as `known_valid` gives them."""
+    """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
+    have statistics of. `contents`: the result of `known_valid`."""
     told, altered = _together([content for content in contents.values() if content.rows]), _altered(state)
     known = {
         name: values
@@ -71,7 +71,7 @@ def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tre
 
 
 def _together(contents: Sequence[Content]) -> Content:
-    """What some files say of their rows as if they were one."""
+    """Merges the statistics of some files."""
     named = set[str]().union(*(content.ranges for content in contents))
     known = {
         name: [(content.ranges[name], content.rows) for content in contents]
@@ -82,7 +82,7 @@ def _together(contents: Sequence[Content]) -> Content:
 
 
 def _around(told: Sequence[tuple[Range, int]]) -> Range:
-    """The values of a column in some files, each with its number of rows."""
+    """Merges the values of a column in some files, each with its number of rows."""
     nulls = sum(values.nulls for values, _ in told)
     some = [(values.least, values.greatest) for values, rows in told if values.nulls < rows]
     least = [low for low, _ in some if low is not None]
@@ -117,7 +117,7 @@ def _are_all_valid(
 
 
 def _is_kept(state: SourceState, content: Content) -> bool:
-    """Whether no value of a file is beyond what its attribute keeps since it was altered (RQ310)."""
+    """Returns True if all values of a file are within the limit of altered attributes (RQ310)."""
     for name in state.inexact:
         values = content.ranges.get(name)
         if values is None or (values.nulls < content.rows and None in (values.least, values.greatest)):
@@ -130,7 +130,7 @@ def _is_kept(state: SourceState, content: Content) -> bool:
 
 
 def _rejected(source: Source, state: SourceState) -> Tree:
-    """The canonical tuples that are rejected for their values."""
+    """Returns the canonical tuples that are rejected for their values."""
     region: Tree = False
     for each in rejections(source, state, state.placed_present, state.placed_closed):
         region = regions.union(region, each.region)
@@ -138,7 +138,7 @@ def _rejected(source: Source, state: SourceState) -> Tree:
 
 
 def _box(number: int, content: Content, altered: Set[str], partition: int | None) -> Tree:
-    """Where the tuples of a file lie."""
+    """Returns the box around the tuples of a file."""
     begin, end = content.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
     sides = _sides(content, altered)
     if partition is not None:
@@ -147,7 +147,7 @@ def _box(number: int, content: Content, altered: Set[str], partition: int | None
 
 
 def _sides(content: Content, altered: Set[str]) -> dict[str, Tree]:
-    """The values of each attribute that a file says something of."""
+    """Returns the values of each attribute that a file has statistics of."""
     return {
         name: _side(name, values, content.rows, bounded=name not in altered)
         for name, values in content.ranges.items()
@@ -155,7 +155,7 @@ def _sides(content: Content, altered: Set[str]) -> dict[str, Tree]:
 
 
 def _altered(state: SourceState) -> Set[str]:
-    """The attributes of which a file has values that are not canonical."""
+    """Returns the attributes that have non-canonical values in the files."""
     return {name for name, tree in state.placed_original.items() if tree != IDENTITY}
 
 

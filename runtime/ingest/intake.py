@@ -1,4 +1,4 @@
-"""From the lines of a slice to canonical tuples, and to the quarantine what is none (theory D0, G34)."""
+"""Converts the lines of a slice into canonical tuples and rejects invalid ones (theory D0, G34)."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.items.values import near_digits_sql
 
 REJECT = "$reject"
-"""A column: null in a tuple; else the code that rejects it, and behind a blank the attribute that is wrong, if any."""
+"""A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
-"""The two as SQL."""
+"""SQL for the two parts."""
 CODES = tuple(f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314))
-"""Why a tuple can be rejected; `rejections.REASONS` says it in words."""
+"""Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
 _NOTHING: Mapping[str, str] = {}
 
 _BEYOND = "$beyond"
-"""A column: the first attribute whose value is one that a double may not keep (RQ310)."""
+"""A column: the first attribute with a value that a double may not keep (RQ310)."""
 _UNCODED = "$uncoded"
-"""A column: the first attribute whose value is none that a recode names (RQ314)."""
+"""A column: the first attribute with a value that is not in its recode (RQ314)."""
 
 
 @frozen
 class ReadCounts:
-    """What one pass over a slice counted: tuples kept, tuples rejected by code, the greatest heartbeat value of each
-    partition (`None` where the source is no topic)."""
+    """The counts of one pass over a slice: tuples kept, tuples rejected by code, the greatest heartbeat value of each
+    partition (`None` if the source is not a topic)."""
 
     kept: int
     rejected: Mapping[str, int]
@@ -61,10 +61,10 @@ class ReadCounts:
 
 @define(eq=False)
 class Read:
-    """One source's part of an epoch. `frame`: its tuples, with the code that rejects them if any; `fields`: what was
-    read of raw ones; `region`: gives a region that its tuples lie in, as far as files tell; `valid`: its tuples as an
-    Arrow table, where the driver has parsed them, none is rejected, and they are canonical as they are. Tuples are
-    counted by whatever reads them first."""
+    """One source's input in an epoch. `frame`: its tuples, with the code that rejects them. `fields`: the types of raw
+    tuples as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow
+    table, if the driver has parsed them, and all are valid and canonical. The first reader counts the tuples.
+    """
 
     _frame: Callable[[], DataFrame]
     part: Slice
@@ -78,27 +78,26 @@ class Read:
 
     @cached_property
     def frame(self) -> DataFrame:
-        """Its tuples; a frame is made where one is asked for."""
+        """The tuples; the frame is built on first use."""
         return self._frame()
 
     @property
     def uncounted(self) -> DataFrame:
-        """The frame for a job that counts nothing, so that it may leave rows unread."""
+        """The frame for jobs that count nothing and may leave rows unread."""
         return self.frame if self._uncounted is None else self._uncounted
 
     @property
     def read_counts(self) -> ReadCounts:
-        """What was counted, when all is read that is going to be."""
+        """The counts, available after the last read."""
         if self._counted is None:
             self._counted = self._count()
         return self._counted
 
 
 def _observed(seen: Mapping[str, int] | None, scan: Scan) -> ReadCounts | None:
-    """What jobs have counted on their way, if it is of all tuples and none was rejected.
+    """Returns the counts that jobs made while reading, if they cover all tuples and none was rejected.
 
-    Of rows that several jobs read from memory, that is what was counted when the first of them was done, which may be
-    too little.
+    If several jobs read the rows from memory, the counts are those of the first finished job, which may be too low.
     """
     if seen is None or seen["rows"] != scan.tuples or seen["rejected"]:
         return None
@@ -116,9 +115,9 @@ def read(
     *,
     is_read_again: bool = False,
 ) -> Read:
-    """A slice's tuples. Nobody counts them where the files vouch for them. Else they are counted by the jobs of the
-    epoch itself where it can be told whether all were counted; or by a Spark job: at once for a heartbeat, and beside
-    the others elsewhere. `is_read_again`: several jobs will compute with them.
+    """Reads a slice's tuples. Skips the counting job if file statistics prove the counts. Otherwise the epoch's own
+    jobs count, if a complete count can be recognized; else a separate Spark job does. A heartbeat needs that job at
+    once; otherwise it runs in parallel. `is_read_again`: several jobs will use the tuples.
     """
     asked = _asked(state, part, undeclared)
     noted: Callable[[], dict[int, Content] | None] | None = None
@@ -131,7 +130,7 @@ def read(
         lines = partial(part.format.tuples, spark, *asked)
     else:
         read_lines, contents = part.format.tuples_with_contents(spark, *asked)
-        # Sail keeps nothing in memory, so that a job that counts would parse all anew.
+        # Sail caches nothing, so a counting job would parse all rows again.
         if contents is None and engine_in(spark) == "sail":
             keep = is_read_again or source.heartbeat is not None
             read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
@@ -152,7 +151,7 @@ def read(
         if not part.format.columnar:
             frame = frame.persist()
             cached.callback(frame.unpersist)
-        if noted is not None:  # what the job that counts has parsed is there for the others as long
+        if noted is not None:  # the rows that the counting job parsed remain available to the others
             cached.enter_context(nullcontext(noted))
         name = source.heartbeat.attribute
         beats = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
@@ -168,7 +167,7 @@ def read(
         return result(_given(frame), part, True, jobs.start(partial(counted, frame)).result)
     watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
 
-    # A job of its own where none has read all, or where some were rejected.
+    # Runs a separate job if none has read all rows, or if some were rejected.
     return result(
         _given(watched), part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame
     )
@@ -179,13 +178,13 @@ def _given(frame: DataFrame) -> Callable[[], DataFrame]:
 
 
 def _is_canonical(state: SourceState) -> bool:
-    """Whether values are canonical, and by the names of attributes, as they are read."""
+    """Returns True if values, as read, are canonical and under the names of attributes."""
     are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
     return not (are_decoded or state.names.of or state.codes or state.inexact)
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
-    """The files of a slice that may have tuples, and what is to be read of these."""
+    """Returns the files of a slice that may contain tuples, and the types to read from them."""
     files = {n: file for n, file in part.numbered.items() if n not in part.scan.empty}
     return files, {**state.field_types, **{name: Type("string") for name in undeclared}}
 
@@ -193,20 +192,20 @@ def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tu
 def _valid(
     source: Source, state: SourceState, part: Slice, contents: Mapping[int, Content] | None
 ) -> Mapping[int, Content] | None:
-    """What files say of their tuples, where all of these are valid by that."""
+    """Returns the statistics of files if they prove all of their tuples valid."""
     partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
     return None if contents is None else known_valid(source, state, contents, part.scan.empty, partitions)
 
 
 def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] | None) -> ReadCounts | None:
-    """What a pass over a slice would count, where that is known without one. `contents`: those of `_valid`."""
+    """Returns the counts of a slice if they are known without a pass. `contents`: the result of `_valid`."""
     if len(part.scan.empty) == len(part.files):
         return ReadCounts(0, {})
     if contents is None:
         return None
     kept = part.scan.tuples
     if kept is None:
-        # Where places are known, rows are tuples; else markers are among them.
+        # If positions are known, all rows are tuples; else rows include markers.
         mixed = {number for number, each in contents.items() if each.rows and each.places is None}
         kept = sum(each.rows for each in contents.values()) - sum(m.file in mixed for m in part.scan.markers)
     if source.heartbeat is None:
@@ -218,7 +217,7 @@ def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] |
 def _greatest(
     part: Slice, contents: Mapping[int, Content], name: str
 ) -> Mapping[int | None, Fraction] | None:
-    """The greatest value of an attribute by partition, where it is known of all files."""
+    """Returns the greatest value of an attribute by partition, if all files have it in their statistics."""
     greatest: dict[int | None, Fraction] = {}
     for number, content in contents.items():
         if name not in content.ranges or (end := content.ranges[name].greatest) is None:
@@ -235,9 +234,9 @@ def tuples(
     part: Slice,
     undeclared: Mapping[str, str] = _NOTHING,
 ) -> DataFrame:
-    """Every tuple of a slice in canonical values, with its place, and the code that rejects it if any.
+    """Returns every tuple of a slice in canonical values, with its position, and the code that rejects it.
 
-    `state` is the source's after all markers of the slice; its trees with positions tell what held where.
+    `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
     lines = part.format.tuples(spark, *_asked(state, part, undeclared))
     return _canonical(spark, source, state, part, lines, undeclared, all_valid=False)
@@ -253,7 +252,8 @@ def _canonical(
     *,
     all_valid: bool,
 ) -> DataFrame:
-    """The tuples of a slice as they are read, made canonical as by `tuples`. `all_valid`: none is rejected."""
+    """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is
+    rejected."""
     bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
     bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
     raw = lines.where(" AND ".join(bounds)) if bounds else lines
@@ -289,7 +289,8 @@ def _canonical(
 
 
 def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
-    """Canonical from raw: one flat expression over regions, places and tables of points (design, section 9)."""
+    """Returns SQL for a canonical value: one flat expression over regions, positions and tables of points (design,
+    section 9)."""
     tree = state.placed_original.get(name, IDENTITY)
     value = column(name)
     if name in state.codes:
@@ -305,7 +306,7 @@ def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> st
 
 
 def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
-    """The canonical value of a code, null where it is none; no code: the value itself."""
+    """Returns SQL for the canonical value of a code, null for an unknown one; without a code, the value itself."""
     if not isinstance(function, ValueMapping):
         return value
     cases = (f"WHEN {type_.sql(raw)} THEN {type_.sql(canonical)}" for raw, canonical in function.pairs)
@@ -313,12 +314,12 @@ def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
 
 
 def _beyond(raw: str, decoded: str) -> Iterable[str]:
-    """Whether a value, as it is written or canonical, is beyond what a double keeps; null where it is undefined."""
+    """Returns SQL tests for a value, raw or canonical, that a double cannot keep; null if it is undefined."""
     return (f"abs({value}) >= {LARGEST}D" for value in dict.fromkeys((raw, decoded)))
 
 
 def _places(part: Slice) -> dict[str, str]:
-    """SQL of what trees know of a tuple beside its attributes: its place, and the partition whose file that is in."""
+    """Returns SQL for the further attributes in trees: a tuple's position, and the partition of its file."""
     place = column(POSITION)
     of_files = list(map(partition_of, part.files))
     cases = [
@@ -329,7 +330,7 @@ def _places(part: Slice) -> dict[str, str]:
 
 
 def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
-    """Partition -> SQL that tells its rows."""
+    """Maps each partition to SQL that selects its rows."""
     partition = _places(part).get(PARTITION)
     return _ALL if partition is None else {p: f"{partition} = {p}" for p in map(partition_of, part.files)}
 
@@ -353,7 +354,7 @@ def _of(code: str, attribute: str) -> str:
 
 
 def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:
-    """A rejection as SQL; `None` where it rejects nothing."""
+    """Returns a rejection as SQL; `None` if it rejects nothing."""
     if each.wrong not in regions.leaves(each.tree):
         return None
     purpose = (each.code, source, each.attribute)
@@ -372,10 +373,10 @@ def counted(
     heartbeat: tuple[str, Type] | None = None,
     partitions: Mapping[int | None, str] = _ALL,
 ) -> ReadCounts:
-    """Count a slice in one pass; `heartbeat` is the attribute whose greatest value is wanted, of the rows of each
-    partition, which SQL tells.
+    """Counts a slice in one pass. `heartbeat`: the attribute whose greatest value is also returned for each partition.
+    `partitions`: SQL that selects the rows of each one.
 
-    One Spark job; only counters reach the driver.
+    Runs one Spark job; only counters reach the driver.
     """
     counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
     counts += [F.count_if(F.expr(f"{CODE} = '{code}'")).alias(code) for code in CODES]
@@ -383,7 +384,7 @@ def counted(
         name, type_ = column(heartbeat[0]), heartbeat[1]
         axis = f"unix_micros({name})" if type_.name == "timestamp" else name
         beats = f"`{REJECT}` IS NULL"
-        if type_.name == "double":  # infinities and NaN are no times
+        if type_.name == "double":  # infinities and NaN are not times
             beats += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
         for number, rows in enumerate(partitions.values()):
             beat = F.expr(f"CASE WHEN {beats} AND {rows} THEN {axis} END")

@@ -1,4 +1,4 @@
-"""The search for the markers of an epoch's files, and, while it runs, of the next epoch's (design, section 5)."""
+"""Searches for the markers of an epoch's files, and ahead for those of the next epoch (design, section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cedilla.runtime.ingest.slices import Slice
 
 @define(eq=False)
 class MarkerSearch:
-    """First looks at files: at those of an epoch, and, while it runs, at those of the next."""
+    """Scans the files of an epoch, and of the next epoch in the background."""
 
     spark: SparkSession
     jobs: Jobs
@@ -25,21 +25,21 @@ class MarkerSearch:
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
     def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
-        """The slices of an epoch by source, with what there is to know of them."""
+        """Returns the slices of an epoch by source, with their scans."""
         if self._ahead and self._ahead[0] == slices:
             return self._ahead[1].result()
         return self._look(slices)
 
     def prefetch(self, slices: Mapping[str, Slice]) -> None:
-        """Begin to look, if there is anything, before somebody asks."""
+        """Starts to scan slices, if there are any, in the background."""
         self._ahead = (slices, self.jobs.prefetch(partial(self._look, slices))) if slices else None
 
     def forget(self) -> None:
-        """Look anew when asked next."""
+        """Discards the background scan, so that the next request scans again."""
         self._ahead = None
 
     def _look(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
-        """All sources of a format together: a job that has hardly any work costs as much as one that has."""
+        """Scans all sources of a format together, because a job with little work costs as much as one with more."""
         found: dict[str, Scan] = {}
         for format_ in {part.format for part in slices.values()}:
             files = {name: part.numbered for name, part in slices.items() if part.format is format_}

@@ -1,4 +1,4 @@
-"""Rejected lines: set aside with code, reason, place and text, or the end of the query, by setting (G34)."""
+"""Quarantines rejected lines with code, reason, position and text, or ends the query, depending on settings (G34)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def quarantine(
     checkpoint: str,
     epoch: str,
 ) -> tuple[Counter[str], list[str]]:
-    """Set the rejected lines of an epoch's sources aside in a checkpoint. Returns their numbers by code, and notes
-    about files of which no line is left.
+    """Writes the rejected lines of an epoch's sources to the checkpoint. Returns their numbers by code, and notes about
+    files without any valid line.
 
     Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
     """
@@ -42,8 +42,8 @@ def quarantine(
 
 
 def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], folder: str) -> Iterator[str]:
-    """The first rejected line of the first file that has no other lines. Files are only asked for their rejected lines
-    where these are enough for one."""
+    """Yields a note with the first rejected line of the first file whose lines are all rejected. Files are only
+    searched if enough lines are rejected for one of them."""
     counts, rejected = read.part.scan.counts, sum(read.read_counts.rejected[code] for code in codes)
     if rejected < min(counts.values(), default=rejected) or (not counts and read.read_counts.kept):
         return
@@ -65,7 +65,7 @@ def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], fo
 
 
 def _set_aside(spark: SparkSession, files: Files, read: Read, codes: Sequence[str], path: str) -> None:
-    """Write the rejected lines of a slice into one file, over what a run that did not commit has left."""
+    """Writes the rejected lines of a slice into one file, and replaces remains of a run that did not commit."""
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
     lines = _rejected_lines(spark, read, codes).coalesce(1)
@@ -88,7 +88,8 @@ def _refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> Non
 
 
 def _rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
-    """The rejected lines as they were read: code, reason, file, line, raw text. A second read, for these only."""
+    """Returns the rejected lines as read: code, reason, file, line, raw text. Only these lines are read a second
+    time."""
     part, paths = read.part, read.part.format.paths
     read_at = [f"WHEN {quote(name)} THEN {quote(read_from(name, paths))}" for name in paths]
     where = f"CASE attribute {' '.join(read_at)} ELSE '' END" if read_at else "''"

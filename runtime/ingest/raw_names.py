@@ -1,4 +1,4 @@
-"""The columns of raw tuples under the names of attributes; tuples that bring one by a wrong name (theory N2)."""
+"""Converts the columns of raw tuples to the names of attributes, and finds tuples with a wrong name (theory N2)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SEVERAL = "*"
 
 
 def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kept: list[str]) -> DataFrame:
-    """Raw tuples with a column for each attribute, and one more for each that has several names: by which it came.
-    `kept`: the other columns that stay, as SQL."""
+    """Returns raw tuples with a column for each attribute, and another with the name used, for attributes with several
+    names. `kept`: further columns to keep, as SQL."""
     said = {name: [column(each) for each in names.all_of(name)] for name in attributes}
     values = [
         f"coalesce({', '.join(said[n])}) AS {column(n)}" if len(said[n]) > 1 else column(n) for n in said
@@ -29,7 +29,7 @@ def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kep
 
 
 def came(attribute: str) -> str:
-    """The column that says by which name tuples have brought an attribute, as SQL."""
+    """Returns the column with the name that a tuple used for an attribute, as SQL."""
     return column(f"$came {attribute}")
 
 
@@ -41,8 +41,8 @@ def _came_by(names: Names, attribute: str) -> str:
 
 
 def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str, str]]:
-    """What rejects tuples for names (RQ312, RQ313), as `Names.misnamed`: a test, and the code with what it says, as
-    SQL over canonical values and the columns `came`."""
+    """Yields the rejections of tuples for names (RQ312, RQ313), as in `Names.misnamed`: a test, and the code with its
+    attribute or name. Both are SQL over canonical values and the columns `came`."""
     for attribute, tree in names.placed.items():
         by = came(attribute)
         yield f"{by} = {quote(_SEVERAL)}", quote(f"RQ312 {attribute}")
@@ -53,8 +53,8 @@ def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str,
 def contents_by_attributes(
     names: Names, contents: Mapping[int, Content]
 ) -> tuple[dict[int, Content], dict[int, Tree]] | None:
-    """What files say of their tuples, by attributes, and which tuples bring one by a name of which the file has none.
-    `None` where some file does not tell, or brings an attribute by several names."""
+    """Returns the statistics of files by attributes, and the tuples that use a wrong name if the file uses only one
+    name. `None` if some file lacks statistics, or uses several names for an attribute."""
     told: dict[int, Content] = {}
     wrong: dict[int, Tree] = {}
     for number, content in contents.items():

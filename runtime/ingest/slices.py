@@ -12,8 +12,8 @@ from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
 
 @frozen
 class Slice:
-    """Part of a source: files in stream order, the places between which lines count (high excluded), and what is
-    known of these lines."""
+    """Part of a source: files in stream order, the positions between which lines count (`high` excluded), and the scan
+    of these lines."""
 
     format: Format
     files: tuple[InputFile, ...]
@@ -23,43 +23,43 @@ class Slice:
 
     @property
     def numbered(self) -> Numbered:
-        """Its files by their numbers."""
+        """Returns its files by their numbers."""
         return dict(enumerate(self.files))
 
     @property
     def length(self) -> int:
-        """Bytes of all its files, as JSON would have them."""
+        """Returns the bytes of all its files, converted to the size of JSON."""
         return sum(file.length for file in self.files) * (costs.PACKED if self.format.columnar else 1)
 
     @property
     def is_cut(self) -> bool:
-        """Whether some lines of the files do not count."""
+        """True if some lines of the files do not count."""
         return self.low is not None or self.high is not None
 
     def starting(self, place: int) -> Slice:
-        """Without what is before a place. All files stay: places hold for reads of the same files only."""
+        """Returns the slice from a position on. All files remain, because positions depend on the list of files."""
         markers = (marker for marker in self.scan.markers if marker.position >= place)
         return evolve(self, low=place, scan=Scan(tuple(markers)))
 
     def ending(self, place: int) -> Slice:
-        """Without what is at a place and behind it."""
+        """Returns the slice before a position."""
         markers = (marker for marker in self.scan.markers if marker.position < place)
         return evolve(self, high=place, scan=Scan(tuple(markers)))
 
 
 def rows_before(spark: SparkSession, part: Slice, position: int) -> int:
-    """How many rows a file has before a place in it."""
+    """Returns the number of rows in a file before a position in it."""
     number = file_of(position)
     return part.format.rows_before(spark, part.files[number], position - number * NEXT_FILE)
 
 
 def place_after(spark: SparkSession, part: Slice, rows: int) -> int:
-    """The place of the row after so many rows of the first file; of the next file where there is none."""
+    """Returns the position after a number of rows of the first file; that of the next file if the first is shorter."""
     place = part.format.place_of_row(spark, part.files[0], rows)
     return NEXT_FILE if place is None else place
 
 
 def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int:
-    """The line of a marker as people count them."""
+    """Returns the line number of a marker for messages."""
     place = marker.position - marker.file * NEXT_FILE
     return part.format.line_at(spark, part.files[marker.file], place)

@@ -1,4 +1,4 @@
-"""The files of an epoch in which no tuple has an attribute of the stream (`items.strangers`)."""
+"""Finds files of an epoch whose tuples have no attribute of the stream (`items.strangers`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BLOCK = 1 << 18
 
 
 def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
-    """RQ320 for each file of a slice, but for one that an epoch before has begun. `types`: of the attributes before the
-    slice, by all of their names.
+    """Yields RQ320 for such files of a slice, except for a file that an earlier epoch has begun. `types`: the types of
+    attributes before the slice, by all of their names.
 
-    Of most files the first line is read; of the others, all.
+    Only the first line of most files is read, and all lines of the others.
     """
     if not is_asked(source):
         return
@@ -42,7 +42,7 @@ def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterat
 
 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
-    """The name that an accent brings."""
+    """Yields the name that an accent introduces."""
     if marker.kind == "accent":
         match parse_accent(marker.wire(types)).primitive:
             case AddAttribute(name):
@@ -54,13 +54,13 @@ def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
 
 
 def _keys(files: Files, file: InputFile, form: str, names: frozenset[str]) -> list[str] | None:
-    """The keys of the first tuple of a text, `None` where some tuple has one of some names."""
+    """Returns the keys of the first tuple of a text, `None` if some tuple has one of the names."""
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
         return keys_of(iter(lambda: text.read(_BLOCK), b""), names, form)
 
 
 def _columns(files: Files, file: InputFile) -> list[str] | None:
-    """The columns of a file of Parquet but for those of markers; `None` where there is nothing else."""
+    """Returns the columns of a Parquet file except those of markers; `None` if there are no others."""
     try:
         names = read_metadata(files, file.path).schema.to_arrow_schema().names
     except UNREADABLE:

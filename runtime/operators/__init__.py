@@ -1,7 +1,7 @@
-"""The stateful operators with Spark, one file each, and the epoch that programs call.
+"""The stateful operators with Spark, one file each, and the epoch that generated programs call.
 
-In: the DataFrames and facts of an epoch, the rows kept so far. Out: the DataFrames that pass, the rows to keep. What an
-operator is says `cedilla.compiler.operators`. Imports `engines` and `state`.
+In: the DataFrames and facts of an epoch, stored rows. Out: the DataFrames that pass, the rows to store. The semantics
+of operators is in `cedilla.compiler.operators`. Imports `engines` and `state`.
 """
 
 from cedilla.compiler import operators

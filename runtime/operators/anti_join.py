@@ -1,4 +1,4 @@
-"""Anti join ▷ with Spark: left tuples pass when they can meet no right tuple any more (theory 1.3)."""
+"""Anti join ▷ with Spark: left tuples pass when they cannot match a right tuple any more (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AntiJoinDataflow(FilteringDataflow):
-    """Left tuples without a match whose key is closed on the right: at once if it is already."""
+    """Returns left tuples without a match after their key is closed on the right, at once if it is closed already."""
 
     def run(self, epoch: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.apart(epoch, operator, left, right)

@@ -1,4 +1,4 @@
-"""What a stateful operator is to an epoch: how it computes with Spark, and what its state holds."""
+"""The interface of a stateful operator in an epoch: its computation with Spark, and the contents of its state."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @frozen
 class AttributeState:
-    """A state that may hold an attribute: its key, the SQL over its rows that is null where they lack the
-    attribute, the region of its rows that are purged already, and which rows count, if not all."""
+    """A state that may contain an attribute: its key, the SQL over its rows that is null for rows without the
+    attribute, the purged region, and the rows that count, if not all."""
 
     key: str
     value: str
@@ -28,23 +28,23 @@ class AttributeState:
 
 
 class Dataflow(ABC):
-    """One stateful operator's part of an epoch. There is one object for all operators of a class.
+    """One stateful operator's part of an epoch; one object serves all operators of a class.
 
-    State is read as of the epoch before, new state is written while the output is being planned.
+    State is read as of the previous epoch, and new state is written while the output is being planned.
     """
 
     @abstractmethod
     def run(self, epoch: Epoch, operator: Any, *frames: DataFrame) -> DataFrame:
-        """The operator's output of this epoch, canonical, over the inputs' tuples of this epoch."""
+        """Returns the operator's canonical output of this epoch, from the inputs' tuples of this epoch."""
 
     @abstractmethod
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        """Whether there can be output in this epoch."""
+        """Returns True if there can be output in this epoch."""
 
     def passes(self, epoch: Epoch, operator: Any) -> Tree:
-        """A region that all of this epoch's output lies in."""
+        """Returns a region around all of this epoch's output."""
         return True
 
     @abstractmethod
     def attribute_states(self, epoch: Epoch, operator: Any, attribute: str) -> Iterable[AttributeState]:
-        """The states that hold values of an attribute of the output (G13)."""
+        """Returns the states that contain values of an attribute of the output (G13)."""

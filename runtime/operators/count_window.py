@@ -1,4 +1,4 @@
-"""Count window with Spark: tuples are numbered in order of arrival, counts per key are kept (theory 1.3)."""
+"""Count window with Spark: numbers tuples in order of arrival, and stores counts for each key (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNT = "$count"
 
 
 class CountWindowDataflow(Dataflow):
-    """Every new tuple with its window. State: segments of (keys, how many), to be added up."""
+    """Returns every new tuple with its window. State: segments of keys with counts to be added up."""
 
     def run(self, epoch: Epoch, operator: CountWindow, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -56,7 +56,8 @@ def _numbered(
     keys: Sequence[Column],
     arrived: Sequence[Column],
 ) -> DataFrame:
-    """The tuples with their windows; `before`: how many of each key came earlier, `arrived`: their order."""
+    """Returns the tuples with their windows. `before`: the number of earlier tuples of each key; `arrived`: their
+    order."""
     number = row_number(keys, arrived) - 1
     numbered = frame.withColumn(_COUNT, number)
     if before is not None:

@@ -1,7 +1,7 @@
-"""How often each tuple came on either side, and passed: what intersect and minus keep (theory 1.3).
+"""Counts for each tuple its arrivals on both sides and its outputs: the state of intersect and minus (theory 1.3).
 
-A row of state is a change: a tuple over the attributes of both inputs, in canonical values, with `$left`,
-`$right` and `$passed`, how often it came and passed in one epoch. Equal tuples add up; ⊥ equals ⊥ (G36).
+A row of state is a change: a tuple over the attributes of both inputs, in canonical values, with its counts in one
+epoch as `$left`, `$right` and `$passed`. Counts of equal tuples add up; ⊥ equals ⊥ (G36).
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ SIDES = ("$left", "$right")
 COUNTS = (*SIDES, "$passed")
 
 SURPLUS = "(`$left` > `$right` AND NOT {right}) OR (`$right` > `$left` AND NOT {left})"
-"""Keep of bags: a surplus of one side matters as long as the other side is open; equal counts cancel."""
+"""Keep of bags: a surplus of one side matters while the other side is open; equal counts cancel."""
 
 
 class CountingDataflow(Dataflow):
-    """Passes what the counts allow at the end of the epoch and has not passed before."""
+    """Passes tuples up to the number that the counts allow at the end of the epoch."""
 
     @abstractmethod
     def allowed(self, operator: Any) -> str:
-        """SQL: how many copies of a tuple may have passed. `{left}` and `{right}`: whether the side is closed."""
+        """Returns SQL for the number of copies of a tuple that may have passed. `{left}` and `{right}`: true if that
+        side is closed."""
 
     @abstractmethod
     def needed(self, operator: Any) -> str:
-        """SQL: whether counts can still change what passes later (Keep)."""
+        """Returns SQL that is true if counts can still change later output (Keep)."""
 
     @abstractmethod
     def releases(self, epoch: Epoch, operator: Operator) -> Tree:
-        """Where tuples may pass in this epoch that came in earlier ones only."""
+        """Returns the region of tuples from earlier epochs that may pass in this epoch."""
 
     @abstractmethod
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
-        """The attributes of the output."""
+        """Returns the attributes of the output."""
 
     def run(self, epoch: Epoch, operator: Any, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -96,7 +97,8 @@ class CountingDataflow(Dataflow):
         closed = _closed(inputs, types)
         needed = f"({self.needed(operator).format(**closed)})"
         if counted is not None:
-            # At insertion too (E7); but counts that state has already are only outweighed by what is added.
+            # The condition applies at insertion too (E7); but counts in state are only removed by adding their
+            # opposite.
             both = f"{closed['left']} AND {closed['right']}"
             changed = counted.where(f"NOT ({both}) AND (`$old` OR {needed})")
             changes = changed.select(
@@ -123,7 +125,7 @@ def _closed(inputs: Sequence[Facts], types: Mapping[str, Type]) -> dict[str, str
 
 
 def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[str, Type]) -> DataFrame:
-    """The changes in state of tuples that come again, or that are released: no others can pass in this epoch."""
+    """Returns the changes in state of tuples that came again or are released; only these can pass in this epoch."""
     if released is False:
         return where_among(live, "semi", came, types)
     inside = sql.predicate(released, types)
@@ -131,13 +133,13 @@ def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[
 
 
 def _came(frame: DataFrame, types: Mapping[str, Type], side: int) -> DataFrame:
-    """The tuples of one side as changes."""
+    """Returns the tuples of one side as changes."""
     counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
     return frame.select(*_attributes(frame, types), *counts, F.lit(False).alias("$old"))
 
 
 def _changes(rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
-    """State over the attributes and types of today."""
+    """Returns state over the current attributes and types."""
     return rows.select(*_attributes(rows, types), *COUNTS)
 
 
@@ -154,7 +156,7 @@ def _cast(name: str, type_: Type) -> str:
 
 
 def _added(rows: DataFrame, types: Mapping[str, Type], *, news: bool = False) -> DataFrame:
-    """One row for equal tuples; with `news`, also what is new of the counts and whether state has the tuple."""
+    """Returns one row for equal tuples; with `news`, also the new counts, and whether state has the tuple."""
     sums = [F.sum(name).alias(name) for name in COUNTS]
     if news:
         sums += [F.sum(F.expr(f"IF(`$old`, 0L, `{side}`)")).alias(f"$new{side}") for side in SIDES]

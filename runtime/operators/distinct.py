@@ -1,4 +1,4 @@
-"""Distinct δ with Spark: what is new of this epoch's tuples, or keys, passes and is remembered (theory 1.3)."""
+"""Distinct δ with Spark: new tuples, or tuples with new keys, pass and are stored (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DistinctDataflow(Dataflow):
-    """The first tuple of each key that state does not have; ⊥ is a key like any other (G36)."""
+    """Returns the first tuple of each key that state does not have; ⊥ is a key like any other (G36)."""
 
     def run(self, epoch: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -30,7 +30,7 @@ class DistinctDataflow(Dataflow):
         purged = operator.purge((source,))
         everything = regions.covers(purged, source.universe)
         stays = epoch.may_enter_state(operator.inputs[0], purged)
-        # The epoch after this one may read what came, which has all keys that are new: the new ones are computed
+        # The next epoch may read all tuples that came, which include all new keys. The new keys themselves are computed
         # from state, and written.
         is_read_again = stays and epoch.is_read_from_memory(name)
         if old is not None and epoch.is_small_input(name, arriving):
@@ -54,11 +54,12 @@ class DistinctDataflow(Dataflow):
         return epoch.is_busy(operator.inputs[0])
 
     def attribute_states(self, epoch: Epoch, operator: Distinct, attribute: str) -> Iterable[AttributeState]:
-        return ()  # what is remembered never comes out again
+        return ()  # stored tuples never pass again
 
 
 def _old(epoch: Epoch, operator: Distinct, arriving: Tree) -> DataFrame | None:
-    """The keys in state that may come in this epoch, and perhaps others. `arriving`: where its tuples lie."""
+    """Returns the keys in state that may come in this epoch, and perhaps others. `arriving`: the region of its
+    tuples."""
     old = epoch.state.read(operator.name, arriving)
     if old is None:
         return None
@@ -70,9 +71,9 @@ def _keys(operator: Distinct, rows: DataFrame) -> DataFrame:
 
 
 def _looked_up(operator: Distinct, new: DataFrame, old: DataFrame) -> DataFrame:
-    """The first tuples of their keys, without those whose key is old; what is old is not moved.
+    """Returns the first tuples of new keys; the rows of state are not shuffled.
 
-    Of 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch, by grouping both 2.9 (docs/tuning-notes.md).
+    With 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch; by grouping both 2.9 s (docs/tuning-notes.md).
     """
     keys = operator.on or list(types_of(stacked(new, old)))
     met = where_among(old, "semi", new, keys)
@@ -80,7 +81,7 @@ def _looked_up(operator: Distinct, new: DataFrame, old: DataFrame) -> DataFrame:
 
 
 def _first(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
-    """The first tuple of each key, without those whose key is old."""
+    """Returns the first tuple of each new key."""
     attributes = list(types_of(frame))
     rows = frame.withColumn("$old", F.lit(False))
     if old is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class IntersectDataflow(CountingDataflow):
-    """Tuples of both sides: once, or as often as both have them."""
+    """Returns tuples of both sides: once, or as often as both have them."""
 
     def allowed(self, operator: Intersect) -> str:
         if operator.all:
@@ -28,7 +28,7 @@ class IntersectDataflow(CountingDataflow):
     def needed(self, operator: Intersect) -> str:
         if operator.all:
             return SURPLUS
-        # Keep1 and Keep2: of one side until the other has closed it, of both until either has.
+        # Keep1 and Keep2: tuples of one side until the other closes them, of both sides until either does.
         return "IF(`$right` = 0, NOT {right}, IF(`$left` = 0, NOT {left}, NOT {left} AND NOT {right}))"
 
     def releases(self, epoch: Epoch, operator: Operator) -> Tree:
@@ -41,4 +41,4 @@ class IntersectDataflow(CountingDataflow):
         return any(epoch.is_busy(name) for name in operator.inputs)
 
     def attribute_states(self, epoch: Epoch, operator: Intersect, attribute: str) -> Iterable[AttributeState]:
-        return ()  # what passes has just come on one side at least
+        return ()  # passing tuples have just come on at least one side

@@ -1,5 +1,5 @@
-"""Join ⋈ with Spark: symmetric, each side's new tuples meet the other's old and new ones (theory 1.3); and what
-the other joins share with it."""
+"""Join ⋈ with Spark: symmetric, each side's new tuples meet the other's old and new ones (theory 1.3). Also contains
+functions that the other joins share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIDES = ("left", "right")
 
 
 class JoinDataflow(Dataflow):
-    """Every pair of which one tuple at least is new; then the new tuples that later ones may meet are kept."""
+    """Returns every pair with at least one new tuple, then stores the new tuples that later ones may meet."""
 
     def run(self, epoch: Epoch, operator: Join, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         keys = [f"{operator.name}.{side}" for side in SIDES]
@@ -37,7 +37,7 @@ class JoinDataflow(Dataflow):
             for frame, i in zip((left, right), operator.inputs, strict=True)
         ]
         purges = operator.released(epoch.inputs(operator.name))
-        # What is new on one side meets the other side's tuples, twice if there are old and new ones, and is kept.
+        # New tuples of one side meet the other side's tuples, twice if there are old and new ones, and are stored.
         there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
         stays = [
             epoch.may_enter_state(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)
@@ -71,7 +71,7 @@ def met(
     new_right: DataFrame | None,
     on: Sequence[tuple[str, str]],
 ) -> DataFrame | None:
-    """The pairs of which one tuple at least is new; `None` where there can be none."""
+    """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
     right = together(old_right, new_right)
     first = None if new_left is None or right is None else joined(new_left, right, on)
     second = None if old_left is None or new_right is None else joined(old_left, new_right, on)
@@ -79,7 +79,7 @@ def met(
 
 
 def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-    """The pairs of tuples that agree on the join attributes; equal names leave one attribute."""
+    """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute."""
     shared = {a for a, b in on if a == b}
     moved = [name for name in right.columns if name in left.columns and name not in shared]
     for name in (*shared, *moved):
@@ -88,14 +88,14 @@ def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> 
     condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in on)
     pairs = left.join(right, F.expr(condition))
     for name in moved:
-        # An attribute that one input dropped before the other added it comes from the one that has it.
+        # An attribute that one input dropped before the other added it comes from the input that has it.
         both = f"coalesce({column(name)}, {column(_theirs(name))})"
         pairs = pairs.withColumn(name, F.expr(both))
     return pairs.drop(*(_theirs(name) for name in (*shared, *moved)))
 
 
 def no_pairs(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-    """No rows, with the columns of pairs."""
+    """Returns no rows, with the columns of pairs."""
     return without_rows(joined(left, right, on))
 
 
@@ -104,7 +104,7 @@ def _theirs(name: str) -> str:
 
 
 def together(*frames: DataFrame | None) -> DataFrame | None:
-    """The rows of all frames that there are; `None` where there is none."""
+    """Stacks the rows of all frames that are not `None`; `None` if all are."""
     there = [frame for frame in frames if frame is not None]
     return reduce(stacked, there) if there else None
 
@@ -113,7 +113,7 @@ def together(*frames: DataFrame | None) -> DataFrame | None:
 
 
 def keys_of(right: DataFrame, operator: Matching) -> DataFrame:
-    """The keys of right tuples, each once, without those that are undefined in part."""
+    """Returns the distinct keys of right tuples, without keys that are undefined in part."""
     return _right_keys(right, operator).distinct()
 
 
@@ -123,7 +123,7 @@ def _right_keys(right: DataFrame, operator: Matching) -> DataFrame:
 
 
 def _as_right_keys(left: DataFrame, operator: Matching) -> DataFrame:
-    """The keys of left tuples, by the names that the right has for them."""
+    """Returns the keys of left tuples under the right side's names."""
     mine = {b: a for a, b in operator.on}
     return left.selectExpr(*(f"{column(mine[name])} AS {column(name)}" for name in operator.keys(1)))
 
@@ -131,7 +131,7 @@ def _as_right_keys(left: DataFrame, operator: Matching) -> DataFrame:
 def where_key(
     left: DataFrame, how: Literal["semi", "anti"], keys: DataFrame, on: Sequence[tuple[str, str]]
 ) -> DataFrame:
-    """The left tuples whose key is one of some right keys (`semi`), or is none of them (`anti`)."""
+    """Returns the left tuples with a key among some right keys (`semi`), or with another key (`anti`)."""
     keys = keys.select(*(F.col(column(name)).alias(_theirs(name)) for name in keys.columns))
     condition = " AND ".join(f"{column(a)} = {column(_theirs(b))}" for a, b in on)
     return left.join(keys, F.expr(condition), f"left_{how}")
@@ -139,10 +139,10 @@ def where_key(
 
 @frozen
 class LeftTuples:
-    """The left tuples of an epoch, by whether the right has or had a tuple of their key; `None`: there are none.
+    """The left tuples of an epoch, by whether the right has or had a tuple of their key; `None` for an empty part.
 
-    Of those that waited, `late` have a match now and `waiting` still have none; of the new ones, `matched` have
-    one and `unmatched` have none.
+    Pending tuples from earlier epochs are `late` if they match now, else `waiting`. New ones are `matched` or
+    `unmatched`.
     """
 
     late: DataFrame | None
@@ -152,7 +152,7 @@ class LeftTuples:
 
 
 def still_waiting(epoch: Epoch, operator: Matching, key: str) -> DataFrame | None:
-    """The rows of a state of left tuples without a match. Of those that it has, some may have met one since."""
+    """Returns the rows of a state of left tuples without those that have matched since."""
     waiting, met_since = epoch.state.read(key), epoch.state.read(_met_since(key))
     if waiting is None or met_since is None:
         return waiting
@@ -160,7 +160,7 @@ def still_waiting(epoch: Epoch, operator: Matching, key: str) -> DataFrame | Non
 
 
 def _met_since(key: str) -> str:
-    """The state of right keys whose left tuples wait no more, though the state of those that wait has them."""
+    """Returns the key of a second state: right keys whose left tuples have matched but are still in the first state."""
     return f"{key}.met"
 
 
@@ -171,7 +171,7 @@ def apart(
     known: DataFrame | None,
     fresh: DataFrame | None,
 ) -> LeftTuples:
-    """The left tuples told apart by right keys, `known` before this epoch and `fresh`."""
+    """Splits the left tuples by right keys, `known` before this epoch and `fresh`."""
     late = None
     if waiting is not None and fresh is not None:
         late = where_key(waiting, "semi", fresh, operator.on)
@@ -186,8 +186,8 @@ def apart(
 def known_keys(
     epoch: Epoch, operator: Matching, key: str, old: DataFrame | None, new: DataFrame | None
 ) -> DataFrame | None:
-    """The keys of the right tuples in state, that a new left one may have; `key`: of this state, `old`: its rows. Of
-    a large one, those of few new left tuples only."""
+    """Returns the keys of the right tuples in state that a new left tuple may have. `key`: the state's; `old`: its
+    rows. For a large state, only the keys of the few new left tuples."""
     if old is None or new is None:
         return None
     keys = _right_keys(old, operator)
@@ -197,10 +197,11 @@ def known_keys(
 
 
 def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
-    """The state of left tuples without a match. Where some of them have one now, a small one is rewritten without
-    them; of a large one, it is written down which they are, until it has to be rewritten anyway.
+    """Updates the state of left tuples without a match. If some of them match now, a small state is rewritten without
+    them. For a large state, their keys are stored separately until it has to be rewritten anyway.
 
-    With 1,000,000 tuples that wait an epoch takes 2.0 s so, as with 1,000, and 3.5 by rewriting (docs/tuning-notes.md).
+    With 1,000,000 pending tuples an epoch takes 2.0 s, as with 1,000; rewriting would take 3.5 s
+    (docs/tuning-notes.md).
     """
     stays = epoch.may_enter_state(operator.inputs[0], purged)
     new, met_since = tuples.unmatched if stays else None, _met_since(key)
@@ -222,13 +223,13 @@ def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples,
 
 
 def keep_keys(epoch: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
-    """The state of right keys: each once in an epoch, and once in all when it is compacted."""
+    """Updates the state of right keys: each key once in an epoch, and once in total after compaction."""
     stays = epoch.may_enter_state(operator.inputs[1], purged)
     epoch.update_state(key, fresh if stays else None, purged, lambda rows: rows.distinct())
 
 
 def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
-    """The left tuples that never met a right one, and from this epoch on never will."""
+    """Returns the left tuples that never matched a right one, and cannot from this epoch on."""
     purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
     return together(
         None if tuples.waiting is None or newly is False else where_inside(tuples.waiting, newly),
@@ -237,7 +238,7 @@ def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame 
 
 
 def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
-    """The left tuples that could meet a right one before this epoch, and after it cannot."""
+    """Returns the region of left tuples that could match before this epoch, and cannot after it."""
     inputs, before = epoch.inputs(operator.name), tuple(epoch.before[name] for name in operator.inputs)
     return regions.possible_difference(
         operator.purge(inputs)[0], operator.purge(before)[0], inputs[0].universe
@@ -251,7 +252,7 @@ class FilteringDataflow(Dataflow):
     """Semi and anti join. State: left tuples without a match (`left`), right keys (`right`)."""
 
     def apart(self, epoch: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
-        """The left tuples by whether they have a match; what later epochs need is kept."""
+        """Splits the left tuples by whether they match, and stores everything that later epochs need."""
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
         busy = [epoch.is_busy(name) for name in operator.inputs]
         fresh = epoch.reused(keys_of(right, operator)) if busy[1] else None

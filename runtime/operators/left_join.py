@@ -1,4 +1,4 @@
-"""Left outer join ⟕ with Spark: the join's pairs, and left tuples that can meet none any more (theory 1.3)."""
+"""Left outer join ⟕ with Spark: the join's pairs, and left tuples that cannot match any more (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEFT, WAITING, RIGHT = "left", "waiting", "right"
 
 
 class LeftJoinDataflow(Dataflow):
-    """State: left tuples that have met a right one (`left`) and that have not (`waiting`), right tuples (`right`)."""
+    """State: left tuples that have matched (`left`) and that have not (`waiting`), right tuples (`right`)."""
 
     def run(self, epoch: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"

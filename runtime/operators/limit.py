@@ -1,4 +1,4 @@
-"""Limit with Spark: the first tuples in the order of arrival, and a count of what has passed (theory 1.3)."""
+"""Limit with Spark: the first tuples in the order of arrival, and a count of passed ones (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LimitDataflow(Dataflow):
-    """What is missing to the limit; with the last of it everything is closed."""
+    """Returns the tuples that are missing to the limit; the last one closes everything."""
 
     def run(self, epoch: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -42,4 +42,4 @@ class LimitDataflow(Dataflow):
         return epoch.before[operator.name].closed is not True and epoch.is_busy(operator.inputs[0])
 
     def attribute_states(self, epoch: Epoch, operator: Limit, attribute: str) -> Iterable[AttributeState]:
-        return ()  # only a count is kept
+        return ()  # the state is only a count

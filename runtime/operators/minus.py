@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MinusDataflow(CountingDataflow):
-    """Left tuples that the right has closed: those it never had, or the surplus."""
+    """Returns left tuples that the right has closed: those that it never had, or the surplus."""
 
     def allowed(self, operator: Minus) -> str:
         if operator.all:
@@ -27,8 +27,8 @@ class MinusDataflow(CountingDataflow):
     def needed(self, operator: Minus) -> str:
         if operator.all:
             return SURPLUS
-        # Right tuples until the left has closed them (E9), left ones until both have: they wait, then have
-        # passed and must not pass again (E10).
+        # Right tuples stay until the left has closed them (E9), left tuples until both have. Left tuples wait, then
+        # have passed and must not pass again (E10).
         return "IF(`$right` > 0, NOT {left}, NOT {left} OR NOT {right})"
 
     def releases(self, epoch: Epoch, operator: Operator) -> Tree:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SemiJoinDataflow(FilteringDataflow):
-    """New left tuples whose key the right has or had, and those that waited for a key that is new."""
+    """Returns new left tuples whose key the right has or had, and pending ones whose key is new."""
 
     def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.apart(epoch, operator, left, right)

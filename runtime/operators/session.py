@@ -1,4 +1,4 @@
-"""Session with Spark: window functions find the sessions of what waits and what is new (theory 1.3)."""
+"""Session with Spark: window functions find the sessions among stored and new tuples (theory 1.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TIME, _FIRST, _LAST = "$time", "$first", "$last"
 
 
 class SessionDataflow(Dataflow):
-    """The tuples of the sessions that closed in this epoch. State has those of open sessions and no others."""
+    """Returns the tuples of the sessions that closed in this epoch. State contains exactly those of open sessions."""
 
     def run(self, epoch: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, (source,) = operator.name, epoch.inputs(operator.name)
@@ -62,7 +62,7 @@ class SessionDataflow(Dataflow):
 
 
 def _axis(name: str, type_: Type) -> str:
-    """A time as a number."""
+    """Returns SQL for a time as a number."""
     if type_.name == "timestamp":
         return f"unix_micros({column(name)})"
     return f"bigint({column(name)})" if type_.is_integral else column(name)
@@ -73,13 +73,13 @@ def _number(type_: Type) -> Type:
 
 
 def _sessions(operator: Session, source: Facts, rows: DataFrame) -> DataFrame:
-    """The rows with the start of their session, and whether it is closed."""
+    """Returns the rows with the start of their session, and whether it is closed."""
     type_ = source.types[operator.on]
     number, gap = _number(type_), exact(operator.gap)
     keys = partition_keys(operator.per, source.types)
     in_order = Window.partitionBy(*keys).orderBy(column(_TIME))
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    # A sum of more than 64 bits is null, and later than every time.
+    # A sum of more than 64 bits is null, and counts as later than every time.
     later = sum_sql("`$before`", number, gap)
     begins = F.expr(f"IF(`$before` IS NULL OR `{_TIME}` >= ({later}), {column(operator.on)}, NULL)")
     begun = (
@@ -97,14 +97,14 @@ def _sessions(operator: Session, source: Facts, rows: DataFrame) -> DataFrame:
 
 
 def _is_closed(operator: Session, source: Facts) -> str:
-    """Whether no later tuple can come to the session of a row: SQL over its first and last time.
+    """Returns SQL over a session's first and last time that is true if no later tuple can join it.
 
-    That is so where all times above first - gap and below last + gap are in one run of closed ones. Only sums
-    are compared, as where a session begins, so that rounding cannot make the two differ.
+    That holds if all times above first - gap and below last + gap are in one closed run. The expressions compare only
+    sums, in the same way as the start of a session, so that rounding cannot make the two differ.
     """
     number, gap = _number(source.types[operator.on]), exact(operator.gap)
     later = sum_sql(f"`{_LAST}`", number, gap)
-    # Of whole numbers, the least above first - gap may be the run's own first.
+    # For whole numbers, the least time above first - gap may be the run's own first.
     below = 1 if source.universe.get(operator.on, ANYTHING).integral else 0
 
     def inside(runs: tuple[Span, ...]) -> str:
@@ -120,7 +120,7 @@ def _is_closed(operator: Session, source: Facts) -> str:
 
 
 def _sum(type_: Type, first: Value, second: Value) -> str:
-    """The sum of two constants, as `sum_sql` computes it; undefined where it is too large."""
+    """Returns the sum of two constants, as `sum_sql` computes it; NULL if it is too large."""
     if type_.name == "double":
         return f"({Affine(1, second).sql(type_.sql(first))})"  # type: ignore[arg-type]
     if not type_.is_integral:
@@ -130,7 +130,7 @@ def _sum(type_: Type, first: Value, second: Value) -> str:
 
 
 def _least(operator: Session, source: Facts, rows: DataFrame) -> tuple[int, Value | None]:
-    """How many rows there are, and their least start. One Spark job."""
+    """Returns the number of rows, and their least start. Runs one Spark job."""
     start = F.min(F.expr(_axis(operator.alias, source.types[operator.on])))
     counted = rows.agg(F.count(F.lit(1)), start).first()
     assert counted is not None

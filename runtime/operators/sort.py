@@ -1,4 +1,4 @@
-"""Sort τ with Spark: what may be written is ordered by one `orderBy` per epoch, the rest waits (theory 1.3, E4)."""
+"""Sort τ with Spark: one `orderBy` for each epoch orders passable tuples, the rest waits (theory 1.3, E4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PLACE = "$place"
 
 
 class SortDataflow(Dataflow):
-    """The tuples that have become passable, in order; they come after all that was written before."""
+    """Returns the newly passable tuples in order; they follow everything that was written before."""
 
     def run(self, epoch: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
@@ -53,8 +53,8 @@ class SortDataflow(Dataflow):
         by = [*ordering(operator.keys, epoch.after[name].types), *epoch.arrived(operator, ready)]
         if name not in epoch.plan.placed:
             return _in_order(ready, by).drop(ORDER)
-        # Behind a sort tuples arrive as they are sorted.
-        if is_connect(ready):  # not all engines number rows behind a sort as it has them
+        # After a sort, the order of arrival is the sorted order.
+        if is_connect(ready):  # not all engines number rows in their sorted order
             number = row_number([F.lit(0)], by).cast("long")
             placed = _in_order(ready.withColumn(_PLACE, number), [F.col(_PLACE)])
         else:
@@ -62,9 +62,10 @@ class SortDataflow(Dataflow):
         return placed.withColumn(ORDER, F.expr(order(epoch.number, place=column(_PLACE)))).drop(_PLACE)
 
     def _say_clear(self, epoch: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
-        """Closed regions behind the prefix in which no tuple waits: they are closed in the output too (E5).
+        """Reports closed regions beyond the passable ones that contain no waiting tuple: the output closes them too
+        (E5).
 
-        One Spark job, in an epoch that closes something there.
+        Runs one Spark job, in epochs that close such a region.
         """
         name, (source,) = operator.name, epoch.inputs(operator.name)
         said = regions.difference(epoch.before[name].closed, passable)
@@ -88,13 +89,13 @@ class SortDataflow(Dataflow):
 
 
 def ordering(keys: Sequence[Key], types: Mapping[str, Type]) -> list[Column]:
-    """Canonical keys of these types as columns to sort by; ⊥ comes last."""
+    """Returns canonical keys of these types as columns to sort by; ⊥ comes last."""
     columns = [(sortable(name, types), descending) for name, descending in keys]
     return [c.desc_nulls_last() if descending else c.asc_nulls_last() for c, descending in columns]
 
 
 def _in_order(rows: DataFrame, by: Sequence[Column]) -> DataFrame:
-    """The rows sorted. Sail forgets the order of what is written, unless something, be it nothing, is left out."""
+    """Returns the rows sorted. Sail loses the order of written rows unless an offset, even 0, is applied."""
     ordered = rows.orderBy(*by)
     return ordered.offset(0) if is_connect(rows) else ordered
 
@@ -109,7 +110,7 @@ def _without_rows(boxes: Sequence[Tree], frames: Sequence[DataFrame]) -> list[Tr
     if not frames:
         return list(boxes)
     rows = reduce(stacked, frames)
-    # Rows may all be older than an attribute that a punctuation names.
+    # Rows may all be older than an attribute in a punctuation.
     missing = frozenset[str]().union(*map(regions.attributes, boxes)).difference(rows.columns)
     tests = [sql.predicate(box, types_of(rows), dict.fromkeys(missing, "NULL")) for box in boxes]
     counted = rows.agg(*(F.count_if(F.expr(test)) for test in tests)).first()

@@ -1,4 +1,5 @@
-"""Top with Spark: the best of each epoch and group are kept, the best of those pass with the group (theory 1.3)."""
+"""Top with Spark: stores the best tuples of each epoch and group; the best of these pass with the group (theory
+1.3)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _RANK = "$rank"
 
 
 class TopDataflow(Dataflow):
-    """The best tuples of the groups that closed in this epoch."""
+    """Returns the best tuples of the groups that closed in this epoch."""
 
     def run(self, epoch: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, old = operator.name, epoch.state.read(operator.name)

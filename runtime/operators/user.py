@@ -1,5 +1,5 @@
-"""A user's operator with Spark: its function over this epoch's tuples, or over those of groups that have closed
-(paper, section 6; theory 2.2)."""
+"""A user's operator with Spark: its function over this epoch's tuples, or over those of closed groups (paper, section
+6; theory 2.2)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 
 class UserDataflow(Dataflow):
-    """The function is called in epochs in which it can have tuples, its result is checked."""
+    """Calls the function if it can have tuples in the epoch, and checks its result."""
 
     def run(self, epoch: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
         inputs = self._closed(epoch, operator, frames) if operator.waits else list(frames)
@@ -42,7 +42,7 @@ class UserDataflow(Dataflow):
         return _checked(epoch, operator, _called(operator, inputs))
 
     def _closed(self, epoch: Epoch, operator: User, frames: Iterable[DataFrame]) -> list[DataFrame]:
-        """All tuples of the groups that this epoch closes, of each input; those of open groups are kept."""
+        """Returns all tuples of the groups that this epoch closes, for each input, and stores those of open groups."""
         passing, purged = _closing(epoch, operator), operator.closed_groups(epoch.inputs(operator.name))
         inputs: list[DataFrame] = []
         for side, frame in enumerate(frames):
@@ -71,7 +71,7 @@ def _key(operator: User, side: int) -> str:
 
 
 def _closing(epoch: Epoch, operator: User) -> Tree:
-    """The groups that this epoch closes."""
+    """Returns the groups that this epoch closes."""
     before = operator.closed_groups(tuple(epoch.before[name] for name in operator.inputs))
     inputs = epoch.inputs(operator.name)
     region = regions.difference(operator.closed_groups(inputs), before)
@@ -87,7 +87,7 @@ def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
     try:
         result = function(*frames)
         if isinstance(result, DataFrame) and is_connect(result):
-            _ = result.schema  # a server looks at what is wrong with a plan when it is asked for something
+            _ = result.schema  # a server reports errors in a plan only on such a request
     except Exception as problem:
         message = f"{operator.function} of `{operator.label}` failed: {_said(problem)}"
         raise _failed("RQ408", operator, message, _GIVEN) from problem
@@ -103,7 +103,7 @@ _GIVEN = "a function of an operator is given DataFrames, one for each input, and
 
 
 def _checked(epoch: Epoch, operator: User, result: DataFrame) -> DataFrame:
-    """The result with the columns of the operator's output; what accents have added may be there or not."""
+    """Returns the result with the columns of the operator's output; columns for added attributes are optional."""
     start, types = epoch.plan.start[operator.name].types, epoch.after[operator.name].types
     there = Counter(result.columns)
     if missing := [name for name in start if name not in there]:
@@ -129,7 +129,7 @@ _WIDER = {
     "bigint": ("tinyint", "smallint", "int"),
     "double": ("tinyint", "smallint", "int", "bigint", "float", "decimal"),
 }
-"""Spark's types -> those whose values they hold."""
+"""Maps Spark types to the types whose values they include."""
 
 
 def _cast(operator: User, name: str, type_name: str, type_: Type) -> Column:
@@ -155,7 +155,7 @@ def _wrong(operator: User, what: str, hint: str) -> DiagnosticError:
 
 
 def look_beside(plan: Plan, query: str) -> None:
-    """Let the modules of a plan's user operators be found in the folder of the query's file."""
+    """Adds the folder of the query's file to the module path, for a plan with user operators."""
     file = Path(query)
     used = any(isinstance(operator, User) for operator in plan.operators)
     if used and file.is_file() and (folder := str(file.resolve().parent)) not in sys.path:
@@ -163,14 +163,15 @@ def look_beside(plan: Plan, query: str) -> None:
 
 
 def check_functions(plan: Plan) -> None:
-    """Raise RQ407 for the first operator whose function cannot be loaded."""
+    """Raises `DiagnosticError` RQ407 for the first operator whose function cannot be loaded."""
     for operator in plan.operators:
         if isinstance(operator, User):
             function_of(operator)
 
 
 def function_of(operator: User) -> Function:
-    """The function of an operator; RQ407 where there is none. The working directory is searched last."""
+    """Returns the function of an operator. Raises `DiagnosticError` RQ407 if there is none. Python searches the working
+    directory last."""
     name, _, attribute = operator.function.partition(":")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
@@ -186,13 +187,13 @@ def function_of(operator: User) -> Function:
         defined = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
         known = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
         raise _failed("RQ407", operator, message, known)
-    # Functions that run in Spark's Python workers travel there by value: the workers do not know the module.
+    # Functions for Spark's Python workers are sent by value, because the workers lack the module.
     cloudpickle.register_pickle_by_value(module)
     return function
 
 
 def _said(problem: Exception) -> str:
-    """An exception on one line; Spark's go on with the plan."""
+    """Returns an exception on one line, without the plan that Spark appends."""
     return f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
 
 
