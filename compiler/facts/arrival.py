@@ -1,4 +1,4 @@
-"""The order of a relation's tuples: which relations have one that does not depend on how the input is cut."""
+"""The order of a relation's tuples, and whether it depends on how the input is cut into epochs."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ from attrs import frozen
 
 
 class Order(IntEnum):
-    """How much order a relation has; a greater value promises more.
+    """The amount of order of a relation; a greater value promises more.
 
-    Whatever is promised holds for any division of the input into epochs. Tuples of one place (copies in several
-    windows, pairs with one row of a table) are told apart by their values.
+    A promise holds for any division of the input into epochs. Tuples of one place (copies in several windows,
+    pairs with one row of a table) are distinguished by their values.
     """
 
     NONE = 0
-    """Tuples have no places: those of two streams, and results, come as the input is cut."""
+    """Tuples have no places. Tuples of two streams, and results, come in the order of epochs."""
     PLACED = 1
-    """Each tuple has a place, that of a stream's tuple; a later epoch may bring earlier places."""
+    """Each tuple has the place of a stream's tuple; a later epoch may bring earlier places."""
     ARRIVAL = 2
     """Each tuple has a place, and tuples come in the order of their places."""
 
 
 @frozen
 class Arrival:
-    """The order of a relation. `bounded`: computed from tables only, so that the first epoch brings all of it."""
+    """The order of a relation.
+
+    `bounded`: it is computed from tables only, so the first epoch brings all of it.
+    """
 
     order: Order
     bounded: bool = False
 
     @classmethod
     def of(cls, order: Order, inputs: tuple[Arrival, ...]) -> Arrival:
-        """The order of an operator's output over its inputs; what comes in one epoch comes in order."""
-        bounded = all(each.bounded for each in inputs)
+        """Returns the order of an operator's output over its inputs; the content of one epoch comes in order."""
+        bounded = all(arrival.bounded for arrival in inputs)
         return cls(Order.ARRIVAL if bounded and order is Order.PLACED else order, bounded)

@@ -1,10 +1,10 @@
-"""Where a stream stands in its evolution, and the one law that moves it through operators (theory D0, D1).
+"""The facts of a stream, and the one law that moves them through operators (theory D0, D1).
 
-`Facts` say, for one stream at one instant and in canonical values, where each attribute is present, which
-functions its values have gone through, and which tuples will never come again. An operator maps the facts
-of its inputs to those of its output; output markers are the difference between two instants. So the rules
-of the papers (U2 to U4, J1, W5, A2 to A4, the accumulators of section 6.1) are one fold over *feeders*: the
-input cells that can produce tuples of an output cell.
+`Facts` describe one stream at one instant, in canonical values. They contain the presence of each attribute,
+the functions that its values went through, and the closed tuples. An operator maps the facts of its inputs to
+those of its output; output markers are the difference between two instants. The rules of the papers (U2 to
+U4, J1, W5, A2 to A4, the accumulators of section 6.1) are therefore one fold over *feeders*: the input cells
+that can produce tuples of an output cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 
 
 class Presence(IntEnum):
-    """Whether tuples of a cell may be defined on an attribute."""
+    """Says if tuples of a cell may be defined on an attribute."""
 
     ABSENT = 0
     LATENT = 1
@@ -34,16 +34,16 @@ class Presence(IntEnum):
 ABSENT, LATENT, PRESENT = Presence.ABSENT, Presence.LATENT, Presence.PRESENT
 
 History = tuple[Affine, ...]
-"""The cumulative functions of a cell, oldest first, from the identity; `()` says that no feeder is live."""
+"""The cumulative functions of a cell, oldest first, from the identity; `()` means that no feeder is live."""
 
 ORIGINAL: History = (IDENTITY,)
 NO_FEEDER: History = ()
 
 
 def _common(a: History, b: History) -> History:
-    """The longest sequence of functions that both went through in this order; a function may come back."""
+    """Returns the longest common subsequence of two histories; a function may occur twice in one."""
     alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
-    if alike is None:  # one input only lags behind
+    if alike is None:  # one input is only late
         return min(a, b, key=len)
     below: list[History] = [()] * (len(b) + 1)
     for f in reversed(a[alike:]):
@@ -56,14 +56,14 @@ def _common(a: History, b: History) -> History:
 
 
 def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
-    """A total order, so that ties do not depend on which input comes first."""
+    """Sorts histories in a total order, so that ties do not depend on the order of inputs."""
     return len(history), [(f.slope, f.shift) for f in history]
 
 
 MOST = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)
 """Add: present as soon as one feeder is. Drop: absent when none is (D1)."""
 LEAST = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)
-"""A computed value is defined where everything it reads is."""
+"""A computed value is defined if every value that it reads is defined."""
 COMMON = regions.lattice(_common, neutral=NO_FEEDER, absorbing=ORIGINAL, same=eq)
 """Alter: the functions that all live feeders have gone through (D1)."""
 
@@ -72,11 +72,12 @@ COMMON = regions.lattice(_common, neutral=NO_FEEDER, absorbing=ORIGINAL, same=eq
 class Facts:
     """One stream at one instant, in canonical values.
 
-    `present`: attribute -> tree of `Presence`; an attribute not named is absent everywhere.
-    `units`: attribute -> tree of `History`; an attribute not named was never altered. Of cells that are closed or
-    without the attribute they mean nothing; `live_units` leaves those out.
-    `closed`: the region of tuples that never come again (theory 1.1). `lacking`: attributes that are present but
-    come from one input only of a union or left join, so that tuples of the other lack them.
+    `present`: attribute -> tree of `Presence`; other attributes are absent everywhere.
+    `units`: attribute -> tree of `History`; other attributes were never altered. Histories of cells that are
+    closed or lack the attribute have no meaning; `live_units` omits them.
+    `closed`: the region of tuples that never come again (theory 1.1).
+    `lacking`: attributes that are present but come from one input only of a union or left join, so that
+    tuples of the other lack them.
     """
 
     types: Mapping[str, Type]
@@ -87,42 +88,43 @@ class Facts:
     lacking: frozenset[str] = frozenset()
 
     def may_have(self, attribute: str) -> Tree:
-        """The region where tuples may be defined on an attribute."""
+        """Returns the region where tuples may be defined on an attribute."""
         presence = self.present.get(attribute, ABSENT)
         return regions.map_leaves(presence, lambda leaf: leaf is not ABSENT)
 
     def may_be_undefined(self, attribute: str) -> bool:
-        """Whether tuples may lack an attribute when the query starts: it is optional, or `lacking`."""
+        """Returns True if tuples may lack an attribute when the query starts: it is optional, or `lacking`."""
         return attribute in self.lacking or self.present.get(attribute, ABSENT) is not PRESENT
 
     def live_presence(self, attribute: str) -> Tree:
-        """Presence, with closed cells counted as without the attribute (vacuity, theory 3.2)."""
+        """Returns the presence, with closed cells counted as without the attribute (vacuity, theory 3.2)."""
         return regions.update(self.present.get(attribute, ABSENT), self.closed, lambda _: ABSENT)
 
     def live_units(self, attribute: str) -> Tree:
-        """Histories of the cells that are neither closed nor without the attribute."""
+        """Returns the histories, `NO_FEEDER` in cells that are closed or without the attribute."""
         units = self.units.get(attribute, ORIGINAL)
         return regions.update(units, self.dead(attribute), lambda _: NO_FEEDER)
 
     def dead(self, attribute: str) -> Tree:
-        """Where no tuple with an attribute comes: what is closed or without it."""
+        """Returns the region without tuples that have an attribute: it is closed or lacks the attribute."""
         return regions.union(self.closed, regions.complement(self.may_have(attribute)))
 
 
 @frozen
 class StateFacts:
-    """What the state of an operator adds to the facts of its inputs.
+    """The facts that an operator's state adds to those of its inputs.
 
     `retained`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
-    `closed`: the region of output tuples that never come again, as state shows: all once a limit is reached (theory
-    1.3), where no tuple waits for a sort (E5), where no session is open and none can begin (G29).
+    `closed`: the region of output tuples that never come again, as state shows. After a limit it is everything
+    (theory 1.3). For a sort it is the region without waiting tuples (E5); for sessions, the region in which no
+    session is open and none can begin (G29).
     """
 
     retained: Mapping[str, Tree] = field(factory=dict[str, Tree])
     closed: Tree = False
 
     def with_retained(self, present: Mapping[str, Tree]) -> dict[str, Tree]:
-        """The presence of output attributes, with Drops held back where state still has the attribute."""
+        """Delays Drops: marks attributes that state still has as at least latent."""
         return {
             n: regions.update(p, self.retained.get(n, False), _at_least_latent) for n, p in present.items()
         }
@@ -136,22 +138,28 @@ NO_STATE = StateFacts()
 
 
 def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
-    """Add and Drop of D1: present where some live feeder is; where none is live, as it was last.
+    """Folds Add and Drop (D1): present if a live feeder is present. Without a live feeder, the last value
+    stays.
 
-    No tuple of a closed cell comes any more, but operators further on may have stored some: for them the
-    attribute must not seem dropped (G13).
+    No tuple of a closed cell comes any more, but later operators may have stored some. Their attribute must
+    not seem dropped (G13).
     """
     return _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
 
 
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
-    """Alter of D1: the history common to all live, present feeders. Where there are none, it means nothing."""
+    """Folds Alter (D1): returns the history common to all live, present feeders; without feeders it has no
+    meaning.
+    """
     units = facts.units.get(attribute, ORIGINAL)
     return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON, facts.universe)
 
 
 def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
-    """As `fold_units`, with `NO_FEEDER` where there are none: for who folds on, or combines it with others."""
+    """Folds as `fold_units`, and returns `NO_FEEDER` without feeders.
+
+    Callers fold on, or combine it with others.
+    """
     units = facts.units.get(attribute, ORIGINAL)
     named = over & regions.attributes(units)
     dead = regions.forall(facts.dead(attribute), over - named, facts.universe)
@@ -161,27 +169,30 @@ def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
 def _fold_live(
     tree: Tree, dead: Tree, neutral: Tree, over: Set[str], operation: Operation, universe: Universe
 ) -> Tree:
-    """The fold of a tree over its live cells; dead ones count for nothing, unless all of a fibre is dead.
+    """Folds a tree over its live cells; dead cells count only in a fibre that is all dead.
 
-    Only what is dead in a fibre that lives changes the tree before it is folded: one of many points stays as it is
-    when, say, windows that it does not name are closed one after the other.
+    Only dead cells of a live fibre change the tree before it is folded. One of many points therefore stays the same
+    object while windows that it does not name are closed one after the other.
     """
     named = over & regions.attributes(tree)
     if not named:
         return tree
-    # Along what the tree does not name, a fibre counts unless all of it is dead.
+    # The tree does not name the other attributes: along them a fibre counts unless all of it is dead.
     dead = regions.forall(dead, over - named, universe)
     partly = regions.difference(dead, regions.forall(dead, named, universe))
     return regions.quantify(regions.update(tree, partly, lambda _: neutral), named, operation, universe)
 
 
 def fold_closed(facts: Facts, over: Set[str]) -> Tree:
-    """Punctuate of D1: closed where no feeder is live (closed fibres, theory 1.3)."""
+    """Folds Punctuate (D1): closed if no feeder is live (closed fibres, theory 1.3)."""
     return regions.forall(facts.closed, over, facts.universe)
 
 
 def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
-    """A tree of histories with every function replaced; the same object where nothing changes, or did before."""
+    """Replaces every function of a tree of histories.
+
+    Returns the same object if nothing changes, or if the same change was made before.
+    """
     new = {history: tuple(change(f) for f in history) for history in regions.leaves(tree)}
     if all(history == changed for history, changed in new.items()):
         return tree

@@ -1,4 +1,4 @@
-"""Markers from their texts: accents, growths and punctuations as the control plane sees them (design, section 6)."""
+"""Parses markers: accents, growths and punctuations as the control plane uses them (design, section 6)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from cedilla.grammar.syntax import (
 
 Types = Mapping[str, Type]
 Names = Mapping[str, str]
-"""Names by which tuples bring attributes -> the attributes, as far as they have others in the query (theory N2)."""
+"""Names in tuples -> attributes, for attributes that have another name in the query (theory N2)."""
 _NO_UNITS: Units = {}
 _NO_NAMES: Names = {}
 _CACHE_SIZE = 1024
@@ -62,12 +62,11 @@ def read_accent(
     units: Units = _NO_UNITS,
     names: Names = _NO_NAMES,
 ) -> Accent:
-    """An accent from its text.
+    """Parses an accent.
 
-    `types` are the attributes that exist or existed where the accent stands; `arrays`: an output is read, which
-    alone may have arrays; `units`: those of canonical values; `names`: those of renames.
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages
-    say.
+    `types`: the attributes that exist or existed at the accent. `arrays`: an output is read, and only outputs
+    may have arrays. `units`: those of canonical values. `names`: those of renames. Raises `DiagnosticError`:
+    RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages say.
     """
     node = parse_accent(text, source)
     conditions, named = _by_attribute(node.description, types, names)
@@ -99,12 +98,14 @@ def read_accent(
 def _by_attribute(
     conditions: tuple[Condition, ...], types: Types, names: Names
 ) -> tuple[tuple[Condition, ...], frozenset[str]]:
-    """Conditions on the attributes that names of tuples stand for, and these names. A wildcard says nothing, so an
-    attribute that is not known may have one."""
+    """Returns conditions on attributes in place of names in tuples, and these names.
+
+    A wildcard has no effect, so it may name an unknown attribute.
+    """
     if any(isinstance(c.pattern, Wildcard) for c in conditions):
-        known = {*types, *names}
+        names_in_use = {*types, *names}
         conditions = tuple(
-            c for c in conditions if c.attribute in known or not isinstance(c.pattern, Wildcard)
+            c for c in conditions if c.attribute in names_in_use or not isinstance(c.pattern, Wildcard)
         )
     named = frozenset(c.attribute for c in conditions) & names.keys()
     if not named:
@@ -113,7 +114,7 @@ def _by_attribute(
 
 
 def read_growth(text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES) -> Grow | None:
-    """The growth that the text of an accent is; `None` where it is another accent. `names`: those of renames.
+    """Parses an accent that is a growth; returns `None` for other accents. `names`: those of renames.
 
     Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208, RQ220 (it describes tuples).
     """
@@ -144,8 +145,10 @@ def read_punctuation(
     names: Names = _NO_NAMES,
     units: Units = _NO_UNITS,
 ) -> Punctuation:
-    """A punctuation from its text; `names`: those of renames; `units`: those of canonical values. Raises
-    `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208."""
+    """Parses a punctuation. `names`: those of renames. `units`: those of canonical values.
+
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208.
+    """
     conditions, named = _by_attribute(parse_punctuation(text, source).conditions, types, names)
     try:
         plain, quantities = split_quantities(conditions, types, units)
@@ -207,7 +210,7 @@ def _read_primitive(
 def _turned_round(
     node: DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute, types: Types
 ) -> str | None:
-    """What was meant by `unit(degC, t)` and `rename(t, temp)`."""
+    """Returns a hint for swapped arguments, as in `unit(degC, t)` and `rename(t, temp)`."""
     if isinstance(node, SetUnit) and node.unit in types:
         return f"the attribute comes first: `unit({node.unit}, {unit_text(node.name)})`"
     if isinstance(node, RenameAttribute) and node.field in types:
@@ -216,8 +219,9 @@ def _turned_round(
 
 
 def _read_add(node: AddAttribute, units: Units) -> Add:
-    """Raises RQ142 where the attribute has a unit of another dimension, RQ143 where there is no such unit, RQ144 where
-    it is no number."""
+    """Raises RQ142 if the attribute has a unit of another dimension, RQ143 for an unknown unit, RQ144 if it
+    is not a number.
+    """
     type_, unit = Type.of(node.type), node.unit
     if unit is None:
         return Add(node.name, type_)
@@ -229,8 +233,11 @@ def _read_add(node: AddAttribute, units: Units) -> Add:
 
 
 def _canonical_unit(node: AlterAttribute, units: Units) -> str | None:
-    """The unit from which an Alter leads to the one that it says. Where none is known, the name is not looked up: who
-    has no units needs none. Raises RQ142 where it is of another dimension, RQ143 where there is no such unit."""
+    """Returns the unit of canonical values, if an Alter names its unit and both are known.
+
+    Without a canonical unit the name is not looked up, because a query without units needs none. Raises RQ142
+    for another dimension, RQ143 for an unknown unit.
+    """
     of = units.get(node.name)
     if node.unit is None or of is None:
         return None
@@ -242,7 +249,7 @@ _VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames"
 
 
 def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
-    """Raises RQ460 where the name is that of another attribute, anywhere in the stream and at any time."""
+    """Raises RQ460 if another attribute has the name, anywhere in the stream and at any time."""
     taken = node.field if node.field in types else names.get(node.field, node.name)
     if taken != node.name:
         raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
@@ -250,8 +257,10 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
 
 
 def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
-    """Raises RQ208 where the attribute has no codes, or a value is none of its type; RQ462 where two values have one
-    code, or one has two."""
+    """Raises RQ208 if the attribute cannot have codes, or a value is not of its type.
+
+    Raises RQ462 if two values have one code, or one has two.
+    """
     if type_.name not in ("string", *_BITS):
         raise failure(
             "RQ208",
@@ -259,13 +268,13 @@ def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
             node.span,
             hint="numbers that measure something are altered; else a drop and an add, under a new name",
         )
-    pairs = [tuple(_code_value(type_, each) for each in pair) for pair in node.codes]
-    for side, what in enumerate(("has two codes", "is the code of two values")):
+    pairs = [tuple(_code_value(type_, literal) for literal in pair) for pair in node.codes]
+    for side, problem in enumerate(("has two codes", "is the code of two values")):
         values = [pair[side] for pair in pairs]
         if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
-            place = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
+            span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
             hint = "nobody could tell afterwards which was meant"
-            raise failure("RQ462", f"{type_.wire(twice)} {what}", place, hint=hint)
+            raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
     return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
 
 
@@ -274,15 +283,15 @@ def _code_value(type_: Type, literal: Literal) -> Value:
         value = patterns.value_of(type_, literal)
     except DiagnosticError as error:
         raise _as_marker_error(error) from None
-    most = 2 ** _BITS.get(type_.name, 0)
-    if type_.name != "string" and not (isinstance(value, int) and -most <= value < most):
+    limit = 2 ** _BITS.get(type_.name, 0)
+    if type_.name != "string" and not (isinstance(value, int) and -limit <= value < limit):
         hint = "a code of whole numbers is one, and as large as its type has them"
         raise failure("RQ208", f"{literal.text} is no {type_}", literal.span, hint=hint)
     return value
 
 
 _BITS = {"int": 31, "long": 63}
-"""The types of whole numbers that may be codes."""
+"""The whole-number types that may be codes, with their bits."""
 
 
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
@@ -294,7 +303,7 @@ def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
 
 
 def _read_unit(node: SetUnit, units: Units) -> ToUnit:
-    """Raises RQ142 where no unit is declared, or none of this dimension; RQ143 where there is no such unit."""
+    """Raises RQ142 if no unit is declared, or one of another dimension; RQ143 for an unknown unit."""
     declared = units.get(node.name)
     if declared is None:
         raise failure(
@@ -326,7 +335,9 @@ def _function(parameter: str, body: Expression) -> Affine:
 
 
 def _as_marker_error(error: DiagnosticError) -> DiagnosticError:
-    """In a marker, an unknown attribute is RQ207 and a clash of types RQ208."""
+    """Turns codes of queries into those of markers: RQ207 for an unknown attribute, RQ208 for a clash of
+    types.
+    """
     codes = {"RQ102": "RQ207", "RQ103": "RQ208"}
     return DiagnosticError(
         [

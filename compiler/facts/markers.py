@@ -1,4 +1,4 @@
-"""Accents and punctuations as the control plane sees them, and as wire text (design, section 6)."""
+"""Accents and punctuations for the control plane, and as wire text (design, section 6)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cedilla.grammar.expression_formatter import unit_text
 class Add:
     """`+X`: tuples may have the attribute from here on.
 
-    `unit`: in which they bring it, where the Add says so; `function` leads there from the canonical one, where the
-    attribute had a unit before.
+    `unit`: the unit of its values, if the Add names one. `function` converts to it from the canonical unit,
+    if the attribute had a unit before.
     """
 
     attribute: str
@@ -30,7 +30,7 @@ class Add:
 
     @property
     def converts(self) -> bool:
-        """Whether it is an Alter as well: to another unit than the canonical one."""
+        """True if it is an Alter as well: its unit is not the canonical one."""
         return not self.function.is_identity
 
     def __str__(self) -> str:
@@ -50,10 +50,10 @@ class Drop:
 
 @frozen
 class Alter:
-    """`≀X`: values from here on are `function` (α) of what they would have been.
+    """`≀X`: values from here on are `function` (α) of the values without the Alter.
 
-    `unit`: what it says that they are in then. `of`: the unit of canonical values, where that is known, so that it is
-    to be checked; `required`: the attributes without which no tuple comes before they are dropped.
+    `unit`: the unit that the Alter names. `of`: the unit of canonical values if the two must be compared.
+    `required`: the attributes that every tuple has until they are dropped.
     """
 
     attribute: str
@@ -70,7 +70,9 @@ class Alter:
 
 @frozen
 class ToUnit:
-    """`unit(X, v)`: values from here on are in a unit; `function` leads there from the canonical one (theory N4)."""
+    """`unit(X, v)`: values from here on are in a unit; `function` converts to it from the canonical one
+    (theory N4).
+    """
 
     attribute: str
     unit: str
@@ -82,7 +84,7 @@ class ToUnit:
 
 @frozen
 class Rename:
-    """`rename(b, X)`: tuples from here on bring by the name b what the query knows as X (theory N2)."""
+    """`rename(b, X)`: tuples from here on use the name b for the query's attribute X (theory N2)."""
 
     attribute: str
     name: str
@@ -93,7 +95,7 @@ class Rename:
 
 @frozen
 class Recode:
-    """`recode(X, π)`: values from here on are what a code makes of what they would have been (theory N3)."""
+    """`recode(X, π)`: values from here on are mapped by a value mapping (theory N3)."""
 
     attribute: str
     code: ValueMapping
@@ -111,9 +113,10 @@ Primitive = Add | Drop | Alter | ToUnit | Rename | Recode
 class Accent:
     """`[[description, primitive]]`; the description is a region over raw values at the accent's position.
 
-    `span`: the place of the primitive in the text; `places`: attribute -> that of its first condition. `named`: the
-    names of tuples by which it says attributes, and which leave out the tuples that bring these by others (N2);
-    `quantities`: what constants with units describe, over canonical values, and the description leaves out.
+    `span`: the position of the primitive in the text; `places`: attribute -> the position of its first
+    condition. `named`: names of tuples that the accent uses for attributes; it excludes tuples with other
+    names for them (N2). `quantities`: the conditions with units, over canonical values; the description omits
+    them.
     """
 
     description: Tree
@@ -138,8 +141,10 @@ class Grow:
 
 @frozen
 class Punctuation:
-    """No tuple that matches `pattern` comes any more; a region over raw values at its position. `named`, `quantities`:
-    as in accents."""
+    """A promise that no more tuples match `pattern`, a region over raw values at its position.
+
+    `named`, `quantities`: as in accents.
+    """
 
     pattern: Tree
     text: str
@@ -148,10 +153,10 @@ class Punctuation:
 
 
 def accent_text(conditions: tuple[str, ...], primitive: Primitive) -> str:
-    """An accent in the wire format."""
+    """Returns an accent in the wire format."""
     return f"[[{', '.join([*conditions, str(primitive)])}]]"
 
 
 def punctuation_text(conditions: tuple[str, ...]) -> str:
-    """A punctuation in the wire format."""
+    """Returns a punctuation in the wire format."""
     return f"[{', '.join(conditions)}]"

@@ -29,58 +29,59 @@ from cedilla.grammar.syntax import (
 def combine_punctuations(
     first: PunctuationText, second: PunctuationText, types: Mapping[str, Type] | None = None
 ) -> PunctuationText | None:
-    """The punctuation that describes exactly what both describe, `None` if that is nothing (theory 1.1, E6).
+    """Returns the punctuation that describes the intersection of both, or `None` if it is empty (theory 1.1,
+    E6).
 
-    Each attribute is named once: by a constant, a list or a range; what is free is not named. Only a `!=` on a
-    range stays a condition of its own. `types` tell how constants compare: times and dates by what they mean,
-    and between 5 and 6 there is no whole number. Without the type of an attribute, constants compare as they
-    are written.
+    Each attribute is named once: by a constant, a list or a range; free attributes are not named. Only a `!=`
+    on a range stays a condition of its own. `types` decides how constants compare: times and dates by their
+    meaning, and between 5 and 6 no whole number exists. Constants of an attribute without a type compare
+    as written.
 
-    Raises `DiagnosticError` RQ208 where the constants of an attribute are of different kinds, or do not fit
-    its type.
+    Raises `DiagnosticError` RQ208 if the constants of an attribute are of different kinds, or do not fit its
+    type.
     """
     conditions: list[Condition] = []
     every = (*first.conditions, *second.conditions)
     for attribute in dict.fromkeys(condition.attribute for condition in every):
         conditions_here = [condition for condition in every if condition.attribute == attribute]
         order = _Order((types or {}).get(attribute))
-        met = order.meet([condition.pattern for condition in conditions_here])
-        if met is None:
+        common = order.meet([condition.pattern for condition in conditions_here])
+        if common is None:
             return None
-        conditions += [evolve(conditions_here[0], pattern=pattern) for pattern in met]
+        conditions += [evolve(conditions_here[0], pattern=pattern) for pattern in common]
     return evolve(first, conditions=tuple(conditions))
 
 
 class _Order:
-    """How the constants of one attribute compare."""
+    """Compares the constants of one attribute."""
 
     def __init__(self, type_: Type | None) -> None:
         self._type = type_
         self._kind: type | None = None
 
     def meet(self, patterns: list[Pattern]) -> list[Pattern] | None:
-        """The patterns that together match what all match; at most one of them is no `!=`."""
-        met: SetPattern | RangePattern | None = None
+        """Returns patterns for the intersection of all patterns; at most one of them is not a `!=`."""
+        common: SetPattern | RangePattern | None = None
         excluded: dict[Value, Comparison] = {}
         for pattern in patterns:
             if isinstance(pattern, Comparison) and pattern.operator == "!=":
                 excluded.setdefault(self._value(pattern.value), pattern)
             elif (form := _form(pattern)) is not None:
-                met = form if met is None else self._both(met, form)
-        if met is None:
+                common = form if common is None else self._both(common, form)
+        if common is None:
             return list(excluded.values())
-        if isinstance(met, RangePattern):
-            if self._is_empty(met):
+        if isinstance(common, RangePattern):
+            if self._is_empty(common):
                 return None
-            if not self._is_point(met):
-                return [met, *(p for v, p in excluded.items() if self._inside(v, met))]
-            assert met.low is not None
-            met = SetPattern((met.low,), span=met.span)
-        members = {self._value(v): v for v in met.values}
+            if not self._is_point(common):
+                return [common, *(p for v, p in excluded.items() if self._inside(v, common))]
+            assert common.low is not None
+            common = SetPattern((common.low,), span=common.span)
+        members = {self._value(v): v for v in common.values}
         kept = tuple(literal for value, literal in members.items() if value not in excluded)
         if not kept:
             return None
-        return [Comparison("=", kept[0], span=met.span) if len(kept) == 1 else evolve(met, values=kept)]
+        return [Comparison("=", kept[0], span=common.span) if len(kept) == 1 else evolve(common, values=kept)]
 
     def _both(self, a: SetPattern | RangePattern, b: SetPattern | RangePattern) -> SetPattern | RangePattern:
         match a, b:
@@ -98,7 +99,7 @@ class _Order:
     def _tighter(
         self, a: tuple[Literal | None, bool], b: tuple[Literal | None, bool], *, upper: bool
     ) -> tuple[Literal | None, bool]:
-        """The end that leaves less inside; of two at one value, the open one."""
+        """Returns the tighter of two ends; of two at one value, the open one."""
         if a[0] is None or b[0] is None:
             return a if b[0] is None else b
         at_a, at_b = self._value(a[0]), self._value(b[0])
@@ -145,7 +146,7 @@ class _Order:
 
 
 def _form(pattern: Pattern) -> SetPattern | RangePattern | None:
-    """A list or a range that says the same; `None` for the wildcard."""
+    """Returns an equal list or range; `None` for the wildcard."""
     match pattern:
         case Wildcard():
             return None

@@ -1,7 +1,7 @@
 """Constants with units in descriptions and patterns: `t > 30 degC` (theory G22, N4).
 
-They speak of a quantity, whatever unit tuples have it in: of canonical values, to whose unit the constants are
-converted. Those without a unit are in what tuples have at the place of the marker.
+They describe canonical values, so constants are converted to the canonical unit. Constants without a unit are
+in the unit of the tuples at the marker's position.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern
 
 Quantities = Mapping[str, Tree]
-"""Attribute -> its canonical values, as conditions with units describe them."""
+"""Attribute -> its canonical values, as described by conditions with units."""
 
 
 def split_quantities(
     conditions: tuple[Condition, ...], types: Mapping[str, Type], units: Units
 ) -> tuple[tuple[Condition, ...], Quantities]:
-    """The conditions without units, and what the others say. `units`: those of canonical values.
+    """Splits conditions into those without units and the canonical values that the others describe.
 
-    Raises RQ006 where a range is empty, RQ142 where the attribute has no unit, or one of another dimension, RQ143,
-    RQ144 where it is no number.
+    `units`: those of canonical values. Raises RQ006 for an empty range, RQ142 if the attribute has no unit,
+    or one of another dimension, RQ143, RQ144 if it is not a number.
     """
     if not any(map(has_units, conditions)):
         return conditions, {}
-    plain, found = list[Condition](), dict[str, Tree]()
+    plain, quantities = list[Condition](), dict[str, Tree]()
     for condition in conditions:
         name = condition.attribute
         if name not in types or not has_units(condition):
@@ -43,12 +43,12 @@ def split_quantities(
             continue
         pattern = _canonical(condition, types[name], units.get(name))
         members = patterns.value_set(name, types[name], pattern)
-        found[name] = regions.intersection(found.get(name, True), members)
-    return tuple(plain), found
+        quantities[name] = regions.intersection(quantities.get(name, True), members)
+    return tuple(plain), quantities
 
 
 def has_units(condition: Condition) -> bool:
-    """Whether a constant of a condition has a unit."""
+    """Returns True if a constant of a condition has a unit."""
     return any(literal.unit is not None for literal in _constants(condition))
 
 
@@ -59,13 +59,13 @@ def _constants(condition: Condition) -> Iterator[Literal]:
         case SetPattern(values):
             yield from values
         case RangePattern(low, high):
-            yield from (each for each in (low, high) if each is not None)
+            yield from (bound for bound in (low, high) if bound is not None)
         case _:
             pass
 
 
 def _canonical(condition: Condition, type_: Type, unit: str | None) -> patterns.Pattern:
-    """The pattern of a condition with its constants in the unit of canonical values."""
+    """Converts the constants of a condition to the canonical unit, and returns its pattern."""
     name = condition.attribute
 
     def value(literal: Literal) -> Literal:

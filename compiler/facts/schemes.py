@@ -1,9 +1,9 @@
-"""Which punctuations a stream promises, and what a promise is good for (theory 3.4; Tucker 2007, Li 2006).
+"""Promises of punctuation, and the regions that a promise closes (theory 3.4; Tucker 2007, Li 2006).
 
-A *scheme* is a set of attributes: for each combination of their values a punctuation that names them, and no
-others, comes sooner or later. So `punctuated on a, b` is the scheme {a, b}, `heartbeat ts` is {ts}, and a
-table, closed by `*`, has the empty scheme. A scheme closes every region that tells tuples apart by its
-attributes, or by more; of two schemes the smaller promises more.
+A *scheme* is a set of attributes: for each combination of their values, a punctuation comes that names
+exactly these attributes. For example, `punctuated on a, b` is the scheme {a, b}, `heartbeat ts` is {ts}, and a table,
+closed by `*`, has the empty scheme. A scheme closes every region that distinguishes tuples by its attributes,
+or by more; of two schemes the smaller promises more.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ ENDS: Schemes = frozenset({frozenset()})
 
 @frozen(kw_only=True)
 class Memory:
-    """Something that an operator keeps until punctuation releases it (theory 1.3, Keep).
+    """An item of state that an operator keeps until punctuation releases it (theory 1.3, Keep).
 
-    `side`: the input that has to close it, by a scheme `within` those attributes. It also stops to grow where the
-    input `ends` is closed for all values of attributes that are `finite` here, and it never has more than one
-    entry per value of `one_per`. `undefined`: whether tuples may be kept that have ⊥ in the scheme, which no
-    punctuation closes. `accents`: it is accents that wait for others, not tuples (theory D1). `output`: whether
-    rows wait for the release, so that without one they are never written.
+    `side`: the input that has to close it, by a scheme `within` those attributes.
+    `ends`, `finite`: growth also stops if the input `ends` is closed for all values of attributes that are
+    `finite` here.
+    `one_per`: at most one entry exists per value of these attributes.
+    `undefined`: kept tuples may have ⊥ in the scheme, which no punctuation closes.
+    `accents`: accents wait for others, not tuples (theory D1).
+    `output`: rows wait for the release, so without one they are never written.
     """
 
     what: str
@@ -45,45 +47,45 @@ class Memory:
 
 
 def least(schemes: Iterable[Scheme]) -> Schemes:
-    """Without the schemes that follow from smaller ones."""
+    """Returns the schemes without those that follow from smaller ones."""
     candidates = frozenset(schemes)
     return frozenset(s for s in candidates if not any(other < s for other in candidates))
 
 
 def within(schemes: Schemes, names: Set[str]) -> Schemes:
-    """The schemes over some of the names only."""
+    """Returns the schemes over some of the names only."""
     return frozenset(s for s in schemes if s <= names)
 
 
 def both(left: Schemes, right: Schemes) -> Schemes:
-    """What two streams together promise to close: a cell is closed once either has closed its part."""
+    """Returns the promises of two streams together: a cell is closed if either stream closed its part."""
     return least(a | b for a in left for b in right)
 
 
 def renamed(schemes: Schemes, names: Mapping[str, str]) -> Schemes:
-    """The schemes by new names; those over an attribute without one are gone."""
+    """Renames the attributes of schemes; drops schemes over an attribute without a new name."""
     return frozenset(frozenset(names[n] for n in s) for s in schemes if s <= names.keys())
 
 
 def known(schemes: Schemes, facts: Facts) -> Schemes:
-    """The same for the tuples that can come: all the values of a finite domain are closed sooner or later."""
+    """Removes attributes of finite domains from schemes, because all their values are closed sooner or later."""
     finite = {name for scheme in schemes for name in scheme if is_finite(name, facts)}
     return least(scheme - finite for scheme in schemes)
 
 
 def folded(schemes: Schemes, facts: Facts, over: Scheme) -> Schemes:
-    """What is promised for whole fibres over some attributes: those of finite domains are covered."""
+    """Returns the promises for whole fibres over some attributes; attributes of finite domains are covered."""
     finite = {name for name in over if is_finite(name, facts)}
     return least(scheme - finite for scheme in schemes if not (scheme - finite) & over)
 
 
 def folded_onto(kept: Scheme, facts: Facts, schemes: Schemes) -> Schemes:
-    """As `folded`, over all attributes but those that are kept."""
+    """Folds over all attributes except those that are kept (`folded`)."""
     return folded(schemes, facts, frozenset(facts.types) - kept)
 
 
 def is_finite(name: str, facts: Facts) -> bool:
-    """Whether an attribute takes finitely many values, and never ⊥."""
+    """Returns True if an attribute takes finitely many values, and never ⊥."""
     domain: Domain = facts.universe.get(name, ANYTHING)
     members = domain.members
     if domain.listed:
@@ -102,5 +104,5 @@ def is_finite(name: str, facts: Facts) -> bool:
 
 
 def names(scheme: Iterable[str]) -> str:
-    """The attributes of a scheme, for people."""
+    """Lists the attributes of a scheme for messages."""
     return ", ".join(sorted(scheme))
