@@ -1,7 +1,7 @@
-"""The plan of a query, and how text becomes one.
+"""Makes a plan from the syntax of a query.
 
-In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. Imports `operators`,
-`facts`, `expressions`, `regions`, `units` and the grammar.
+In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. Imports
+`operators`, `facts`, `expressions`, `regions`, `units` and the grammar.
 """
 
 from cedilla.compiler.plan.places import check_paths, folders, is_within

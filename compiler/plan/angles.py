@@ -1,4 +1,4 @@
-"""Aggregates of angles: the circle of `avg_angle`, and warnings about functions that take no notice of it."""
+"""Aggregates of angles: the circle of `avg_angle`, and warnings about functions that ignore it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 
 _LINEAR = ("avg", "sum", "median", "quantile", "stddev", "var")
-"""Functions that are wrong where angles pass a full circle."""
+"""Functions that are wrong for angles that pass a full circle."""
 
 
 def with_circle(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> syntax.AggregateCall:
-    """Returns `avg_angle(x, 360)` for `avg_angle(x)` of degrees, and other calls as they are.
+    """Returns `avg_angle(x, 360)` for `avg_angle(x)` of degrees, and other calls unchanged.
 
-    Raises RQ160 where the argument is in no unit of angle, or a given circle is not that of its unit.
+    Raises RQ160 if the argument is not in a unit of angle, or if the circle in the call is not that of its
+    unit.
     """
     if call.function != "avg_angle" or not 1 <= len(arguments) <= 2:
         return call
-    angle, *given = arguments
+    angle, *circles = arguments
     written = format_expression(angle.expression)
     if angle.unit is None:
-        if given and given[0].unit is None:
+        if circles and circles[0].unit is None:
             return call
         hint = f"`{written}: double unit degree` where it is declared, or `avg_angle({written}, 360)`"
         raise failure(
@@ -38,21 +39,21 @@ def with_circle(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> sy
     if circle is None:
         message = f"`{written}` is in {units.described(angle.unit)}, and avg_angle is of angles"
         raise failure("RQ160", message, call.span, hint=f"`avg({written})` is the mean of other quantities")
-    if given and (given[0].unit is not None or given[0].constant != circle):
+    if circles and (circles[0].unit is not None or circles[0].constant != circle):
         message = f"`{written}` is in {angle.unit}, whose full circle is {float(circle):g}"
         raise failure("RQ160", message, call.span, hint=f"`avg_angle({written})`")
     return evolve(call, arguments=(angle.expression, literal_of(Fraction(circle), call.span)))
 
 
 def doubtful_call(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> Iterator[Diagnostic]:
-    """Yields RQ159 for a function of angles that takes them for lengths."""
+    """Yields RQ159 for a function that treats angles as lengths."""
     if arguments:
         written = format_expression(call.arguments[0])
         yield from _doubtful(call.function, written, arguments[0].unit, call.span)
 
 
 def doubtful_attributes(node: syntax.Aggregate, of: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yields RQ159 for each attribute that a function over all attributes takes for a length. `of`: their units."""
+    """Yields RQ159 for each angle that a function over all attributes treats as a length. `of`: their units."""
     if node.function is not None:
         for name in sorted(of.keys() - {*node.by, *(node.excepts or ())}):
             yield from _doubtful(node.function, name, of[name], node.span)

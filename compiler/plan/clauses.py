@@ -1,4 +1,7 @@
-"""Single clauses of statements, checked and as the plan has them; no names of relations are looked up here."""
+"""Checks single clauses of statements and builds their part of the plan.
+
+Does not resolve names of relations.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +52,13 @@ from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColum
 
 
 def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
-    """Raise RQ104 where a list of names has one twice."""
+    """Raises RQ104 if a list contains a name twice."""
     if len(set(names)) < len(names):
         raise failure("RQ104", f"an attribute is named twice in `{where}`", span)
 
 
 def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
-    """Raise RQ104 where a stream declares an attribute twice."""
+    """Raises RQ104 if a stream declares an attribute twice."""
     seen: set[str] = set()
     for attribute in attributes:
         if attribute.name in seen:
@@ -64,13 +67,13 @@ def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> No
 
 
 def sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
-    """The attributes that are sorted by, each descending or not. Raises RQ104 where one comes twice."""
+    """Returns the sort attributes, each with True for descending. Raises RQ104 if one occurs twice."""
     check_once(tuple(key.name for key in keys), "by", span)
     return tuple((key.name, key.descending) for key in keys)
 
 
 def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
-    """Old name -> new name. Raises RQ104 where either comes twice."""
+    """Returns old name -> new name. Raises RQ104 if either occurs twice."""
     names: dict[str, str] = {}
     for item in items:
         if item.name in names or item.alias in names.values():
@@ -80,7 +83,7 @@ def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
 
 
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
-    """A declared attribute, its domain as markers write it."""
+    """Returns a declared attribute. Its domain is text, as in markers."""
     type_ = Type.of(node.type)
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
@@ -108,7 +111,10 @@ def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: 
 
 
 def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: Units) -> Heartbeat | None:
-    """A heartbeat over attributes of these types. Raises RQ102 for one that is unknown, RQ103 for another type."""
+    """Builds a heartbeat over attributes of these types.
+
+    Raises RQ102 for an unknown attribute, RQ103 for another type.
+    """
     if node is None:
         return None
     if node.attribute not in types:
@@ -121,20 +127,22 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
 
 
 def length_of(type_: Type, measure: Measure, unit: str | None) -> int | Fraction:
-    """A length on an attribute of a type, in a unit. Raises RQ103 where it is not measured that way, RQ142 where that
-    is no unit of time."""
+    """Returns a length on an attribute of a type, in a unit.
+
+    Raises RQ103 if the type is not measured that way, RQ142 if the length is not in a unit of time.
+    """
     if unit is not None and measure.unit is not None:
         return exact(measure.value * converted(measure.unit, unit, measure.span).slope)
     try:
         return type_.measure(measure)
     except ValueError as problem:
-        help = "on a number a length is a number, `300`, or has a unit where the attribute has one, `ts: long unit s`; "
-        help += "on a timestamp it has one: `5 minutes`"
-        raise failure("RQ103", str(problem), measure.span, hint=help) from None
+        hint = "on a number a length is a number, `300`, or has a unit where the attribute has one, `ts: long unit s`; "
+        hint += "on a timestamp it has one: `5 minutes`"
+        raise failure("RQ103", str(problem), measure.span, hint=hint) from None
 
 
 def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectItem]:
-    """Name -> item of what is projected. Raises RQ104 where a name comes twice, RQ114 where it is missing."""
+    """Returns name -> item of a projection. Raises RQ104 if a name occurs twice, RQ114 if it is missing."""
     chosen: dict[str, syntax.ProjectItem] = {}
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
@@ -149,28 +157,31 @@ def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectI
 
 
 def project_of(
-    given: dict[str, Any],
+    common: dict[str, Any],
     inputs: tuple[str, ...],
     items: dict[str, syntax.ProjectItem],
     rest: bool,
     types: Mapping[str, Type],
     read: Callable[[syntax.Expression], Measured],
 ) -> Project:
-    """A projection; what it computes has units of its own. Raises as `_in_given_unit`."""
+    """Builds a projection; computed attributes have units of their own. Raises as `_in_given_unit`."""
     chosen = {name: _in_given_unit(item, read(item.expression), types) for name, item in items.items()}
     return Project(
-        **given,
+        **common,
         inputs=inputs,
-        items={name: each.expression for name, each in chosen.items()},
+        items={name: value.expression for name, value in chosen.items()},
         rest=rest,
-        units={name: each.unit for name, each in chosen.items() if each.unit is not None},
-        differences=[name for name, each in chosen.items() if _is_difference(each, read)],
+        units={name: value.unit for name, value in chosen.items() if value.unit is not None},
+        differences=[name for name, value in chosen.items() if _is_difference(value, read)],
     )
 
 
 def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str, Type]) -> Measured:
-    """An item in the unit that it is given: a value with a unit is converted, another one is in it already. Raises
-    RQ142 where the unit is of another dimension, RQ143, RQ144 where the item is not a number."""
+    """Converts an item to its `unit` clause: a value with a unit is converted, another one is taken to be in
+    the unit.
+
+    Raises RQ142 if the unit is of another dimension; RQ143, RQ144 if the item is not a number.
+    """
     if (unit := item.unit) is None:
         return value
     known(unit, item.span)
@@ -180,16 +191,16 @@ def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str
     return evolve(value, expression=applied(function, value.expression, types), unit=unit)
 
 
-def _is_difference(each: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:
-    """Whether values are differences of points of a scale, as those of `t - 50 degF` are."""
-    form = expressions.affine(each.expression)
+def _is_difference(value: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:
+    """Returns True if values are differences of points of a scale, as `t - 50 degF`."""
+    form = expressions.affine(value.expression)
     if form is None:
         return False
-    return is_of_differences(each.unit, read(syntax.Attribute(form[0], span=each.expression.span)).unit)
+    return is_of_differences(value.unit, read(syntax.Attribute(form[0], span=value.expression.span)).unit)
 
 
 def _named(expression: syntax.Expression) -> str:
-    """An expression with a name, as in `x = a * 2`, where the name was written in front."""
+    """Returns the expression with a name, for a hint; also for `x = a * 2`, which has its name in front."""
     match expression:
         case syntax.Binary("=", syntax.Attribute(name), value):
             return f"`{format_expression(value)} as {name}`"
@@ -199,15 +210,18 @@ def _named(expression: syntax.Expression) -> str:
 
 def aggregate_of(
     node: syntax.Aggregate,
-    given: dict[str, Any],
+    common: dict[str, Any],
     inputs: tuple[str, ...],
     planned: list[Operator],
     reader: Callable[[str], Callable[[syntax.Expression], Measured]],
     of: Mapping[str, Units],
     warnings: list[Diagnostic],
 ) -> Aggregate:
-    """An aggregate over inputs that are planned already: groups over a count window are complete by count. `reader`: of
-    a relation; `of`: the units of relations. Adds RQ159 to `warnings`. Raises RQ104 where a name comes twice, RQ160."""
+    """Builds an aggregate over planned inputs; groups over a count window are complete by count.
+
+    `reader`: of a relation; `of`: the units of relations. Adds RQ159 to `warnings`. Raises RQ104 if a name
+    occurs twice, RQ160.
+    """
     check_once(node.by, "by", node.span)
     read = reader(inputs[0])
     warnings += doubtful_attributes(node, of[inputs[0]])
@@ -230,7 +244,7 @@ def aggregate_of(
     windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
     sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
     return Aggregate(
-        **given,
+        **common,
         inputs=inputs,
         by=node.by,
         function=node.function,
@@ -243,30 +257,35 @@ def aggregate_of(
 
 
 def sample_of(
-    node: syntax.Sample, given: dict[str, Any], inputs: tuple[str, ...], types: Mapping[str, Type]
+    node: syntax.Sample, common: dict[str, Any], inputs: tuple[str, ...], types: Mapping[str, Type]
 ) -> Sample:
-    """A sample of an input with attributes of these types. Raises RQ104 where one comes twice, RQ120 for a share above
-    all."""
+    """Builds a sample of an input with attributes of these types.
+
+    Raises RQ104 if one occurs twice, RQ120 for a share above 1.
+    """
     check_once(node.by, "by", node.span)
     if node.count > node.parts:
         message = f"a sample of {node.count} in {node.parts} is more than all tuples"
         raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
     digits = digits_of(node.by, types)
-    return Sample(**given, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)
+    return Sample(**common, inputs=inputs, count=node.count, parts=node.parts, by=node.by, digits=digits)
 
 
 def ambiguous(constants: Mapping[str, Span], facts: Mapping[str, Facts]) -> Iterator[Diagnostic]:
-    """RQ137 for each name of a constant that is that of an attribute, too."""
+    """Yields RQ137 for each constant with the name of an attribute."""
     for name, span in constants.items():
-        of = [relation for relation, known in facts.items() if name in known.types]
-        if of:
-            message = f"`{name}` is a constant and an attribute of `{of[0]}`"
+        relations = [relation for relation, of_relation in facts.items() if name in of_relation.types]
+        if relations:
+            message = f"`{name}` is a constant and an attribute of `{relations[0]}`"
             yield Diagnostic("RQ137", "error", message, span, help="one of them takes another name")
 
 
 def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise RQ102 where a promised punctuation names no attribute, RQ226 where a table has a folder of markers,
-    RQ454 where files that have no order by name are to be read in it; and as `check_units`."""
+    """Checks the clauses of a declared stream or table.
+
+    Raises RQ102 if a promised punctuation names an unknown attribute, RQ226 if a table has a folder of
+    markers, RQ454 if `ordered by name` is for a source without files; and as `check_units`.
+    """
     check_origins(node, attributes)
     check_points(node, attributes)
     check_units(node, attributes)
@@ -316,7 +335,7 @@ def check_column(
     type_: Type,
     sources: Iterable[Source],
 ) -> None:
-    """Raise where the values of a domain cannot come from what it names: RQ101, RQ102, RQ103, RQ139."""
+    """Raises RQ101, RQ102, RQ103, RQ139 if the table of a domain cannot provide its values."""
     name, span = declared.name, domain.span
     if domain.table == node.name:
         hint = "its files are read to know the domain; a table above it, or a list"
@@ -341,30 +360,32 @@ def session_of(
     facts: Mapping[str, Facts],
     units: Units,
     node: syntax.Session,
-    given: dict[str, Any],
+    common: dict[str, Any],
     inputs: tuple[str, ...],
 ) -> Session:
-    """A session window; its pause in units of the axis."""
+    """Builds a session window; its pause is in units of the axis."""
     type_ = facts[inputs[0]].types.get(node.on, Type("long"))
     gap = length_of(type_, node.gap, units.get(node.on))
-    return Session(**given, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_)
+    return Session(
+        **common, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
+    )
 
 
 def window_of(
     facts: Mapping[str, Facts],
     units: Units,
     node: syntax.Window,
-    given: dict[str, Any],
+    common: dict[str, Any],
     inputs: tuple[str, ...],
 ) -> Window:
-    """A window; its length and step in units of the axis."""
+    """Builds a window; its length and step are in units of the axis."""
     types = facts[inputs[0]].types
     type_ = types.get(node.on, Type("long"))
     unit = units.get(node.on)
     length = length_of(type_, node.length, unit)
     step = length if node.every is None else length_of(type_, node.every, unit)
     return Window(
-        **given,
+        **common,
         inputs=inputs,
         length=length,
         step=step,

@@ -1,7 +1,8 @@
-"""Aggregates in expressions: `aggregate[max(t) - min(t) as range by k](R)` is an aggregate and a projection of it.
+"""Aggregates in expressions: `aggregate[max(t) - min(t) as range by k](R)` is an aggregate and a projection
+of it.
 
-So accents meet what is known of both: what is affine in one result carries its Alters on, the rest absorbs them
-(theory G20, 2.8).
+Accents then meet the rules of both: items that are affine in one result pass its Alters on, others absorb
+them (theory G20, 2.8).
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, Project
 
 
 def computes(node: syntax.Aggregate) -> bool:
-    """Whether some result is more than one call of an aggregate function."""
+    """Returns True if some result is more than one call of an aggregate function."""
     return any(_is_computed(call) for call in node.calls)
 
 
 def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]:
-    """The calls that the results are computed from, and the results from them.
+    """Splits an aggregate into its calls and a projection that computes the results.
 
-    Raises `DiagnosticError`: RQ102 where a result reads an attribute of single tuples, RQ109 where nothing is
-    aggregated, RQ104 where two results have one name.
+    Raises `DiagnosticError`: RQ102 if a result reads an attribute of single tuples, RQ109 if nothing is
+    aggregated, RQ104 if two results have one name.
     """
     names = [*node.by, *(call.alias or "" for call in node.calls)]
     if (twice := next((n for n in names if names.count(n) > 1), None)) is not None:
@@ -47,7 +48,7 @@ def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]
 
 
 class _Calls:
-    """The calls of an aggregate so far, by their names."""
+    """Collects the calls of an aggregate by name."""
 
     def __init__(self, node: syntax.Aggregate) -> None:
         self.by = node.by
@@ -55,7 +56,7 @@ class _Calls:
         self.calls: dict[str, AggregateCall] = {}
 
     def replaced(self, expression: Expression, alias: str) -> Expression:
-        """An expression with a name in the place of each call."""
+        """Replaces each call in an expression by its name."""
         match expression:
             case Scalar(function, arguments, distinct, where) if function in FUNCTIONS:
                 call = AggregateCall(function, arguments, "", distinct, where, span=expression.span)
@@ -72,7 +73,7 @@ class _Calls:
                 return expressions.rebuilt(expression, lambda part: self.replaced(part, alias))
 
     def _name(self, call: AggregateCall, alias: str) -> str:
-        """The name of a call, that of an equal one where there is one."""
+        """Returns the name of a call; equal calls share one."""
         for name, other in self.calls.items():
             if evolve(other, alias="") == call:
                 return name
@@ -84,7 +85,7 @@ class _Calls:
 
 
 def _is_computed(call: AggregateCall | ProjectItem) -> bool:
-    """Whether a result is no call of an aggregate function, nor one of an unknown function."""
+    """Returns True if a result is neither a single aggregate call nor a call of an unknown function."""
     return isinstance(call, ProjectItem) or (
         call.function not in FUNCTIONS and call.function in scalar_functions.FUNCTIONS
     )

@@ -1,4 +1,4 @@
-"""Units of declared attributes: one that the query names, or those that tuples name."""
+"""Units of declared attributes: a unit in the query, or units that tuples name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from cedilla.grammar.slips import meant
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
-    """The unit of a declared attribute. Raises RQ143 where there is no such unit, RQ144 where it is of no number."""
+    """Returns the unit of a declared attribute.
+
+    Raises RQ143 for an unknown unit, RQ144 if the attribute is not a number.
+    """
     if node.unit is None:
         return None
     if isinstance(node.unit, syntax.UnitFrom):
@@ -25,7 +28,10 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
 
 
 def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str:
-    """The first of the units that tuples may name, in which canonical values are. Raises RQ142, RQ143, RQ144."""
+    """Returns the first unit that tuples may name, which is the canonical one.
+
+    Raises RQ142, RQ143, RQ144.
+    """
     if Type.of(node.type) != DOUBLE or node.optional:
         what = "may be missing" if node.optional else f"is {node.type.name}"
         message = f"`{node.name}` {what}, and its unit comes from `{unit.attribute}`"
@@ -34,15 +40,16 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
         )
     accent = f'[[{unit.attribute} = "F", unit({node.name}, degF)]]'
     names = f"values of `{unit.attribute}` are names of units, to the letter; for others an accent says it, {accent}"
-    for each in unit.units:
-        known(each, unit.span, names)
-        converted(unit.units[0], each, unit.span)
+    for name in unit.units:
+        known(name, unit.span, names)
+        converted(unit.units[0], name, unit.span)
     return unit.units[0]
 
 
 def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise where what names the unit of an attribute is none of the stream's (RQ102), no string (RQ103), or may be
-    missing (RQ115)."""
+    """Raises if the attribute that names a unit is unknown (RQ102), not a string (RQ103), or optional
+    (RQ115).
+    """
     for declared in node.attributes:
         if not isinstance(unit := declared.unit, syntax.UnitFrom):
             continue
@@ -61,7 +68,7 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """The units of attributes that an operator returns. Raises RQ143, RQ144, RQ146."""
+    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146."""
     nodes = list(nodes)
     for node in nodes:
         if node.origin is not None:
@@ -71,22 +78,24 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
 
 
 _TAKEN = ("u",)
-"""What attributes that name units are called, and what pint has units for: atomic masses."""
+"""Usual names of attributes that name units, which are also units in pint: `u` is the atomic mass unit."""
 
 
 def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Diagnostic]:
-    """RQ150 for each attribute in `unit u` beside an attribute `u` of strings, which likely names the unit of each
-    tuple. Raises RQ143 where there is no such unit."""
+    """Yields RQ150 for an attribute in `unit u` next to a string attribute `u`, which likely names its unit.
+
+    Raises RQ143 for an unknown unit.
+    """
     nodes = tuple(nodes)
     texts = {node.name for node in nodes if node.type.name == "string"}
     for node in nodes:
         if node.unit not in texts:
             continue
-        help = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
+        hint = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
         if isinstance(node.unit, str):
-            known(node.unit, node.span, help)
+            known(node.unit, node.span, hint)
         if node.unit in _TAKEN:
             message = (
                 f"`{node.name}` is in what pint calls `{node.unit}`, whatever the attribute of this name says"
             )
-            yield Diagnostic("RQ150", "warning", message, node.span, help=help)
+            yield Diagnostic("RQ150", "warning", message, node.span, help=hint)

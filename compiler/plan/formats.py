@@ -1,4 +1,4 @@
-"""The formats of sources and sinks, by the names of the language."""
+"""The formats of sources and sinks, by their names in the language."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SINKS = FORMATS
 
 
 def check_source_format(name: str, span: Span) -> None:
-    """Raise RQ113 where no source has such a format."""
+    """Raises RQ113 if sources do not have the format."""
     if name not in SOURCES:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SOURCES))
 
 
 def check_sink_format(name: str, span: Span) -> None:
-    """Raise RQ113 where no sink has such a format."""
+    """Raises RQ113 if sinks do not have the format."""
     if name == "csv":
         hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
         raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
@@ -38,5 +38,5 @@ def check_sink_format(name: str, span: Span) -> None:
 
 
 def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
-    near = foreign.FORMATS.get(name.lower())
-    return f"did you mean `{near}`?" if near in formats else meant(name, formats, "formats")
+    synonym = foreign.FORMATS.get(name.lower())
+    return f"did you mean `{synonym}`?" if synonym in formats else meant(name, formats, "formats")

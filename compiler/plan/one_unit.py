@@ -1,4 +1,4 @@
-"""Relations in other units: attributes of two inputs that meet, and those of an output that has units of its own."""
+"""Converts relations to other units: attributes of two inputs that meet, and outputs with units of their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.slips import meant
 
 Changed = Mapping[str, tuple[str, syntax.Expression]]
-"""Attribute -> its new unit, and the expression that leads there."""
+"""Attribute -> its new unit, and the expression that converts to it."""
 Side = tuple[Units, Mapping[str, Type]]
 
 
@@ -37,10 +37,10 @@ def in_one_unit(
     right: Side,
     warn: Callable[[Diagnostic], object],
 ) -> tuple[Changed, Changed]:
-    """What changes on the left and on the right so that pairs of attributes are in one unit: that of the left.
+    """Returns the changes on the left and on the right that bring pairs of attributes to the left one's unit.
 
-    Whole numbers and decimals stay exact where a decimal holds them; else those of both sides become doubles.
-    `warn` takes RQ162, where one of a pair has no unit. Raises RQ142 where units are of different dimensions.
+    Whole numbers and decimals stay exact if a decimal can hold them; else those of both sides become doubles.
+    `warn` takes RQ162 if one of a pair has no unit. Raises RQ142 if the dimensions differ.
     """
     changed: tuple[dict[str, tuple[str, syntax.Expression]], ...] = ({}, {})
     for a, b in pairs:
@@ -49,7 +49,7 @@ def in_one_unit(
             if ours is not theirs and a in left[1] and b in right[1]:
                 warn(_without_unit(node, a, b, ours or theirs or "", is_left=ours is None))
             continue
-        function = _met(node, b, theirs, ours)
+        function = _function_between(node, b, theirs, ours)
         if function.is_identity:
             continue
         other = syntax.Attribute(b, span=node.span)
@@ -72,55 +72,57 @@ def _without_unit(node: syntax.TwoInputs, a: str, b: str, unit: str, *, is_left:
     return taken_to_be_in(unit, f"`{name}` on the {side} of the {type(node).__name__.lower()}", node.span)
 
 
-def _met(node: syntax.TwoInputs, name: str, theirs: str, ours: str) -> Affine:
-    """What brings an attribute of the right input to the unit of the left one."""
+def _function_between(node: syntax.TwoInputs, name: str, theirs: str, ours: str) -> Affine:
+    """Returns the function from the unit of a right attribute to that of the left one."""
     try:
         return converted(theirs, ours, node.span)
     except DiagnosticError as error:
         what = type(node).__name__.lower()
         message = f"`{name}` is in {theirs} on the right of the {what}, and what it meets is in {ours}"
-        raise DiagnosticError([evolve(each, message=message) for each in error.diagnostics]) from None
+        raise DiagnosticError(
+            [evolve(diagnostic, message=message) for diagnostic in error.diagnostics]
+        ) from None
 
 
 def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> Changed:
-    """The attributes of an output that have a unit of their own from the first tuple on (theory N6).
+    """Returns the attributes of an output that have a unit of their own from the first tuple on (theory N6).
 
-    Raises RQ102 for an unknown one, RQ104 where one comes twice, RQ142 where it has no unit, or none of this dimension,
-    RQ143, RQ144 where it is no number.
+    Raises RQ102 for an unknown one, RQ104 if one occurs twice, RQ142 if it has no unit or another dimension,
+    RQ143, RQ144 if it is not a number.
     """
     changed: dict[str, tuple[str, syntax.Expression]] = {}
-    for each in node.units:
-        if each.name not in types:
-            hint = meant(each.name, types, "attributes")
-            raise failure("RQ102", f"unknown attribute `{each.name}` in `with`", each.span, hint=hint)
-        if each.name in changed:
-            raise failure("RQ104", f"`{each.name}` is named twice in `with`", each.span)
-        known(each.unit, each.span)
-        hint = f"`with` another attribute, or without `{each.name}`"
-        check_is_number(each.name, types[each.name], each.span, hint)
-        if (own := units.get(each.name)) is None:
-            hint = f"`{each.name}: {types[each.name]} unit {unit_text(each.unit)}` where it is declared; "
+    for item in node.units:
+        if item.name not in types:
+            hint = meant(item.name, types, "attributes")
+            raise failure("RQ102", f"unknown attribute `{item.name}` in `with`", item.span, hint=hint)
+        if item.name in changed:
+            raise failure("RQ104", f"`{item.name}` is named twice in `with`", item.span)
+        known(item.unit, item.span)
+        hint = f"`with` another attribute, or without `{item.name}`"
+        check_is_number(item.name, types[item.name], item.span, hint)
+        if (own := units.get(item.name)) is None:
+            hint = f"`{item.name}: {types[item.name]} unit {unit_text(item.unit)}` where it is declared; "
             hint += "what is computed has a unit where its parts give it one"
-            message = f"`{each.name}` has no unit: nothing leads to {each.unit}"
-            raise failure("RQ142", message, each.span, hint=hint)
-        function = converted(own, each.unit, each.span)
-        doubles = {each.name: DOUBLE}
-        changed[each.name] = (
-            each.unit,
-            applied(function, syntax.Attribute(each.name, span=node.span), doubles),
+            message = f"`{item.name}` has no unit: nothing leads to {item.unit}"
+            raise failure("RQ142", message, item.span, hint=hint)
+        function = converted(own, item.unit, item.span)
+        doubles = {item.name: DOUBLE}
+        changed[item.name] = (
+            item.unit,
+            applied(function, syntax.Attribute(item.name, span=node.span), doubles),
         )
     return changed
 
 
-def absorbing(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
-    """The operator that gives an output's attributes units of their own."""
-    return evolve(conversion_of(given, inputs, changed), absorb=True)
+def absorbing(common: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
+    """Builds the operator that converts attributes of an output to units of their own."""
+    return evolve(conversion_of(common, inputs, changed), absorb=True)
 
 
-def conversion_of(given: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
-    """The operator that brings some attributes to other units."""
+def conversion_of(common: dict[str, Any], inputs: tuple[str, ...], changed: Changed) -> Project:
+    """Builds the operator that converts some attributes to other units."""
     return Project(
-        **given,
+        **common,
         inputs=inputs,
         items={name: expression for name, (_, expression) in changed.items()},
         rest=True,

@@ -1,7 +1,7 @@
-"""Where in an object the value of an attribute stands: the keys that lead to it, outside in.
+"""Paths of values in objects: the keys that lead to an attribute's value, from outside in.
 
-A path is keys with dots between them, `address.city`; a key with a dot, or with a backtick (which is doubled), stands
-in backticks, `` labels.`service.name` ``.
+A path is keys with dots between them, `address.city`. A key with a dot, or with a backtick (which is
+doubled), is put in backticks, `` labels.`service.name` ``.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Keys = tuple[str, ...]
 
 
 class TextKeys(Keys):
-    """Keys that lead to a text in which a number is written: `from text "state"`."""
+    """Keys that lead to a text which contains a number: `from text "state"`."""
 
 
 TEXT = "text"
-"""What stands before the path of a number that is written in a text."""
+"""The word before the path of a number inside a text."""
 
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
 NESTED = ("json", "kafka", "kafka_otlp", "otlp")
-"""The formats of sources whose tuples are objects in objects."""
+"""The formats of sources whose tuples are nested objects."""
 
 
 def keys_of(origin: syntax.Origin | None) -> Keys:
-    """The keys of an origin; none where there is none. Raises RQ145 where its text is no path."""
+    """Parses the path of an origin; returns an empty path for `None`. Raises RQ145 for an invalid path."""
     if origin is None:
         return ()
     if origin.root == TEXT:
@@ -44,19 +44,19 @@ def keys_of(origin: syntax.Origin | None) -> Keys:
 
 def _keys_in(origin: syntax.Origin) -> Keys:
     keys: list[str] = []
-    at, end = 0, "."
-    while end and (found := _KEY.match(origin.text, at)) is not None:
-        quoted, plain, end = found.groups()
+    position, end = 0, "."
+    while end and (match := _KEY.match(origin.text, position)) is not None:
+        quoted, plain, end = match.groups()
         keys.append(plain if quoted is None else quoted.replace("``", "`"))
-        at = found.end()
-    if end or at < len(origin.text):
+        position = match.end()
+    if end or position < len(origin.text):
         hint = "keys with dots between them, as in `address.city`; a key with a dot stands in backticks"
         raise failure("RQ145", f'"{origin.text}" is no path', origin.span, hint=hint)
     return tuple(keys)
 
 
 def path_text(keys: Keys) -> str:
-    """Keys as a path."""
+    """Writes keys as a path."""
     return ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in keys)
 
 
@@ -68,8 +68,11 @@ def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) ->
 
 
 def check_origins(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise RQ146 where an attribute comes from inside what has no inside; RQ145 where two attributes come from one
-    key, or one from inside what another is; RQ164 where what is read from a text is no number."""
+    """Checks the paths of a declaration.
+
+    Raises RQ146 for a path in a flat format, RQ145 if two attributes come from one key, or one from inside
+    another, and RQ164 if an attribute that is read from a text is not a number.
+    """
     taken: dict[Keys, str] = {}
     for declared in node.attributes:
         if (origin := declared.origin) is not None and origin.root == TEXT:

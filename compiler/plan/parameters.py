@@ -1,4 +1,4 @@
-"""`--param NAME=VALUE`: another value for a constant of a query, `let rate = 0.9;`."""
+"""Replaces constants of a query, `let rate = 0.9;`, by `--param NAME=VALUE`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ UNKNOWN, ILL_TYPED = "RQ135", "RQ136"
 
 
 def given_constants(query: syntax.Query, params: Mapping[str, str]) -> dict[str, syntax.Constant]:
-    """The constants that take the place of the query's own.
+    """Returns the constants that replace the query's own.
 
-    Raises `DiagnosticError`: RQ135 where the query has no such constant, RQ136 where the value is of another kind.
+    Raises `DiagnosticError`: RQ135 if the query has no such constant, RQ136 if the value is of another kind.
     """
-    constants = {each.name: each.value for each in query.statements if isinstance(each, syntax.Let)}
+    constants = {let.name: let.value for let in query.statements if isinstance(let, syntax.Let)}
     values: dict[str, syntax.Constant] = {}
     problems: list[Diagnostic] = []
     for name, text in params.items():
@@ -41,15 +41,18 @@ def given_constants(query: syntax.Query, params: Mapping[str, str]) -> dict[str,
 
 
 def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:
-    """The value of a text, of the kind of the constant that the query declares; a string needs no quotes."""
-    wanted = _kind(declared)
-    for written in (text, quote(text)) if wanted == "string" else (text,):
+    """Parses a value of the same kind as the declared constant; a string needs no quotes.
+
+    Returns `None` for another kind.
+    """
+    kind = _kind(declared)
+    for written in (text, quote(text)) if kind == "string" else (text,):
         try:
             statements = parse_query(f"let given = {written};").statements
         except DiagnosticError:
             continue
         match statements:
-            case (syntax.Let(_, value),) if _kind(value) == wanted:
+            case (syntax.Let(_, value),) if _kind(value) == kind:
                 return _in_unit_of(declared, value)
             case _:
                 continue
@@ -57,7 +60,7 @@ def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:
 
 
 def _in_unit_of(declared: syntax.Constant, value: syntax.Constant) -> syntax.Constant:
-    """A plain number takes the unit of the constant that it stands for."""
+    """Gives a plain number the unit of the constant that it replaces."""
     match declared, value:
         case syntax.Literal(unit=str(unit)), syntax.Literal(unit=None, text=text):
             return evolve(value, unit=unit, text=f"{text} {unit_text(unit)}")

@@ -1,4 +1,4 @@
-"""Where a plan reads and writes: folders and topics, and which of them cannot be together."""
+"""The folders and topics that a plan reads and writes, and the conflicts among them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from cedilla.grammar.diagnostics import failure
 
 
 def check_paths(plan: Plan) -> None:
-    """Raise RQ116 where two emits write to one folder (`-` is standard output, and none), RQ225 where a folder of
-    markers and one of tuples overlap, RQ440 and RQ449 where an output cannot be written to a topic."""
+    """Checks that the folders and topics of a plan do not conflict.
+
+    Raises RQ116 if two emits write to one folder (`-` is standard output and not a folder), RQ225 if a folder
+    of markers overlaps with one of tuples, RQ440 and RQ449 if an output cannot be written to a topic.
+    """
     for source in plan.sources:
         both = (source.path, source.markers or source.path)
         if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
@@ -26,16 +29,18 @@ def check_paths(plan: Plan) -> None:
     for emit in plan.emits:
         if emit.is_topic:
             check_output(emit.path, plan.start[emit.relation].types, emit.span)
-        for place, shown in _written(emit):
-            if (other := taken.setdefault(place, emit)) is not emit:
+        for target, shown in _targets(emit):
+            if (other := taken.setdefault(target, emit)) is not emit:
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {shown}"
                 hint = f"each emit requires a place of its own; `--sink {emit.name}=PATH` names another"
                 raise failure("RQ116", message, emit.span, hint=hint)
 
 
-def _written(emit: Emit) -> Iterator[tuple[str, str]]:
-    """Where an emit writes, and how that is shown: a topic goes by its name, a folder by where it is; a table of Delta
-    has one of markers beside it."""
+def _targets(emit: Emit) -> Iterator[tuple[str, str]]:
+    """Yields the targets of an emit, each with its text for messages.
+
+    A topic is compared by its name, a folder by its path. A table of Delta also has a table of markers.
+    """
     if emit.is_topic:
         yield f"kafka:{topic_of(emit.path).name}", emit.path
     elif emit.path != "-":
@@ -46,25 +51,28 @@ def _written(emit: Emit) -> Iterator[tuple[str, str]]:
 
 
 def markers_table(table: str) -> str:
-    """The table of Delta that has the markers of another one."""
+    """Returns the table of Delta that contains the markers of another one."""
     return f"{table.rstrip('/')}_markers"
 
 
 def is_within(folder: str, other: str) -> bool:
-    """Whether what lies in a folder is seen in another one, too, by their paths."""
+    """Returns True if the content of a folder is also seen in the other one, by their paths."""
     inner, outer = _plain(folder), _plain(other)
     rest = inner.removeprefix(outer)
     return rest != inner and rest[:1] in ("", "/") and not re.search(r"/[._]", rest)
 
 
 def _plain(path: str) -> str:
-    """A path by which it is compared with others."""
+    """Returns the normal form of a path for comparison."""
     return (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
 
 
 def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
-    """What `--source NAME=PATH` calls each folder that is read, its path, and what it is in words; `of`: those of one
-    source. Topics are no folders."""
+    """Yields name, path and description of each folder that is read; the name is that of `--source
+    NAME=PATH`.
+
+    `of`: the folders of one source. Topics are not folders.
+    """
     for source in plan.sources if of is None else [plan.source_of[of]]:
         if source.is_topic:
             continue

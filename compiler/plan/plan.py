@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()}
 
 
-def _type(given: Type | str) -> Type:
-    return Type.parse(given) if isinstance(given, str) else given
+def _type(type_: Type | str) -> Type:
+    return Type.parse(type_) if isinstance(type_, str) else type_
 
 
 @lru_cache(1024)
 def _members(name: str, type_: Type, domain: str) -> Tree:
-    """The values of a declared domain; asked for each marker of a stream, and the text has to be parsed."""
+    """Returns the values of a declared domain.
+
+    Cached, because each marker needs it and the text must be parsed.
+    """
     return patterns.value_set(name, type_, parse_punctuation(f"[{name} in {domain}]").conditions[0].pattern)
 
 
@@ -50,12 +53,13 @@ class TableColumn(NamedTuple):
 
 @frozen
 class Attribute:
-    """A declared attribute; `domain` is its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`, `unit` that of its
-    canonical values. `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
+    """A declared attribute.
 
-    `members`: the values of a domain that comes from a table, once the table has been looked at. `keys`: those that
-    lead to its value in an object; none where its name is the key. `in_text`: its value is a text, and what the text
-    says.
+    `domain`: its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`. `unit`: that of its canonical values.
+    `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
+
+    `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
+    value in an object; empty if its name is the key. `in_text`: its value is a number inside a text.
     """
 
     name: str
@@ -69,7 +73,9 @@ class Attribute:
     in_text: bool = False
 
     def domain_members(self) -> Tree:
-        """The declared domain without ⊥; every value of the type where none is declared or known."""
+        """Returns the declared domain without ⊥; every value of the type if no domain is declared or read
+        yet.
+        """
         if self.column is not None:
             return regions.defined(self.name) if self.members is None else self.members
         if self.domain is None:
@@ -79,19 +85,19 @@ class Attribute:
 
     @property
     def has_list(self) -> bool:
-        """Whether the declared domain is a list of values, which alone may grow by a marker."""
+        """True if the declared domain is a list of values; only such a domain may grow by a marker."""
         return self.domain is not None and self.column is None and isinstance(self._pattern(), SetPattern)
 
     @property
     def column(self) -> TableColumn | None:
-        """The table, and its attribute, whose values are the domain."""
+        """The table and attribute whose values are the domain."""
         if self.domain is None or self.domain[0] in "{[(":
             return None
         return TableColumn(*self.domain.split("."))
 
     @property
     def listed(self) -> str:
-        """What a list that comes from a table is called."""
+        """The user's name of a list that comes from a table."""
         return (self.domain or "") if self.column is not None else ""
 
     def _pattern(self) -> patterns.Pattern:
@@ -130,44 +136,47 @@ class Source:
     markers: str | None = None
     """A folder of files that hold markers only."""
     metrics: tuple[str, ...] = ()
-    """The metrics whose data points are read; all where none is named."""
+    """The metrics whose data points are read; empty for all."""
     partitioned: str | None = None
-    """The attribute each of whose values comes from one partition of a topic (theory N9)."""
+    """The attribute whose values each come from one partition of a topic (theory N9)."""
     by_name: bool = False
-    """Whether files are read in the order of their names, not of their times (theory G38)."""
+    """Reads files in the order of their names, not of their times (theory G38)."""
     partitions: int | None = field(default=None, eq=False)
-    """How many a topic has, once the brokers have been asked."""
+    """The number of partitions of a topic, once the brokers were asked."""
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def is_topic(self) -> bool:
-        """Whether it is a topic of Kafka, and not a folder of files or a table."""
+        """True if it is a topic of Kafka, and not a folder of files or a table."""
         return self.format in TOPICS
 
     @property
     def arrival(self) -> Arrival:
-        """The order of its tuples: those of a topic have none, for its partitions come as they come."""
+        """The order of its tuples. Those of a topic have none, because its partitions advance independently."""
         return Arrival(Order.NONE if self.is_topic else Order.ARRIVAL, self.table)
 
     @property
     def units(self) -> dict[str, str]:
-        """The units of its canonical values, as they are declared."""
+        """The declared units of its canonical values."""
         return {a.name: a.unit for a in self.attributes if a.unit is not None}
 
     @property
     def paths(self) -> dict[str, Keys]:
-        """The keys that lead to the values of attributes inside of objects, where these are not their names."""
+        """The paths of values inside objects, for attributes whose name is not the key."""
         return {a.name: TextKeys(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
 
     @property
     def tied(self) -> frozenset[str]:
-        """The attributes that no accent may drop, as one of them names the unit of another (theory N5)."""
+        """The attributes that no accent may drop, because one of them names the unit of another (theory N5)."""
         pairs = ((a.name, a.unit_from[0]) for a in self.attributes if a.unit_from is not None)
         return frozenset(name for pair in pairs for name in pair)
 
     def facts(self, droppable: frozenset[str]) -> Facts:
-        """The stream when the query starts. `droppable`: attributes that a Drop may take away (⊥ lemma)."""
+        """Returns the facts of the stream when the query starts.
+
+        `droppable`: attributes that a Drop may remove (⊥ lemma).
+        """
         universe: dict[str, Domain] = {}
         for attribute in self.attributes:
             members = attribute.domain_members()
@@ -183,8 +192,11 @@ class Source:
 
 @frozen(kw_only=True)
 class Emit:
-    """A sink. `name` is what `--sink NAME=PATH` calls it; `units`: those of canonical values, as declarations and
-    computations tell them."""
+    """A sink.
+
+    `name` is that of `--sink NAME=PATH`. `units`: those of canonical values, from declarations and
+    computations.
+    """
 
     name: str
     relation: str
@@ -197,7 +209,7 @@ class Emit:
 
     @property
     def is_topic(self) -> bool:
-        """Whether it writes to a topic of Kafka, and not to a folder or to standard output."""
+        """True if it writes to a topic of Kafka, and not to a folder or to standard output."""
         return self.format == TOPIC and self.path != "-"
 
 
@@ -220,18 +232,21 @@ class Plan:
         return {operator.name: operator for operator in self.operators}
 
     def units_of(self, relation: str) -> Mapping[str, str]:
-        """The units of a relation's attributes, as the declarations say; what runs need not know them."""
+        """Returns the units of a relation's attributes by the declarations; a running program may lack them."""
         source = self.source_of.get(relation)
         return self.operator_of[relation].units if source is None else source.units
 
     def units_with(self, sources: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-        """Relation -> the units of its attributes over those of the sources, which Adds may have brought too. Those of
-        computed attributes are left out where they are not known: runs need not know them."""
-        found = {name: dict(units) for name, units in sources.items()}
+        """Returns relation -> units of its attributes, from the units of the sources, which Adds may extend.
+
+        Units of computed attributes are omitted if they are not known, because a running program may lack
+        them.
+        """
+        relations = {name: dict(units) for name, units in sources.items()}
         for operator in self.operators:
-            carried = operator.carried_units(tuple(found[name] for name in operator.inputs))
-            found[operator.name] = {**carried, **operator.units}
-        return found
+            carried = operator.carried_units(tuple(relations[name] for name in operator.inputs))
+            relations[operator.name] = {**carried, **operator.units}
+        return relations
 
     @cached_property
     def arrivals(self) -> dict[str, Arrival]:
@@ -244,7 +259,7 @@ class Plan:
 
     @cached_property
     def placed(self) -> frozenset[str]:
-        """The relations whose tuples have places that some operator looks at."""
+        """The relations whose tuples have places that some operator uses."""
         read: set[str] = set()
         for operator in reversed(self.operators):
             if operator.reads_order or operator.name in read:
@@ -256,14 +271,18 @@ class Plan:
         return side == operator.leading(inputs) and inputs[side].order is not Order.NONE
 
     def takes_places(self, operator: Operator, side: int) -> bool:
-        """Whether an operator looks at the places of an input's tuples, or passes them on to one that does."""
+        """Returns True if an operator uses the places of an input's tuples, or passes them on to one that
+        does.
+        """
         read = operator.reads_order or operator.name in self.placed
         return read and self._leads(operator, side)
 
     @cached_property
     def graph(self) -> MultiDiGraph[str]:
-        """The plan as a networkx DAG from sources over operators to emits, in topological order; the key of an edge
-        tells inputs apart. The emit `e` is the node `emit e`."""
+        """The plan as a networkx DAG from sources over operators to emits, in topological order.
+
+        The key of an edge is the number of the input. The emit `e` is the node `emit e`.
+        """
         import networkx
 
         graph: MultiDiGraph[str] = networkx.MultiDiGraph()
@@ -280,17 +299,19 @@ class Plan:
         return graph
 
     def ancestors(self, relation: str) -> list[Source | Operator]:
-        """What a relation is computed from, itself included, in topological order."""
+        """Returns the nodes that a relation is computed from, itself included, in topological order."""
         above = {relation}
-        for operator in reversed(self.operators):  # they stand in topological order
+        for operator in reversed(self.operators):  # they are in topological order
             if operator.name in above:
                 above.update(operator.inputs)
         return [node for node in (*self.sources, *self.operators) if node.name in above]
 
     @cached_property
     def read_again(self) -> frozenset[str]:
-        """The sources whose tuples several jobs of an epoch compute with, or one job more than once: each output, and
-        whatever writes an operator's state, is a job."""
+        """The sources whose tuples are computed more than once in an epoch, in several jobs or twice in one.
+
+        Each output, and each write of an operator's state, is a job.
+        """
         again: set[str] = set()
         for source in self.sources:
             below, jobs = {source.name}, 0
@@ -313,8 +334,8 @@ class Plan:
     def droppable(self) -> dict[str, frozenset[str]]:
         """Source -> attributes that an accent may drop.
 
-        Not those that some operator needs (Foundation), nor those with a declared domain: coverage of the
-        domain counts on a value being there (⊥ lemma, G5).
+        Excludes attributes that some operator needs (Foundation), and those with a declared domain: coverage
+        of the domain relies on a value being present (⊥ lemma, G5).
         """
         nothing = {source.name: source.facts(frozenset()) for source in self.sources}
         facts = derive(self, nothing)
@@ -340,7 +361,9 @@ class Plan:
         return derive(self, {s.name: s.facts(self.droppable[s.name]) for s in self.sources})
 
     def describe(self) -> list[str]:
-        """What makes two plans the same for a checkpoint: everything but paths, settings and places."""
+        """Returns the lines that make two plans equal for a checkpoint: all but paths, settings and
+        positions.
+        """
         lines = [
             f"{'table' if s.table else 'stream'} {s.name}({', '.join(map(str, s.attributes))}) from {s.format}"
             f"{'' if s.markers is None else ' markers'}"
@@ -353,8 +376,10 @@ class Plan:
 def derive(
     plan: Plan, sources: Mapping[str, Facts], state: Mapping[str, StateFacts] | None = None
 ) -> dict[str, Facts]:
-    """The facts of every relation from those of the sources, in one topological walk; `state`: what that of operators
-    adds."""
+    """Derives the facts of every relation from those of the sources, in one topological walk.
+
+    `state`: the facts that the state of operators adds.
+    """
     facts = dict(sources)
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
@@ -370,11 +395,11 @@ def follow(
     facts: Mapping[str, Facts],
     mentions: frozenset[str] = frozenset(),
 ) -> list[tuple[Operator, Reaction]]:
-    """What every operator does with an accent on a source's attribute, in topological order.
+    """Returns the reaction of every operator to an accent on a source's attribute, in topological order.
 
     An operator without an entry never sees the accent.
     """
-    # A set in the order of arrival: ways that meet are one, and there may be exponentially many.
+    # A set in the order of arrival: ways that meet are merged, because there may be exponentially many.
     arriving: dict[str, dict[tuple[str, frozenset[str]], None]] = {source: {(attribute, mentions): None}}
     reactions: list[tuple[Operator, Reaction]] = []
     for operator in plan.operators:

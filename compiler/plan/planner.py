@@ -1,4 +1,4 @@
-"""Syntax to plan: names are resolved, every operator is checked over its inputs (design, section 3)."""
+"""Makes a plan from syntax: resolves names and checks every operator over its inputs (design, section 3)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from cedilla.grammar.slips import meant
 
 @frozen
 class Compiled:
-    """A plan with the warnings that came with it."""
+    """A plan with its warnings."""
 
     plan: Plan
     warnings: tuple[Diagnostic, ...]
 
 
 def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
-    """The plan of a query. Raises `DiagnosticError` with every error that can be found at once."""
+    """Plans a query. Raises `DiagnosticError` with every error that can be detected at once."""
     planner = _Planner(name)
     for statement in query.statements:
         try:
@@ -102,8 +102,8 @@ class _Planner:
     def finish(self) -> Compiled:
         self.errors += ambiguous(self.constants, self.facts)
         if not self.emits and not self.errors:
-            help = '`emit relation to json "out";` is missing'
-            self.errors.append(Diagnostic("RQ111", "error", "the query emits nothing", None, help=help))
+            hint = '`emit relation to json "out";` is missing'
+            self.errors.append(Diagnostic("RQ111", "error", "the query emits nothing", None, help=hint))
         if self.errors:
             raise DiagnosticError([*self.errors, *self.warnings])
         plan = Plan(
@@ -158,7 +158,7 @@ class _Planner:
 
     def _definition(self, name: str, relation: syntax.Relation, span: Span) -> None:
         self._declare(name, span)
-        self.broken.add(name)  # until it is understood: what uses it is not complained about
+        self.broken.add(name)  # uses of a relation with an error are not reported
         self.nodes[name] = self._relation(relation, name)
         self.broken.discard(name)
 
@@ -192,7 +192,7 @@ class _Planner:
     # --- relations ---
 
     def _relation(self, node: syntax.Relation, name: str | None) -> str:
-        """The node of a relation, planned as `name` where that is given."""
+        """Plans a relation and returns its node, named `name` if that is not `None`."""
         match node:
             case syntax.Reference(referred):
                 return self._reference(referred, node.span)
@@ -294,16 +294,16 @@ class _Planner:
         )
 
     def _computed(self, node: syntax.Aggregate, name: str | None) -> str:
-        """An aggregate whose results are computed from several: the calls, then a projection of them."""
+        """Plans an aggregate of computed results: the calls, then a projection of them."""
         name = name or self._fresh("aggregate")
         groups, project = separated(node)
         inputs = (self._relation(node.input, None),)
-        of = self._operator(inputs, self._fresh(f"{name}_groups"), groups, self._of_one(groups))
-        return self._operator((of,), name, project, self._of_one(project))
+        grouped = self._operator(inputs, self._fresh(f"{name}_groups"), groups, self._of_one(groups))
+        return self._operator((grouped,), name, project, self._of_one(project))
 
     def _reference(self, name: str, span: Span) -> str:
         if name in self.broken:
-            raise DiagnosticError([])  # complained about where it is defined
+            raise DiagnosticError([])  # reported at its definition
         if name not in self.nodes:
             guess = meant(name, self.nodes, "relations") if self.nodes else None
             raise failure("RQ101", f"unknown relation `{name}`", span, hint=guess)
@@ -329,7 +329,9 @@ class _Planner:
         return lambda expression: measured(expression, types, units, self.warnings.append)
 
     def _in_one_unit(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> tuple[str, str]:
-        """The inputs of an operator that compares or merges attributes of both, these in the same units."""
+        """Returns the inputs of an operator that compares or merges attributes of both, converted to equal
+        units.
+        """
         if isinstance(node, syntax.Join):
             pairs = [self._pair(pair, inputs) for pair in node.on]
         else:
@@ -346,19 +348,26 @@ class _Planner:
         build: Callable[..., Operator] = conversion_of,
         name: str = "converted",
     ) -> str:
-        """A relation with some attributes in other units, as one more operator where there are any."""
+        """Adds an operator that converts some attributes to other units, if there are any; returns the
+        relation.
+        """
         if not changed:
             return relation
         return self._operator((relation,), self._fresh(name), node, lambda n, i: build(n, i, changed))
 
     def _arrival(self, operator: Operator) -> Arrival:
-        """The order of an operator's output. Raises RQ123 where the result would depend on how the input is cut."""
+        """Returns the order of an operator's output.
+
+        Raises RQ123 if the result would depend on how the input is cut.
+        """
         arrivals = tuple(self.arrivals[i] for i in operator.inputs)
-        if all(each.order >= operator.requires_order for each in arrivals):
+        if all(arrival.order >= operator.requires_order for arrival in arrivals):
             return Arrival.of(operator.order(arrivals), arrivals)
         (source,) = operator.inputs
-        has = "come out of order" if arrivals[0].order is Order.PLACED else "have no order"
-        message = f"{operator.title.lower()} goes by the order of arrival, and the tuples of `{source}` {has}"
+        problem = "come out of order" if arrivals[0].order is Order.PLACED else "have no order"
+        message = (
+            f"{operator.title.lower()} goes by the order of arrival, and the tuples of `{source}` {problem}"
+        )
         raise failure("RQ123", message, operator.span, hint=operator.instead)
 
     def _fresh(self, kind: str) -> str:
@@ -377,7 +386,7 @@ class _Planner:
         return a.name, b.name
 
     def _of(self, attribute: syntax.Attribute, inputs: tuple[str, ...]) -> int | None:
-        """The input that an attribute is said to come from; `None` where nothing tells."""
+        """Returns the input of an attribute; `None` if several or none can be the one."""
         if attribute.qualifier is not None:
             node = self._reference(attribute.qualifier, attribute.span)
             if node not in inputs:

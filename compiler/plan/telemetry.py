@@ -1,4 +1,4 @@
-"""Data points of OpenTelemetry as tuples: what a stream in `otlp` may declare, and where each attribute stands."""
+"""Data points of OpenTelemetry as tuples: the attributes of a stream in `otlp`, and their paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OTLP = "otlp"
 """The format whose lines are requests of many data points."""
 REQUESTS = (OTLP, "kafka_otlp")
-"""It, and the format of topics whose records are such requests."""
+"""The formats of such requests: `otlp`, and topics whose records are such requests."""
 
 _NUMBERS = ("double", "decimal", "long", "int")
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -36,20 +36,25 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "buckets": ("string",),
     "bounds": ("string",),
 }
-"""The fields of a data point, and the types that an attribute which is one may have."""
+"""The fields of a data point, and the types of an attribute that reads each of them."""
 ROOTS = ("resource", "attribute", "scope")
-"""What else a data point has attributes of."""
+"""The other maps of attributes that a data point has."""
 
 
 def keys_in_point(name: str, keys: Keys = ()) -> Keys:
-    """Where an attribute stands: where its declaration says, else in the field of its name; what an accent has added is
-    an attribute of the point."""
+    """Returns the path of an attribute: the declared one, else the field of its name.
+
+    An attribute that an accent added is an attribute of the point.
+    """
     return keys or ((name,) if name in FIELDS else ("attribute", name))
 
 
 def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raise RQ147 where data points are picked by their metric and the format has none, RQ148 where an attribute is
-    nothing that a data point has, RQ149 where it is of another type."""
+    """Checks the attributes of a stream of data points.
+
+    Raises RQ147 if a format without metrics picks data points by their metric, RQ148 if a data point has no
+    such attribute, RQ149 if it is of another type.
+    """
     if node.format not in REQUESTS:
         if node.metrics:
             hint = "`metrics` picks data points of `otlp`; elsewhere `select` picks tuples"
@@ -72,12 +77,12 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
 
 
 def _root(root: str, key: str) -> str:
-    near = closest(root, ROOTS)
-    return " or ".join(f'`from {each} "{key}"`' for each in ([near] if near else ROOTS))
+    guess = closest(root, ROOTS)
+    return " or ".join(f'`from {name} "{key}"`' for name in ([guess] if guess else ROOTS))
 
 
 def _instead(root: str, *rest: str) -> str:
     if root in ROOTS and rest:
         return f'`from {root} "{".".join(rest)}"`: a key as it is, with its dots'
-    near = meant(root, FIELDS, "fields") or ""
-    return f'`from resource "{".".join((root, *rest))}"`, `from attribute ...` or `from scope ...`; {near}'
+    guess = meant(root, FIELDS, "fields") or ""
+    return f'`from resource "{".".join((root, *rest))}"`, `from attribute ...` or `from scope ...`; {guess}'

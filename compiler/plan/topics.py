@@ -1,4 +1,4 @@
-"""Topics of Kafka as sources and sinks: their addresses, and what a declaration of one cannot have."""
+"""Topics of Kafka as sources and sinks: their addresses, and clauses that they cannot have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from cedilla.grammar.slips import meant
 TOPIC = "kafka"
 """The format of topics whose records are tuples in JSON."""
 TOPICS = (TOPIC, "kafka_otlp")
-"""The formats whose paths are addresses of topics: `kafka_otlp` is of requests of OpenTelemetry (`telemetry`)."""
+"""The formats whose paths are addresses of topics; records of `kafka_otlp` are requests of OpenTelemetry
+(`telemetry`).
+"""
 
 _ADDRESS = re.compile(r"(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)/(?P<name>[A-Za-z0-9._-]{1,249})")
 
@@ -24,8 +26,10 @@ _KEY = "?key="
 
 @frozen
 class Topic:
-    """A topic: the brokers that are asked first, `host:9092,other:9092`, and its name. `key`: the attribute whose value
-    is the key of the records that are written."""
+    """A topic: its bootstrap brokers, `host:9092,other:9092`, and its name.
+
+    `key`: the attribute whose value becomes the key of the records.
+    """
 
     servers: str
     name: str
@@ -33,24 +37,26 @@ class Topic:
 
 
 def is_topic(path: str) -> bool:
-    """Whether a path is the address of a topic."""
+    """Returns True if a path is the address of a topic."""
     return _ADDRESS.fullmatch(path.partition(_KEY)[0]) is not None
 
 
 def topic_of(path: str, span: Span | None = None) -> Topic:
-    """The topic of an address. Raises `DiagnosticError` RQ440 where it is none."""
+    """Parses the address of a topic. Raises `DiagnosticError` RQ440 for another text."""
     address, _, key = path.partition(_KEY)
-    if (found := _ADDRESS.fullmatch(address)) is None:
+    if (match := _ADDRESS.fullmatch(address)) is None:
         hint = 'brokers and a topic: `"host:9092/topic"`, `"one:9092,two:9092/topic"`'
         if (whole := re.fullmatch(r"(.+/.+)/\d+", address)) and _ADDRESS.fullmatch(whole[1]):
             hint = f'all partitions of a topic are read and written: `"{whole[1]}"`'
         raise failure("RQ440", f"`{path}` is no address of a topic", span, hint=hint)
-    return Topic(found["servers"], found["name"], key or None)
+    return Topic(match["servers"], match["name"], key or None)
 
 
 def check_topic(node: syntax.StreamDeclaration) -> None:
-    """Raise RQ440 where a topic has no address, RQ441 where it is declared with what no topic has. Stored plans have
-    `-` in place of it."""
+    """Raises RQ440 if a topic has no address, RQ441 if its declaration has clauses that topics cannot have.
+
+    Stored plans contain `-` in place of the address.
+    """
     if node.path != "-" and topic_of(node.path, node.span).key is not None:
         hint = "the keys of records that are read mean nothing"
         raise failure("RQ441", f"a stream has no key, and `{node.path}` names one", node.span, hint=hint)
@@ -65,7 +71,9 @@ def check_topic(node: syntax.StreamDeclaration) -> None:
 
 
 def check_output(path: str, attributes: Collection[str], span: Span | None) -> None:
-    """Raise RQ440 where an output has no address of a topic, RQ449 where its key is no attribute of what is emitted."""
+    """Raises RQ440 if an output has no address of a topic, RQ449 if its key is not an attribute of the
+    output.
+    """
     key = topic_of(path, span).key
     if key is not None and key not in attributes:
         message = f"`{key}` is to be the key of records, and is no attribute of what is emitted"

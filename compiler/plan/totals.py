@@ -1,4 +1,4 @@
-"""Sums over data points of OpenTelemetry: those of cumulative points are totals, which must not be added."""
+"""Checks sums over data points of OpenTelemetry: cumulative points are totals, which must not be added."""
 
 from __future__ import annotations
 
@@ -26,28 +26,30 @@ _Names = dict[str, set[str]]
 
 
 def check_sums(plan: Plan) -> None:
-    """Raise RQ161 where a sum may add cumulative points of a source.
+    """Raises RQ161 if a sum may add cumulative points of a source.
 
-    A sum over what an aggregate or `top` has made of each series is right, as is one over points whose temporality or
-    kind is restricted by a domain or a condition.
+    A sum over the result of an aggregate or `top` of each series is right, and so is a sum over points whose
+    temporality or kind is restricted by a domain or a condition.
     """
     for source in plan.sources:
         if source.format in REQUESTS:
-            telling = {field: _names(plan, source, field) for field in _CUMULATIVE}
+            restricting = {field: _names(plan, source, field) for field in _CUMULATIVE}
             for field in _TOTALS:
                 names = _names(
-                    plan, source, field, lambda at, t=telling: _are_deltas(plan.start[at], at, False, t)
+                    plan, source, field, lambda at, t=restricting: _are_deltas(plan.start[at], at, False, t)
                 )
-                _check(plan, field, names, telling)
+                _check(plan, field, names, restricting)
 
 
-def _check(plan: Plan, field: str, names: _Names, telling: Mapping[str, _Names]) -> None:
+def _check(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Names]) -> None:
     for operator in plan.operators:
         if isinstance(operator, Aggregate):
             (relation,) = operator.inputs
             facts = plan.start[relation]
             for name, excluded, span in _sums(operator, facts):
-                if name in names.get(relation, ()) and not _are_deltas(facts, relation, excluded, telling):
+                if name in names.get(relation, ()) and not _are_deltas(
+                    facts, relation, excluded, restricting
+                ):
                     raise failure(
                         "RQ161",
                         f"sum of `{name}`: `{field}` of a cumulative data point is a total since its start",
@@ -58,7 +60,7 @@ def _check(plan: Plan, field: str, names: _Names, telling: Mapping[str, _Names])
 
 
 def _sums(operator: Aggregate, facts: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
-    """The attributes that are added, each with the tuples that are left out."""
+    """Yields the attributes that are added, each with the tuples that are left out."""
     for call in operator.results(facts).values():
         if call.function == "sum":
             possible = True if call.where is None else predicates.possible(call.where, facts.types)
@@ -66,13 +68,13 @@ def _sums(operator: Aggregate, facts: Facts) -> Iterator[tuple[str, Tree, Span |
                 yield name, regions.complement(possible), call.span
 
 
-def _are_deltas(facts: Facts, relation: str, excluded: Tree, telling: Mapping[str, _Names]) -> bool:
-    """Returns True where a field of the points excludes cumulative ones."""
+def _are_deltas(facts: Facts, relation: str, excluded: Tree, restricting: Mapping[str, _Names]) -> bool:
+    """Returns True if a field of the points excludes cumulative ones."""
     never = regions.union(facts.closed, excluded)
     return any(
         regions.is_empty(regions.difference(regions.values(name, values), never), facts.universe)
         for field, values in _CUMULATIVE.items()
-        for name in telling[field].get(relation, ())
+        for name in restricting[field].get(relation, ())
     )
 
 
@@ -83,10 +85,10 @@ def _names(
     declared = {a.name for a in source.attributes if keys_in_point(a.name, a.keys) == (field,)}
     names: _Names = {source.name: set() if ends(source.name) else declared}
     for operator in plan.operators:
-        found = {
+        passed = {
             out for side, name in _arriving(operator, names) for out in _passes(plan, operator, side, name)
         }
-        names[operator.name] = set() if ends(operator.name) else found
+        names[operator.name] = set() if ends(operator.name) else passed
     return names
 
 
