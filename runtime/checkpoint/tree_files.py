@@ -16,7 +16,7 @@ from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
-from cedilla.runtime.control.accents.trees import MANY
+from cedilla.runtime.control.accents.trees import CACHE_SIZE
 from cedilla.runtime.engines import costs
 from cedilla.runtime.storage.files import Files
 
@@ -173,12 +173,12 @@ def load_history(data: list[list[str]]) -> History:
     return _history(*map(tuple, data))
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def _affine(slope: str, shift: str) -> Affine:
     return Affine(Fraction(slope), Fraction(shift))
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def _history(*functions: tuple[str, str]) -> History:
     """One object for equal histories, as the markers had made them (`control`)."""
     return tuple(_affine(*f) for f in functions)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from attrs import define, field
 
-_MOST_BYTES = 1 << 30
-_LEAST_EPOCHS = 50
+_MAX_GROWTH = 1 << 30
+_MIN_EPOCHS = 50
 """Minimum epochs between restarts: a new process costs about two seconds."""
 _WARM_EPOCHS = 10
 """Number of first epochs whose memory does not count as growth."""
@@ -35,7 +35,7 @@ class Growth:
         resident = _resident()
         if self._epochs <= _WARM_EPOCHS:
             self._first = max(self._first, resident)
-        self.is_too_much = self._epochs >= _LEAST_EPOCHS and resident - self._first > _MOST_BYTES
+        self.is_too_much = self._epochs >= _MIN_EPOCHS and resident - self._first > _MAX_GROWTH
 
 
 def _resident() -> int:

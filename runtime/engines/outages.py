@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
-_PATIENCE = 30.0
+_MAX_OUTAGE = 30.0
 """Maximum seconds of an outage; PySpark would wait for ten minutes at each call."""
 _LOST = re.compile(
     r"StatusCode\.UNAVAILABLE|\[NO_ACTIVE_SESSION\]|\[INVALID_HANDLE\.(?:SESSION|OPERATION)_[A-Z_]+\]"
@@ -29,10 +29,10 @@ class _Outage:
     def lasts(self) -> bool:
         """Returns True if a call that fails now belongs to an outage that has lasted too long."""
         now = time.monotonic()
-        if now - self.last > _PATIENCE:
+        if now - self.last > _MAX_OUTAGE:
             self.began = now
         self.last = now
-        return now - self.began > _PATIENCE
+        return now - self.began > _MAX_OUTAGE
 
 
 def limit_waiting(session: SparkSession) -> None:

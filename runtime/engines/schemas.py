@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-_MOST = 1000
+_CACHE_SIZE = 1000
 """Maximum number of cached shapes."""
 
 Shape = tuple[Any, ...]
@@ -35,7 +35,7 @@ def remembering(asked: Callable[[Any], StructType]) -> Callable[[Any], StructTyp
         if shape is None:
             return asked(plan)
         if (found := known.get(shape)) is None:
-            if len(known) >= _MOST:
+            if len(known) >= _CACHE_SIZE:
                 known.clear()
             found = known[shape] = asked(plan)
         return found

@@ -20,7 +20,7 @@ from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
-from cedilla.runtime.control.descriptions.region_texts import SHOWN, region_texts, together
+from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, region_texts, together
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.reading import read_accent, read_growth
 from cedilla.runtime.control.markers.undeclared import passed_over
@@ -317,8 +317,8 @@ def _said(at: At) -> str:
 
 
 def _first(texts: list[str]) -> list[str]:
-    more = len(texts) - SHOWN
-    return [*texts[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+    more = len(texts) - MAX_SHOWN
+    return [*texts[:MAX_SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _why(at: At) -> str:

@@ -2,7 +2,7 @@
 
 The first record of a file names the columns. Commas separate fields. A field in double quotes may contain commas, line
 ends and doubled quotes. Quotes count only if the first one begins the field, the last one precedes a comma or a line
-end, and the record is not longer than `LONGEST`. An unclosed quote therefore affects only its own line.
+end, and the record is not longer than `MAX_RECORD`. An unclosed quote therefore affects only its own line.
 
 A text has the value that it would have in a JSON line if it is a number, `true` or `false`; otherwise it is a string.
 The value of a string attribute is always the unchanged text. A field without a text and without quotes is absent.
@@ -20,7 +20,7 @@ from attrs import frozen
 from cedilla.grammar.slips import closest
 from cedilla.runtime.items.json_objects import JsonObject, parse_array
 
-LONGEST = 1 << 20
+MAX_RECORD = 1 << 20
 """Maximum number of bytes of a record of several lines."""
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede the first record."""
@@ -43,7 +43,7 @@ _RECORD = re.compile(
 _LINE = re.compile(rb"[^\r\n]*+(\r\n|\n|\r|\Z)")
 _FIELD = re.compile(r'("(?:[^"]++|"")*+"(?=,|\Z)|[^,]*+)(,|\Z)')
 _NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t]*")
-_MOST_DIGITS = 1000
+_MAX_NUMBER_LENGTH = 1000
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _WORDS = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
 _MARKER = re.compile(r"""[^\w$,;]*\$(?:accent|punctuation)\b""")
@@ -63,7 +63,7 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, i
     found: list[tuple[int, int]] = []
     at = begin
     while at < len(text):
-        most = at + LONGEST
+        most = at + MAX_RECORD
         line, record = _LINE.match(text, at), _RECORD.match(text, at, most)
         assert line is not None
         assert record is not None
@@ -165,7 +165,7 @@ def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
 
 def number_in(text: str) -> int | Decimal | None:
     """Returns the number in a text; `None` if it is not a number."""
-    if (found := _NUMBER.fullmatch(text)) is None or len(text) > _MOST_DIGITS:
+    if (found := _NUMBER.fullmatch(text)) is None or len(text) > _MAX_NUMBER_LENGTH:
         return None
     is_whole = found[2] is None and found[3] is None and found[4] is None
     return int(found[1]) if is_whole else Decimal(found[1])

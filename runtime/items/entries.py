@@ -19,7 +19,7 @@ from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.lines import Line, lines_of
 
-_DIGITS = 17
+_SAFE_LENGTH = 17
 """Maximum length of a text that is read as a double without comparing its digits."""
 
 TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
@@ -72,7 +72,7 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
 
 def _number(text: str) -> float | Decimal:
     number = float(text)
-    if len(text) <= _DIGITS or Decimal(text) == Decimal(repr(number)):
+    if len(text) <= _SAFE_LENGTH or Decimal(text) == Decimal(repr(number)):
         return number
     return Decimal(text)
 

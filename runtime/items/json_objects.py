@@ -19,7 +19,7 @@ _WORDS = {word: float(word) for word in (*NOT_FINITE, "+Infinity", "+INF", "-INF
 _MORE_WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[+-]INF\b|\+Infinity\b')
 """Words that Python's parser does not know. The pattern also matches strings, so that words inside them are not
 found."""
-_MANY_DIGITS = 400
+_MIN_EXPONENT = 400
 """Minimum exponent of numbers that are written with an exponent."""
 _BLANK = re.compile(r"[ \t\n\r]*")
 
@@ -151,7 +151,7 @@ def with_fields(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[s
     return item.with_fields(types) if isinstance(item, JsonObject) else item
 
 
-SHOWN = 40
+MAX_SHOWN = 40
 """Maximum number of characters of a string in a message."""
 NUMBER = r"[-+]?(?:[0-9][-+0-9.eE]*|NaN|Infinity|INF)"
 """A number, or a word for NaN or an infinity, as in a line."""
@@ -172,9 +172,10 @@ def _shown(item: Mapping[str, Any], name: str) -> str:
             return "a text with half a pair of surrogates"
         case str() as value:
             quoted = _CONTROL.sub(
-                lambda sign: sign[0][:2] + sign[0][2:].upper(), json.dumps(value[:SHOWN], ensure_ascii=False)
+                lambda sign: sign[0][:2] + sign[0][2:].upper(),
+                json.dumps(value[:MAX_SHOWN], ensure_ascii=False),
             )
-            return quoted + ("…" if len(value) > SHOWN else "")
+            return quoted + ("…" if len(value) > MAX_SHOWN else "")
         case dict():
             return "an object"
         case list():
@@ -200,7 +201,7 @@ def json_text(value: Any) -> str:
         case NoObject():
             raise ValueError("a value lies inside of what is no object")
         case Decimal():
-            return f"{value:f}" if abs(value.adjusted()) < _MANY_DIGITS else str(value)
+            return f"{value:f}" if abs(value.adjusted()) < _MIN_EXPONENT else str(value)
         case float() if not math.isfinite(value):
             return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
         case dict():

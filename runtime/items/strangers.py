@@ -12,7 +12,7 @@ from cedilla.grammar.slips import closest
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import marker_of
 
-_SHOWN = 5
+_MAX_SHOWN = 5
 _OVERLAP = 256
 """Number of bytes of a block that are searched again with the next block; names are shorter."""
 
@@ -69,7 +69,7 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
 def complaint(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
     """Returns RQ320. `keys`: the keys of the first tuple of the file; `known`: the attributes."""
     known = sorted(known)
-    shown = ", ".join(f"`{key}`" for key in keys[:_SHOWN]) + (", ..." if len(keys) > _SHOWN else "")
+    shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"
     near = next(
         (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := closest(key, known))), ""

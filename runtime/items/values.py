@@ -15,7 +15,7 @@ from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.items.json_objects import is_text, json_text, word
 
-_DIGITS = 60
+_MAX_EXPONENT = 60
 """Exponent limit of numbers; no column of decimals contains larger ones."""
 
 
@@ -78,7 +78,7 @@ def decimal_of_json(type_: Type, value: Any) -> Fraction | None:
 
 def is_near_one(value: Decimal) -> bool:
     """Returns True if a number is finite, and within the exponents of whole numbers and decimals."""
-    return value.is_finite() and (not value or abs(value.adjusted()) < _DIGITS)
+    return value.is_finite() and (not value or abs(value.adjusted()) < _MAX_EXPONENT)
 
 
 def applied(function: Affine | ValueMapping, value: Value) -> Value:
@@ -104,21 +104,21 @@ def near_digits(value: Any, digits: int) -> Fraction | int:
     """
     scaled = Fraction(value) * 10**digits
     nearest = round(scaled)
-    most = min(_ROUNDINGS * max(abs(scaled), 1), _LEAST_STEP)
+    most = min(_ROUNDINGS * max(abs(scaled), 1), _MIN_STEP)
     return exact(Fraction(nearest, 10**digits)) if abs(scaled - nearest) <= most else value
 
 
 def near_digits_sql(value: str, digits: int) -> str:
     """Returns SQL for the same rounding of a column of doubles."""
     scaled = f"{value} * 1e{digits}D" if digits else value
-    most = f"least({float(_ROUNDINGS)!r}D * greatest(abs({scaled}), 1D), {float(_LEAST_STEP)!r}D)"
+    most = f"least({float(_ROUNDINGS)!r}D * greatest(abs({scaled}), 1D), {float(_MIN_STEP)!r}D)"
     nearest = f"rint({scaled}) / 1e{digits}D" if digits else f"rint({scaled})"
     return f"CASE WHEN abs({scaled} - rint({scaled})) <= {most} THEN {nearest} ELSE {value} END"
 
 
 _ROUNDINGS = Fraction(1, 10**13)
 """Maximum rounding error of an affine function, relative to the number."""
-_LEAST_STEP = Fraction(1, 1000)
+_MIN_STEP = Fraction(1, 1000)
 """Minimum part of the last digit that is never a rounding error, even for large numbers."""
 
 

@@ -2,7 +2,7 @@
 
 A file is split into pieces. Each piece is skipped (blanks, comments, declarations, the element around all others), a
 marker, a tuple, or malformed. A tuple is an element of elements that contain only text; attributes of XML are ignored.
-No piece is longer than `LONGEST`, which limits the damage of an unclosed one.
+No piece is longer than `MAX_PIECE`, which limits the damage of an unclosed one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cedilla.runtime.items.csv_records import value_of
 from cedilla.runtime.items.json_objects import JsonObject
 from cedilla.runtime.items.xmltext import unescaped
 
-LONGEST = 1 << 20
+MAX_PIECE = 1 << 20
 """Maximum number of bytes of an element, or of a comment."""
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede everything else."""
@@ -78,7 +78,7 @@ _LEAF = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)", re.ASCI
 
 def root_of(text: bytes) -> tuple[bytes, int]:
     """Returns the name of the element around all others and the end of its opening tag; `b""` and the start of the text
-    if there is no such element. `text`: the beginning of a file, `LONGEST` bytes or all of it.
+    if there is no such element. `text`: the beginning of a file, `MAX_PIECE` bytes or all of it.
 
     The first element inside it contains elements, and no other element has its name.
     """
@@ -99,8 +99,8 @@ def bounds(
     found: list[tuple[int, int]] = []
     at = begin
     while at < end:
-        is_whole = is_last or len(text) - at >= LONGEST
-        piece = _PIECE.match(text, at, at + LONGEST)
+        is_whole = is_last or len(text) - at >= MAX_PIECE
+        piece = _PIECE.match(text, at, at + MAX_PIECE)
         assert piece is not None
         is_certain = piece["well"] is not None or (piece["skipped"] is not None and piece.end() < len(text))
         if not (is_whole or is_certain):

@@ -20,7 +20,7 @@ from cedilla.runtime.formats.jsonl.records import copy_of
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.slices import Slice, line_of
 from cedilla.runtime.items.marker import NEXT_FILE
-from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
+from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 
 @frozen
@@ -68,7 +68,7 @@ def report(
         ),
         notes=notes,
         warnings=tuple(
-            _warned(spark if number < MOST_WARNINGS else None, warning, read[warning.source].part)
+            _warned(spark if number < MAX_WARNINGS else None, warning, read[warning.source].part)
             for number, warning in enumerate(effects.warnings)
         ),
     )

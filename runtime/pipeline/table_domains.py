@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.control.domains.table_domains import MOST, Values, gone, grown, listed, looked_up
+from cedilla.runtime.control.domains.table_domains import MAX_VALUES, Values, gone, grown, listed, looked_up
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.undeclared import passed_over
@@ -94,7 +94,7 @@ class TableDomains:
         for name in names:
             value = state.types[name].axis(column(name))
             some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
-            values[name] = frozenset(control(row["value"]) for row in some.limit(MOST + 1).collect())
+            values[name] = frozenset(control(row["value"]) for row in some.limit(MAX_VALUES + 1).collect())
         return values
 
 

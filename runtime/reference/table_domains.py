@@ -9,7 +9,7 @@ from attrs import evolve
 from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.domains.table_domains import MOST, listed, looked_up
+from cedilla.runtime.control.domains.table_domains import MAX_VALUES, listed, looked_up
 from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.items.lines import local_path as local
@@ -68,6 +68,6 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
             if rejection is not None:
                 continue
             for name, values in found.items():
-                if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MOST:
+                if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MAX_VALUES:
                     values.add(value)
     return {name: frozenset(values) for name, values in found.items()}

@@ -12,7 +12,7 @@ import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
-from cedilla.runtime.terminal.report import MOST_WARNINGS, EpochReport
+from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
     from cedilla.runtime.checkpoint.change import Changes
@@ -92,16 +92,16 @@ class Console:
         )
 
 
-_MANY = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ320")
+_FREQUENT = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ320")
 """Warnings that may occur for each member of a fleet, or each file."""
 
 
 def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[str, int]]:
-    """Returns the warnings to show, at most ten for each code in `_MANY`, and the number of omitted ones by code."""
+    """Returns the warnings to show, at most ten for each code in `_FREQUENT`, and the number of others by code."""
     shown: list[Diagnostic] = []
     left: dict[str, int] = {}
     for warning in warnings:
-        if warning.code in _MANY and sum(each.code == warning.code for each in shown) == MOST_WARNINGS:
+        if warning.code in _FREQUENT and sum(each.code == warning.code for each in shown) == MAX_WARNINGS:
             left[warning.code] = left.get(warning.code, 0) + 1
         else:
             shown.append(warning)
@@ -136,7 +136,7 @@ def _flow(report: EpochReport) -> str:
     return f"{counted(report.tuples, 'tuple')} in{out}"
 
 
-_FEW = 100
+_MIN_TUPLES_FOR_RATE = 100
 """Minimum number of tuples in an epoch to show the rate of tuples."""
 
 
@@ -146,7 +146,7 @@ def _pace(report: EpochReport) -> str:
         return "0.0 s"
     took = f"{report.seconds:.1f} s"
     apart = report.apart or report.seconds
-    if report.tuples >= _FEW:
+    if report.tuples >= _MIN_TUPLES_FOR_RATE:
         return f"{took}, {report.tuples / apart:,.0f}/s"
     return took if apart > 1 else f"{took}, {1 / apart:.1f} epochs/s"
 

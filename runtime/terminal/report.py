@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cedilla.compiler.analysis.waiting import Waiting
 
 
-MOST_WARNINGS = 10
+MAX_WARNINGS = 10
 """Maximum number of warnings of one code that an epoch shows with their lines, for codes that may occur often."""
 
 

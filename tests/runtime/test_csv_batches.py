@@ -178,7 +178,7 @@ def test_records_end_where_they_end_however_a_file_is_cut(
 ) -> None:
     """numpy and regular expressions; blocks of any size, and `simulate`'s own way."""
     chance = Random(f"{seed}, {longest}")
-    monkeypatch.setattr(csv_records, "LONGEST", longest)
+    monkeypatch.setattr(csv_records, "MAX_RECORD", longest)
     plain = 0
     for _ in range(60):
         text = text_of(chance)

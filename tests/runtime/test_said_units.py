@@ -333,7 +333,7 @@ def test_names_are_few_whatever_a_stream_says() -> None:
     names = [f"degF{'*m/m' * number}" for number in range(9)]
     lines = [MarkerLine("accent", f'[[unit(t, "{name}")]]', number) for number, name in enumerate(names * 2)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unit_accents, "NAMES", 4)
+        patch.setattr(unit_accents, "MAX_NAMES", 4)
         after = advance(plan, state, {"r": lines}).states["r"]
     assert after.named_units == {"t": tuple(names[:4])}
 

@@ -202,14 +202,14 @@ def test_elements_end_where_they_end_however_a_file_is_cut(
     """By tags and by regular expressions; in blocks and windows of any size; all bytes are in some block."""
     chance = Random(f"{seed}, {longest}")
     for module in (xml_records, blocks):
-        monkeypatch.setattr(module, "LONGEST", longest)
+        monkeypatch.setattr(module, "MAX_PIECE", longest)
     for _ in range(15):
         text = text_of(chance)
         with monkeypatch.context() as patch:
             patch.setattr(blocks, "elements_of", lambda _: None)
             expected = blocks_of(text, monkeypatch)
         for size, together in [(1 << 22, min(longest, 1 << 19)), (chance.choice([7, 50, 333]), 100)]:
-            monkeypatch.setattr(blocks, "_TOGETHER", together)
+            monkeypatch.setattr(blocks, "_WINDOW_SIZE", together)
             found = blocks_of(text, monkeypatch, size)
             assert rows_of(found) == rows_of(expected), (size, together, text)
             assert b"".join(block.text for block in found) == text

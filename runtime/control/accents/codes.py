@@ -42,11 +42,11 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
                 f"the accent recodes {values}, which `{name}` never is there",
                 accent.span,
                 hint=hint,
-                notes=(f"it is one of {theirs}",) if len(possible) <= _SHOWN else (),
+                notes=(f"it is one of {theirs}",) if len(possible) <= _MAX_SHOWN else (),
             )
 
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> list[Value]:

@@ -16,7 +16,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 
 Function = Affine | ValueMapping
 """A function from one value of an attribute to another."""
-MANY = 4096
+CACHE_SIZE = 4096
 """Number of functions and histories that are cached as shared objects."""
 
 
@@ -37,7 +37,7 @@ def altered(history: History, function: Affine) -> History:
     return (*history, function.after(history[-1]))
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def composed(last: Function, first: Function) -> Function:
     """Returns the composition of two functions of one attribute; both are of the same kind."""
     return last if first.is_identity else first if last.is_identity else last.after(first)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from cedilla.runtime.control.accents.trees import unlike
 
 Named = Mapping[str, tuple[str, ...]]
 """Maps each attribute to the units that accents have named for it, the first one first."""
-NAMES = 64
+MAX_NAMES = 64
 """Maximum number of remembered unit names of one attribute."""
 
 
@@ -49,7 +49,7 @@ def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
     because only their names were looked up."""
     names = named.get(change.attribute, ())
     is_known = change.of is not None if isinstance(change, Alter) else True
-    if change.unit is None or not is_known or change.unit in names or len(names) >= NAMES:
+    if change.unit is None or not is_known or change.unit in names or len(names) >= MAX_NAMES:
         return named
     return {**named, change.attribute: (*names, change.unit)}
 

@@ -12,7 +12,7 @@ from cedilla.compiler.facts.markers import Add, Primitive, accent_text
 from cedilla.compiler.regions import ANYTHING, Tree, Universe
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
-_MANY = 64
+_MAX_BOXES = 64
 """Maximum number of boxes that are simplified; more boxes are written unchanged."""
 
 
@@ -103,7 +103,7 @@ def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
 def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
     """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come."""
     plain = list(_boxes(region))
-    if len(plain) > _MANY:
+    if len(plain) > _MAX_BOXES:
         return list(plain)
     chosen: list[regions.Box] = []
     remaining = region

@@ -10,7 +10,7 @@ from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 
-SHOWN = 8
+MAX_SHOWN = 8
 """Maximum number of texts shown for one kind; the rest is given as a number."""
 
 
@@ -30,5 +30,5 @@ def together(texts: list[str]) -> list[str]:
     """Returns patterns as one text; of many, only the first ones."""
     if not texts:
         return []
-    more = len(texts) - SHOWN
-    return [" or ".join(texts[:SHOWN]) + (f" and {more} more" if more > 0 else "")]
+    more = len(texts) - MAX_SHOWN
+    return [" or ".join(texts[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")]

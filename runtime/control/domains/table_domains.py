@@ -13,16 +13,16 @@ from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.runtime.control.domains.growth import check_codes, check_growth
 from cedilla.runtime.control.sources.source_state import SourceState
 
-MOST = 10_000
+MAX_VALUES = 10_000
 """Maximum number of values that a table may give to a domain; each commit record contains them."""
 
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 Values = Mapping[TableColumn, frozenset[Value]]
 """Values of attributes of tables, as the control plane represents them."""
 
 Read = Callable[[Plan, Source, tuple[str, ...]], Mapping[str, frozenset[Value]]]
-"""Reads the values of some attributes of a table. The result may be cut after `MOST` + 1 values of each."""
+"""Reads the values of some attributes of a table. The result may be cut after `MAX_VALUES` + 1 values of each."""
 
 
 def listed(plan: Plan) -> Iterator[tuple[Source, Attribute, TableColumn]]:
@@ -36,7 +36,7 @@ def listed(plan: Plan) -> Iterator[tuple[Source, Attribute, TableColumn]]:
 def looked_up(plan: Plan, read: Read) -> tuple[Plan, Values]:
     """Returns the plan with the domains that its tables give, and their values. A table may itself have such a domain.
 
-    Raises `DiagnosticError`: RQ416 if a table gives no value, RQ417 if it gives more than `MOST`.
+    Raises `DiagnosticError`: RQ416 if a table gives no value, RQ417 if it gives more than `MAX_VALUES`.
     """
     values: dict[TableColumn, frozenset[Value]] = {}
     for table in plan.sources:
@@ -73,8 +73,10 @@ def _checked(plan: Plan, column: TableColumn, members: frozenset[Value]) -> froz
         message = f"`{'.'.join(column)}` is a domain, and {table.path} has no value of it"
         hint = f"a file of `{table.name}` with a row; what a domain has comes before the first tuple"
         raise failure("RQ416", message, table.span, hint=hint)
-    if len(members) > MOST:
-        message = f"`{'.'.join(column)}` is a domain, and {table.path} has more than {MOST:,} values of it"
+    if len(members) > MAX_VALUES:
+        message = (
+            f"`{'.'.join(column)}` is a domain, and {table.path} has more than {MAX_VALUES:,} values of it"
+        )
         hint = "without a domain, and punctuated on the attribute; or on a coarser one"
         raise failure("RQ417", message, table.span, hint=hint)
     return members
@@ -163,8 +165,8 @@ def news(plan: Plan, before: Mapping[str, SourceState], after: Mapping[str, Sour
 def value_texts(attribute: Attribute, members: Tree) -> str:
     """Returns values of an attribute as text, `s = 3, 4`; of many, the first ones."""
     inside = sorted(v for v, hit in members.points.items() if hit) if isinstance(members, Level) else []
-    more = [f"... {len(inside) - _SHOWN:,} more"] if len(inside) > _SHOWN else []
-    return f"{attribute.name} = {', '.join([*map(attribute.type.wire, inside[:_SHOWN]), *more])}"
+    more = [f"... {len(inside) - _MAX_SHOWN:,} more"] if len(inside) > _MAX_SHOWN else []
+    return f"{attribute.name} = {', '.join([*map(attribute.type.wire, inside[:_MAX_SHOWN]), *more])}"
 
 
 def _region(attribute: Attribute, column: TableColumn, values: Values) -> Tree:

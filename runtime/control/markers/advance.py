@@ -17,7 +17,7 @@ from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.claims import claimed
 from cedilla.runtime.control.markers.one_accent import CutBefore, expecting, with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
-from cedilla.runtime.control.markers.runs import LEAST, Member, Run, applied, run_at
+from cedilla.runtime.control.markers.runs import MIN_GROUP, Member, Run, applied, run_at
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
@@ -107,7 +107,7 @@ def _with_run(
     def check(state: SourceState, accent: Accent) -> None:
         check_accent(plan, {**result.states, source: state}, source, accent)
 
-    if len(members) < LEAST:
+    if len(members) < MIN_GROUP:
         for member in members:
             if source not in result.stops:
                 result = _with_next(plan, result, source, member.marker, place)

@@ -30,10 +30,10 @@ from cedilla.runtime.control.markers.one_accent import CutBefore, alters_of, che
 from cedilla.runtime.control.markers.reading import read_accent, read_punctuation
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
-from cedilla.runtime.control.sources.source_state import ALTERS, SourceState
+from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
-LEAST = 4
+MIN_GROUP = 4
 """Minimum number of markers in a group; fewer are applied one by one."""
 
 Kind = Literal["accent", "punctuation"]
@@ -83,9 +83,9 @@ def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at
     claims = source.partitioned is not None and first.partition is not None
     if (kind != "accent" and kind != "punctuation") or claims or state.codes:
         return None
-    begins = [_POINT.match(marker.text) for marker in markers[at : at + LEAST]]
+    begins = [_POINT.match(marker.text) for marker in markers[at : at + MIN_GROUP]]
     names = {None if begin is None else begin[1] for begin in begins}
-    if len(begins) < LEAST or len(names) > 1 or (name := names.pop()) is None:
+    if len(begins) < MIN_GROUP or len(names) > 1 or (name := names.pop()) is None:
         return None
     if (type_ := state.types.get(name)) is None or name in state.names.of:
         return None
@@ -101,7 +101,7 @@ def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at
             break
         members.append(member)
         before = marker
-    return Run(name, kind, first.partition, members) if len(members) >= LEAST else None
+    return Run(name, kind, first.partition, members) if len(members) >= MIN_GROUP else None
 
 
 class _Reading:
@@ -343,7 +343,7 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
 def _last_alters(step: _Step, place: Place, alter: Accent | None = None) -> Iterator[tuple[Member, Altered]]:
     """Yields the last Alters, up to the number that is remembered. `alter`: an Alter that unit accents expand to, for
     some of the tuples."""
-    for member in step.members[-ALTERS:]:
+    for member in step.members[-MAX_ALTERS:]:
         accent = step.alone(member)
         where, primitive = accent.description, accent.primitive
         if alter is not None:

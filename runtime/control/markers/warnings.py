@@ -20,15 +20,15 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import left_out, writable
-from cedilla.runtime.control.accents.trees import MANY
+from cedilla.runtime.control.accents.trees import CACHE_SIZE
 from cedilla.runtime.control.descriptions.region_texts import region_texts, together
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
-_NAMED = 3
+_MAX_NAMED = 3
 """Maximum number of earlier markers, and of results, in a message."""
-_CODES = 20
+_MAX_CODES = 20
 """Maximum number of codes in a message."""
 
 
@@ -69,7 +69,7 @@ def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:
     for name in sorted(accent.mentions & state.codes.keys()):
         codes = [leaf for leaf in regions.leaves(state.codes[name]) if isinstance(leaf, ValueMapping)]
         values = sorted({after for code in codes for _, after in code.pairs})
-        if 0 < len(values) <= _CODES:
+        if 0 < len(values) <= _MAX_CODES:
             yield f"; `{name}` has been recoded, to {', '.join(map(state.types[name].wire, values))}"
 
 
@@ -86,7 +86,7 @@ def _widening(state: SourceState, name: str, members: Tree) -> str:
     is_list = isinstance(domain, Level) and any(inside for inside in domain.points.values())
     if is_list and isinstance(members, Level) and name not in state.original:
         listed = [state.types[name].wire(value) for value, inside in members.points.items() if inside]
-        if 0 < len(listed) <= _NAMED:
+        if 0 < len(listed) <= _MAX_NAMED:
             how = f" by `[[grow({name}, {{{', '.join(listed)}}})]]` or in the query's text"
     return f"A new value first goes into the declared domain{how}, then its accents are sent"
 
@@ -112,7 +112,7 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
         members, domain = _values(state, name, where), state.universe[name].members
         if isinstance(members, Level) and isinstance(domain, Level):
             stray = [value for value, inside in members.points.items() if inside and not domain.at(value)]
-            for value in sorted(stray)[:_NAMED]:
+            for value in sorted(stray)[:_MAX_NAMED]:
                 type_, near = state.types[name], nearest(state.types[name], value, domain)
                 message = f"the accent describes `{name} = {type_.wire(value)}`, which no tuple has"
                 why = (f"`{known}` is declared",) if (known := _domain(state, name)) else ()
@@ -207,7 +207,7 @@ def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
 # --- functions that are applied twice --------------------------------------------------------------------
 
 
-@lru_cache(MANY)
+@lru_cache(CACHE_SIZE)
 def standing(history: History) -> tuple[Affine, ...]:
     """Returns the functions that a cell's values went through and that no later function undid, oldest first."""
     steps: list[Affine] = []
@@ -261,10 +261,10 @@ def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) ->
     if not values:
         return
     type_, own = recode.type, recode.code.with_own(values)
-    shown = ", ".join(type_.wire(value) for value in values[:_CODES])
-    more = f" and {len(values) - _CODES} more" if len(values) > _CODES else ""
+    shown = ", ".join(type_.wire(value) for value in values[:_MAX_CODES])
+    more = f" and {len(values) - _MAX_CODES} more" if len(values) > _MAX_CODES else ""
     hint = "each of them needs a code of its own in the recode"
-    if len(own.pairs) == len(recode.code.pairs) + len(values) <= _CODES:
+    if len(own.pairs) == len(recode.code.pairs) + len(values) <= _MAX_CODES:
         hint = f"to keep them as they are: `{evolve(recode, code=own)}`"
     yield Diagnostic(
         "RQ232",
@@ -306,7 +306,7 @@ def _histories(units: Tree, region: Tree) -> list[History]:
 
 def _first(functions: set[Affine]) -> list[Affine]:
     """Returns the first few of some functions, in a fixed order."""
-    return sorted(functions, key=lambda f: (f.slope, f.shift))[:_NAMED]
+    return sorted(functions, key=lambda f: (f.slope, f.shift))[:_MAX_NAMED]
 
 
 def _meaning(function: Affine) -> str:
@@ -334,10 +334,10 @@ def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Ite
         and each.function == function
         and not regions.is_empty(regions.intersection(each.where, twice), state.universe)
     ]
-    for each in equal[:_NAMED]:
+    for each in equal[:_MAX_NAMED]:
         yield f"before: {each.place}: {each.text}" if each.place else f"before: {each.text}"
-    if len(equal) > _NAMED:
-        yield f"and {len(equal) - _NAMED} more"
+    if len(equal) > _MAX_NAMED:
+        yield f"and {len(equal) - _MAX_NAMED} more"
 
 
 def converted_twice(facts: Facts) -> Iterator[str]:

@@ -18,7 +18,7 @@ from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
 
-_MANY = 1_000
+_MAX_POINTS = 1_000
 """Maximum number of descriptions of one attribute that are checked against closed regions in each epoch."""
 
 
@@ -88,7 +88,7 @@ def count(source: Source, state: SourceState) -> int:
 
 
 def _is_live(region: Tree, facts: Facts) -> bool:
-    if region is False or (isinstance(region, Level) and len(region.points) > _MANY):
+    if region is False or (isinstance(region, Level) and len(region.points) > _MAX_POINTS):
         return region is not False
     return not regions.is_empty(regions.difference(region, facts.closed), facts.universe)
 

@@ -36,7 +36,7 @@ from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.partitions import together, with_partitions
 from cedilla.runtime.items.values import digits_behind
 
-ALTERS, _SMALL = 100, 64
+MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 
 
@@ -194,8 +194,8 @@ class SourceState:
 
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
         """Returns the state that also remembers the latest of these Alters, if they have few cells."""
-        small = (each for each in alters if regions.is_small(each.where, _SMALL))
-        return evolve(self, alters=(*self.alters, *small)[-ALTERS:])
+        small = (each for each in alters if regions.is_small(each.where, _MAX_CELLS))
+        return evolve(self, alters=(*self.alters, *small)[-MAX_ALTERS:])
 
     def naming(self, change: Alter | ToUnit | Add) -> SourceState:
         """Returns the state that records the unit named by an accent."""

@@ -101,9 +101,9 @@ def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Pl
             return None
     whole = min(int(feeds[-1]) + 1, len(text)) if len(feeds) else begin
     starts = np.append(np.array([begin], np.int64), feeds[:-1] + 1)[: len(feeds)]
-    if len(text) - whole > csv_records.LONGEST or (is_last and whole < len(text)):
+    if len(text) - whole > csv_records.MAX_RECORD or (is_last and whole < len(text)):
         return None  # the rest may be too long for one record
-    if len(feeds) and int((feeds - starts).max()) + 2 >= csv_records.LONGEST:
+    if len(feeds) and int((feeds - starts).max()) + 2 >= csv_records.MAX_RECORD:
         return None
     returns = signs[np.maximum(feeds - 1, 0)] == _RETURN if b"\r" in text else np.zeros(len(feeds), bool)
     return starts, feeds - returns, whole

@@ -28,7 +28,7 @@ from cedilla.runtime.items.values import value_of_json
 
 pc: Any = pyarrow.compute
 
-_FEW = 16
+_MAX_SINGLE_ROWS = 16
 """Maximum number of rows in a refused piece that are parsed one by one."""
 
 
@@ -77,7 +77,7 @@ class TextBatches(ABC):
         found = self.together(text, starts, ends)
         if found is not None:
             yield found
-        elif len(starts) <= _FEW:
+        elif len(starts) <= _MAX_SINGLE_ROWS:
             yield self.apart(text, starts, ends)
         else:
             half = len(starts) // 2

@@ -299,7 +299,7 @@ _LOCATED = pa.schema(
         ("raw", pa.string()),
     ]
 )
-_TOGETHER = 1000
+_BATCH_SIZE = 1000
 """Number of rows of a batch."""
 
 
@@ -332,7 +332,7 @@ class _Located:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Not all engines keep the order of rows on the way to a task; at best they keep it within a batch.
         located = self.rows(row for batch in batches for row in sorted(batch.to_pylist(), key=_place))
-        while some := list(islice(located, _TOGETHER)):
+        while some := list(islice(located, _BATCH_SIZE)):
             yield pa.RecordBatch.from_pylist(some, _LOCATED)
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -104,20 +104,20 @@ def _narrows(kind: DataType, type_: Type) -> bool:
     return type_.name in ("int", "long", "decimal") and isinstance(kind, (DecimalType, *_WHOLE))
 
 
-_FEW_DIGITS = 15
+_EXACT_DIGITS = 15
 """Number of digits up to which each decimal is a distinct double."""
 
 
 def _of_double(x: str, type_: Type) -> str:
     """Returns SQL for a double as a whole number or a decimal: null if it has a fraction or digits may be lost. Pandas
     writes whole numbers as doubles in columns with missing values."""
-    digits = min(type_.parameters[1], _FEW_DIGITS) if type_.parameters else 0
+    digits = min(type_.parameters[1], _EXACT_DIGITS) if type_.parameters else 0
     if not digits:
         return f"IF({x} = rint({x}) AND abs({x}) < {LARGEST}D, try_cast({x} AS {type_.spark}), NULL)"
     scaled = f"rint({x} * 1e{digits}D)"
-    is_exact = f"abs({scaled}) < 1e{_FEW_DIGITS}D AND {scaled} / 1e{digits}D = {x}"
+    is_exact = f"abs({scaled}) < 1e{_EXACT_DIGITS}D AND {scaled} / 1e{digits}D = {x}"
     unit = f"0.{'1'.zfill(digits)}BD"
-    number = f"CAST(CAST({scaled} AS BIGINT) AS DECIMAL({_FEW_DIGITS}, 0)) * {unit}"
+    number = f"CAST(CAST({scaled} AS BIGINT) AS DECIMAL({_EXACT_DIGITS}, 0)) * {unit}"
     return f"CASE WHEN {is_exact} THEN try_cast({number} AS {type_.spark}) END"
 
 

@@ -30,7 +30,7 @@ from cedilla.runtime.storage.parquet import (
 MARKERS = ("$accent", "$punctuation")
 THREADS = 8
 """Number of files that are read in parallel."""
-_MOST_STATISTICS = 20_000
+_MAX_STATISTICS = 20_000
 """Maximum number of column chunks of a file whose statistics are read, about 0.1 s."""
 
 
@@ -101,7 +101,7 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
         if isinstance(kinds.get(name), StringType)
     )
     ranges: dict[str, Range] = {}
-    if metadata.num_row_groups * metadata.num_columns <= _MOST_STATISTICS:
+    if metadata.num_row_groups * metadata.num_columns <= _MAX_STATISTICS:
         for name, column in columns.items():
             if name in MARKERS or column.leaf is None:
                 continue

@@ -59,7 +59,7 @@ from cedilla.runtime.items.rejections import misfit
 from cedilla.runtime.storage.parquet import UNREADABLE, reason
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
-_REMEMBERED = 2 * MAX_FILES
+_CACHE_SIZE = 2 * MAX_FILES
 
 
 @frozen
@@ -240,7 +240,7 @@ class Parquet(ReadBySpark):
 
     def _look(self, spark: SparkSession, files: Sequence[InputFile]) -> dict[str, Footer]:
         """Reads the footers again, because a file may have been repaired since."""
-        if len(self._seen) > _REMEMBERED:
+        if len(self._seen) > _CACHE_SIZE:
             self._seen.clear()
         paths = [file.path for file in files]
         found = dict(zip(paths, read_footers(spark, paths), strict=True))

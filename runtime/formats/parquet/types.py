@@ -219,7 +219,7 @@ def _bytes(column: Any, name: str, settings: Settings) -> DataType | None:
 
 
 def _decimal(column: Any) -> DataType | None:
-    return DecimalType(column.precision, column.scale) if column.precision <= _MOST_DIGITS else None
+    return DecimalType(column.precision, column.scale) if column.precision <= _MAX_DIGITS else None
 
 
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38

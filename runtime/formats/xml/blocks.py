@@ -13,9 +13,9 @@ from cedilla.runtime.formats.lines.blocks import Block, Part, opened_part
 from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.formats.xml.tags import Elements, elements_of
 from cedilla.runtime.items import xml_records
-from cedilla.runtime.items.xml_records import LONGEST
+from cedilla.runtime.items.xml_records import MAX_PIECE
 
-_TOGETHER = 1 << 19
+_WINDOW_SIZE = 1 << 19
 """Number of bytes that are searched for elements at once. After an element that is not in order, the rest of them is
 searched one by one."""
 
@@ -35,10 +35,10 @@ class XmlPart(Part):
     def blocks(self) -> Iterator[Block]:
         with opened_part(self) as stream:
             text, is_last = b"", False
-            while not is_last and len(text) < LONGEST:
+            while not is_last and len(text) < MAX_PIECE:
                 chunk: bytes = stream.read(costs.BLOCK)
                 is_last, text = not chunk, text + chunk
-            root, begin = xml_records.root_of(text[:LONGEST])
+            root, begin = xml_records.root_of(text[:MAX_PIECE])
             if begin:
                 yield XmlBlock(text[:begin], 0, *_NONE, None)
             place, text = begin, text[begin:]
@@ -62,15 +62,15 @@ def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[
     the file."""
     at = 0
     while at < len(text):
-        window = text[at : at + _TOGETHER]
+        window = text[at : at + _WINDOW_SIZE]
         found = elements_of(window)
         if found is not None:
             whole = int(found.ends[-1])
             yield XmlBlock(window[:whole], place + at, found.starts, found.ends, found)
             at += whole
-            if found.all_in_order and at + _TOGETHER - whole < len(text):
+            if found.all_in_order and at + _WINDOW_SIZE - whole < len(text):
                 continue  # the next window starts with the rest of this one
-        end = min(at + _TOGETHER, len(text))
+        end = min(at + _WINDOW_SIZE, len(text))
         if at == end:
             return
         pairs, whole = xml_records.bounds(text, at, end, root, is_last=is_last)

@@ -22,7 +22,7 @@ pc: Any = pyarrow.compute
 
 _NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.:\-\x80-\xff]*+"
 _TAG = re.compile(rb"<(?:(?P<open>%b)(?:\s[^<>]*?)?(?P<empty>/)?|/(?P<close>%b)\s*+)>" % (_NAME, _NAME))
-_DISTINCT = 4096
+_MAX_DISTINCT = 4096
 """Maximum number of distinct tags; texts with more are parsed one by one."""
 _BLANKS = np.isin(np.arange(256), np.frombuffer(BLANK, np.uint8))
 """True for each character that is a blank."""
@@ -65,7 +65,7 @@ def elements_of(text: bytes) -> Elements | None:
     every = pc.dictionary_encode(texts)  # slicing out the tags first would copy them
     codes = every.indices.to_numpy()[0:-1:2]
     occurring = np.flatnonzero(np.bincount(codes))
-    if len(occurring) > _DISTINCT:
+    if len(occurring) > _MAX_DISTINCT:
         return None
     steps, named, names = _kinds(every.dictionary.take(pa.array(occurring)).to_pylist())
     of_code = np.zeros(len(every.dictionary), np.int32)
@@ -175,14 +175,14 @@ class _Tags:
         return Elements(self.begins[begun], self.ends[is_over] + 1, all_in_order, has_markers, leaves, texts)
 
 
-_FEW = 64
+_MAX_STEPS = 64
 """Maximum number of characters between tags that are checked in one pass each."""
 
 
 def _are_blank(signs: Any, begins: Places, ends: Places) -> Any:
     """Returns for each pair of positions True if all characters between them are blank."""
     longest = int((ends - begins).max()) if len(begins) else 0
-    if longest > _FEW:
+    if longest > _MAX_STEPS:
         written = np.append(np.zeros(1, np.int32), np.cumsum(~_BLANKS[signs], dtype=np.int32))
         return written[begins] == written[ends]
     blank = np.ones(len(begins), bool)
