@@ -22,7 +22,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
 from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AlterAttribute
-from cedilla.runtime.control.accents.trees import inside, shifted
+from cedilla.runtime.control.accents.trees import rename_raw_values, restrict_to
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.measures import UnitNames
@@ -143,8 +143,8 @@ class Writer:
             yield marker, original
             if needed:
                 alter = marker.item.primitive
-                changes = inside(marker.item.description, alter.function)
-                original = shifted(original, alter.attribute, changes)
+                changes = restrict_to(marker.item.description, alter.function)
+                original = rename_raw_values(original, alter.attribute, changes)
 
     def _in_unit(self, marker: CanonicalMarker, before: Maps, closed: Tree) -> CanonicalMarker:
         """An Alter with the unit that values are in behind it, where this has a name. What comes in canonical order has

@@ -43,17 +43,17 @@ def composed(last: Function, first: Function) -> Function:
     return last if first.is_identity else first if last.is_identity else last.after(first)  # type: ignore[arg-type]
 
 
-def after(position: int) -> Tree:
+def positions_after(position: int) -> Tree:
     """Returns the positions after one."""
     return regions.interval(POSITION, (position, 1), None)
 
 
-def inside(region: Tree, function: Function) -> Tree:
+def restrict_to(region: Tree, function: Function) -> Tree:
     """Returns a function inside a region, `False` elsewhere."""
     return regions.map_leaves(region, lambda here: here and function)
 
 
-def changed(
+def set_in(
     trees: Mapping[str, Tree], attribute: str, default: Any, where: Tree, value: Any
 ) -> dict[str, Tree]:
     """Returns the trees after setting the value of one attribute in a region."""
@@ -67,12 +67,12 @@ def changed_by(
     return {**trees, attribute: regions.changed(trees.get(attribute, default), changes, change)}
 
 
-def begun(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) -> Mapping[str, Tree]:
+def reset(trees: Mapping[str, Tree], attribute: str, where: Tree, value: Any) -> Mapping[str, Tree]:
     """Returns the trees after resetting an attribute to its first value in a region, if it has a tree."""
-    return changed(trees, attribute, value, where, value) if attribute in trees else trees
+    return set_in(trees, attribute, value, where, value) if attribute in trees else trees
 
 
-def shifted(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[str, Tree]:
+def rename_raw_values(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[str, Tree]:
     """Returns raw-to-canonical maps after an Alter: each map first undoes it, and conditions on its raw values are
     rewritten. `functions`: tree over raw values, `False` for unchanged cells.
 

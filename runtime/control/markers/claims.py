@@ -5,7 +5,7 @@ from __future__ import annotations
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, Level, Tree
-from cedilla.runtime.control.accents.trees import after
+from cedilla.runtime.control.accents.trees import positions_after
 from cedilla.runtime.control.sources.partitions import anywhere, region_of, within
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
@@ -26,4 +26,4 @@ def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -
     closed = regions.intersection(keys, here, state.closed)
     gone = regions.forall(closed, regions.attributes(closed) - {key, PARTITION}, state.universe)
     mine = regions.difference(keys, anywhere(gone, state.universe))
-    return state.close(regions.difference(mine, here), after(marker.position))
+    return state.close(regions.difference(mine, here), positions_after(marker.position))

@@ -14,7 +14,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
-from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.added_again import check_added_again
 from cedilla.runtime.control.sources.source_state import SourceState
 
@@ -38,7 +38,7 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     with another type), RQ219 (names a unit that values are not in), RQ461 (renames to a name in use), RQ467 (adds an
     attribute again on which others depend). Raises `CutBefore` if it adds an attribute that this epoch dropped.
     """
-    where, places = state.canonical(accent.description), after(position)
+    where, places = state.canonical(accent.description), positions_after(position)
     live = regions.difference(where, state.closed)
     match accent.primitive:
         case Add(attribute) as added:
@@ -47,8 +47,8 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
             if not added.converts:
                 return state
             no_codes(accent, state.codes, "alters", "recoded")
-            raw = inside(accent.description, added.function)
-            return state.with_functions(attribute, raw, inside(where, added.function), places)
+            raw = restrict_to(accent.description, added.function)
+            return state.with_functions(attribute, raw, restrict_to(where, added.function), places)
         case Drop(attribute):
             _require(state, accent, attribute, where, live, "drops")
             return state.with_drop(attribute, where, places)
@@ -71,10 +71,10 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
         case Alter(attribute, function) as change:
             _require(state, accent, attribute, where, live, "alters")
             no_codes(accent, state.codes, "alters", "recoded")
-            raw = inside(accent.description, function)
+            raw = restrict_to(accent.description, function)
             if (behind := misnamed(state, change, raw)) is not None:
                 raise unit_accents.not_in(accent, change, behind, state.named_units.get(attribute, ()))
-            state = state.naming(change).with_functions(attribute, raw, inside(where, function), places)
+            state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
             return state.remembering([Altered(attribute, function, where, place, accent.text)])
 
 

@@ -25,7 +25,7 @@ from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.runtime.control.accents.trees import Altered, after, inside
+from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import CutBefore, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.reading import read_accent, read_punctuation
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
@@ -219,7 +219,7 @@ class _Step:
 
     def places(self) -> Tree:
         """Returns the positions where they begin to apply."""
-        begins = {begin: after(begin) for begin in dict.fromkeys(m.begin for m in self.members)}
+        begins = {begin: positions_after(begin) for begin in dict.fromkeys(m.begin for m in self.members)}
         if len(begins) == 1:
             return next(iter(begins.values()))
         return self._level({m.value: begins[m.begin] for m in self.members})
@@ -292,7 +292,7 @@ def _evolved(
             next_ = state.naming(change)
             for alter in alters_of(state, accent, change):
                 assert isinstance(alter.primitive, Alter)
-                functions = inside(alter.description, alter.primitive.function)
+                functions = restrict_to(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)
                 alters += _last_alters(step, place, alter)
         case _:

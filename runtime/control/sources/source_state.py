@@ -23,14 +23,14 @@ from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.trees import (
     Altered,
-    after,
     altered,
-    begun,
-    changed,
     changed_by,
     composed,
-    inside,
-    shifted,
+    positions_after,
+    rename_raw_values,
+    reset,
+    restrict_to,
+    set_in,
 )
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.partitions import together, with_partitions
@@ -83,8 +83,10 @@ class SourceState:
         universe = with_partitions(facts.universe, source.partitions)
         state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
         for described, alter in unit_accents.first_alters(source):
-            raw, where = (inside(each, alter.function) for each in (described, state.canonical(described)))
-            state = state.with_functions(alter.attribute, raw, where, after(0))
+            raw, where = (
+                restrict_to(each, alter.function) for each in (described, state.canonical(described))
+            )
+            state = state.with_functions(alter.attribute, raw, where, positions_after(0))
         return state.next_epoch()
 
     def next_epoch(self) -> SourceState:
@@ -143,7 +145,7 @@ class SourceState:
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """Returns the state after a punctuation (theory 3), which closes its region permanently."""
-        return self.close(self.canonical(punctuation.pattern), after(position))
+        return self.close(self.canonical(punctuation.pattern), positions_after(position))
 
     def close(self, region: Tree, places: Tree = False) -> SourceState:
         """Returns the state after closing a canonical region at some positions (by default from the epoch's end on)."""
@@ -239,9 +241,9 @@ class SourceState:
             universe=self.universe
             if before is not None
             else {**self.universe, attribute: Domain(True, type_.is_integral)},
-            present=changed(self.present, attribute, ABSENT, where, PRESENT),
-            placed_present=changed(self.placed_present, attribute, ABSENT, here, PRESENT),
-            most_present=changed(self.most_present, attribute, ABSENT, where, PRESENT),
+            present=set_in(self.present, attribute, ABSENT, where, PRESENT),
+            placed_present=set_in(self.placed_present, attribute, ABSENT, here, PRESENT),
+            most_present=set_in(self.most_present, attribute, ABSENT, where, PRESENT),
             names=self.names.with_add(attribute, where, here),
             added_units=unit_accents.with_unit(self.added_units, added),
             named_units=unit_accents.with_name(self.named_units, added),
@@ -252,18 +254,18 @@ class SourceState:
         raw_here = regions.intersection(raw, places)
         return evolve(
             state,
-            units=begun(self.units, attribute, where, ORIGINAL),
-            codes=begun(self.codes, attribute, where, IDENTITY),
-            original=changed(self.original, attribute, IDENTITY, raw, IDENTITY),
-            placed_original=changed(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
+            units=reset(self.units, attribute, where, ORIGINAL),
+            codes=reset(self.codes, attribute, where, IDENTITY),
+            original=set_in(self.original, attribute, IDENTITY, raw, IDENTITY),
+            placed_original=set_in(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
         )
 
     def with_drop(self, attribute: str, where: Tree, places: Tree) -> SourceState:
         here = regions.intersection(where, places)
         return evolve(
             self,
-            present=changed(self.present, attribute, ABSENT, where, ABSENT),
-            placed_present=changed(self.placed_present, attribute, ABSENT, here, ABSENT),
+            present=set_in(self.present, attribute, ABSENT, where, ABSENT),
+            placed_present=set_in(self.placed_present, attribute, ABSENT, here, ABSENT),
             dropped={
                 **self.dropped,
                 attribute: regions.union(self.dropped.get(attribute, False), where),
@@ -286,21 +288,25 @@ class SourceState:
                 attribute: evolve(self.universe[attribute], integral=False),
             },
             units=changed_by(self.units, attribute, ORIGINAL, where, altered),
-            original=shifted(self.original, attribute, raw),
-            placed_original=shifted(self.placed_original, attribute, regions.restricted(raw, places)),
+            original=rename_raw_values(self.original, attribute, raw),
+            placed_original=rename_raw_values(
+                self.placed_original, attribute, regions.restricted(raw, places)
+            ),
         )
 
     def with_code(
         self, attribute: str, code: ValueMapping, raw: Tree, where: Tree, places: Tree
     ) -> SourceState:
-        codes = inside(raw, code)
+        codes = restrict_to(raw, code)
         return evolve(
             self,
             codes=changed_by(
                 self.codes, attribute, IDENTITY, where, lambda before, _: composed(code, before)
             ),
-            original=shifted(self.original, attribute, codes),
-            placed_original=shifted(self.placed_original, attribute, regions.restricted(codes, places)),
+            original=rename_raw_values(self.original, attribute, codes),
+            placed_original=rename_raw_values(
+                self.placed_original, attribute, regions.restricted(codes, places)
+            ),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
