@@ -37,10 +37,7 @@ def _type(type_: Type | str) -> Type:
 
 @lru_cache(1024)
 def _members(name: str, type_: Type, domain: str) -> Tree:
-    """Returns the values of a declared domain.
-
-    Cached, because each marker needs it and the text must be parsed.
-    """
+    """Returns the values of a declared domain; cached, because each marker needs it."""
     return patterns.value_set(name, type_, parse_punctuation(f"[{name} in {domain}]").conditions[0].pattern)
 
 
@@ -73,9 +70,7 @@ class Attribute:
     in_text: bool = False
 
     def domain_members(self) -> Tree:
-        """Returns the declared domain without ⊥; every value of the type if no domain is declared or read
-        yet.
-        """
+        """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
         if self.column is not None:
             return regions.defined(self.name) if self.members is None else self.members
         if self.domain is None:
@@ -173,10 +168,7 @@ class Source:
         return frozenset(name for pair in pairs for name in pair)
 
     def facts(self, droppable: frozenset[str]) -> Facts:
-        """Returns the facts of the stream when the query starts.
-
-        `droppable`: attributes that a Drop may remove (⊥ lemma).
-        """
+        """Returns the facts when the query starts. `droppable`: attributes that a Drop may remove (⊥ lemma)."""
         universe: dict[str, Domain] = {}
         for attribute in self.attributes:
             members = attribute.domain_members()
@@ -192,11 +184,7 @@ class Source:
 
 @frozen(kw_only=True)
 class Emit:
-    """A sink.
-
-    `name` is that of `--sink NAME=PATH`. `units`: those of canonical values, from declarations and
-    computations.
-    """
+    """A sink. `name` is that of `--sink NAME=PATH`. `units`: the known units of canonical values."""
 
     name: str
     relation: str
@@ -239,8 +227,7 @@ class Plan:
     def units_with(self, sources: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
         """Returns relation -> units of its attributes, from the units of the sources, which Adds may extend.
 
-        Units of computed attributes are omitted if they are not known, because a running program may lack
-        them.
+        Omits unknown units of computed attributes, because a running program may lack them.
         """
         relations = {name: dict(units) for name, units in sources.items()}
         for operator in self.operators:
@@ -271,9 +258,7 @@ class Plan:
         return side == operator.leading(inputs) and inputs[side].order is not Order.NONE
 
     def takes_places(self, operator: Operator, side: int) -> bool:
-        """Returns True if an operator uses the places of an input's tuples, or passes them on to one that
-        does.
-        """
+        """Returns True if an operator, or a later one, uses the places of this input's tuples."""
         read = operator.reads_order or operator.name in self.placed
         return read and self._leads(operator, side)
 
@@ -361,9 +346,7 @@ class Plan:
         return derive(self, {s.name: s.facts(self.droppable[s.name]) for s in self.sources})
 
     def describe(self) -> list[str]:
-        """Returns the lines that make two plans equal for a checkpoint: all but paths, settings and
-        positions.
-        """
+        """Returns the lines that make plans equal for a checkpoint: all but paths, settings and positions."""
         lines = [
             f"{'table' if s.table else 'stream'} {s.name}({', '.join(map(str, s.attributes))}) from {s.format}"
             f"{'' if s.markers is None else ' markers'}"

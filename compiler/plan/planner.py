@@ -329,9 +329,7 @@ class _Planner:
         return lambda expression: measured(expression, types, units, self.warnings.append)
 
     def _in_one_unit(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> tuple[str, str]:
-        """Returns the inputs of an operator that compares or merges attributes of both, converted to equal
-        units.
-        """
+        """Converts the inputs of an operator that compares or merges attributes of both to equal units."""
         if isinstance(node, syntax.Join):
             pairs = [self._pair(pair, inputs) for pair in node.on]
         else:
@@ -348,18 +346,13 @@ class _Planner:
         build: Callable[..., Operator] = conversion_of,
         name: str = "converted",
     ) -> str:
-        """Adds an operator that converts some attributes to other units, if there are any; returns the
-        relation.
-        """
+        """Adds an operator that converts attributes to other units, if there are any."""
         if not changed:
             return relation
         return self._operator((relation,), self._fresh(name), node, lambda n, i: build(n, i, changed))
 
     def _arrival(self, operator: Operator) -> Arrival:
-        """Returns the order of an operator's output.
-
-        Raises RQ123 if the result would depend on how the input is cut.
-        """
+        """Returns the order of an operator's output. Raises RQ123 if it depends on how the input is cut."""
         arrivals = tuple(self.arrivals[i] for i in operator.inputs)
         if all(arrival.order >= operator.requires_order for arrival in arrivals):
             return Arrival.of(operator.order(arrivals), arrivals)
