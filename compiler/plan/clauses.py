@@ -39,8 +39,8 @@ from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.angles import doubtful_attributes, doubtful_call, with_circle
 from cedilla.compiler.plan.declared_units import check_units, declared_unit
+from cedilla.compiler.plan.field_paths import TextPath, check_field_paths, field_path_of
 from cedilla.compiler.plan.formats import DELTA
-from cedilla.compiler.plan.origins import TextKeys, check_origins, keys_of
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -88,9 +88,9 @@ def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
-    keys = keys_of(node.origin)
+    keys = field_path_of(node.origin)
     text = _domain_text(domain, type_)
-    in_text = isinstance(keys, TextKeys)
+    in_text = isinstance(keys, TextPath)
     return Attribute(
         node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=tuple(keys), in_text=in_text
     )
@@ -286,7 +286,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     Raises RQ102 if a promised punctuation names an unknown attribute, RQ226 if a table has a folder of
     markers, RQ454 if `ordered by name` is for a source without files; and as `check_units`.
     """
-    check_origins(node, attributes)
+    check_field_paths(node, attributes)
     check_points(node, attributes)
     check_units(node, attributes)
     for scheme in node.punctuated:

@@ -17,7 +17,7 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.plan.origins import Keys, TextKeys, path_text
+from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
 from cedilla.compiler.plan.topics import TOPIC, TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span
@@ -66,7 +66,7 @@ class Attribute:
     members: Tree | None = field(default=None, eq=False, repr=False)
     unit: str | None = None
     unit_from: tuple[str, tuple[str, ...]] | None = None
-    keys: Keys = ()
+    keys: FieldPath = ()
     in_text: bool = False
 
     def domain_members(self) -> Tree:
@@ -157,9 +157,9 @@ class Source:
         return {a.name: a.unit for a in self.attributes if a.unit is not None}
 
     @property
-    def paths(self) -> dict[str, Keys]:
+    def paths(self) -> dict[str, FieldPath]:
         """The paths of values inside objects, for attributes whose name is not the key."""
-        return {a.name: TextKeys(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
+        return {a.name: TextPath(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
 
     @property
     def tied(self) -> frozenset[str]:

@@ -36,7 +36,7 @@ from cedilla.compiler.plan.clauses import (
 from cedilla.compiler.plan.computed import computes, separated
 from cedilla.compiler.plan.declared_units import declared_units, taken_for_units
 from cedilla.compiler.plan.formats import check_sink_format, check_source_format
-from cedilla.compiler.plan.one_unit import Changed, absorbing, conversion_of, fixed_units, in_one_unit
+from cedilla.compiler.plan.unit_alignment import Changed, absorbing, align_units, conversion_of, fixed_units
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.slips import meant
@@ -335,7 +335,7 @@ class _Planner:
         else:
             pairs = [(name, name) for name in {**self.units[inputs[0]], **self.units[inputs[1]]}]
         sides = [(self.units[i], self.facts[i].types) for i in inputs]
-        changed = in_one_unit(node, pairs, sides[0], sides[1], self.warnings.append)
+        changed = align_units(node, pairs, sides[0], sides[1], self.warnings.append)
         return self._converted(inputs[0], changed[0], node), self._converted(inputs[1], changed[1], node)
 
     def _converted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cedilla.compiler.plan.origins import TEXT, Keys, path_text
+from cedilla.compiler.plan.field_paths import TEXT, FieldPath, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import closest, meant
@@ -41,7 +41,7 @@ ROOTS = ("resource", "attribute", "scope")
 """The other maps of attributes that a data point has."""
 
 
-def keys_in_point(name: str, keys: Keys = ()) -> Keys:
+def keys_in_point(name: str, keys: FieldPath = ()) -> FieldPath:
     """Returns the path of an attribute: the declared one, else the field of its name.
 
     An attribute that an accent added is an attribute of the point.

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from cedilla.compiler.plan.origins import Keys, TextKeys, path_text
+from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
 from cedilla.runtime.items import json_objects
 from cedilla.runtime.items.csv_records import number_in
 from cedilla.runtime.items.json_objects import JsonObject, NoObject, parse_line
 
-Paths = Mapping[str, Keys]
+Paths = Mapping[str, FieldPath]
 """Maps attributes to the keys that lead to their values; other attributes are fields of the tuple."""
 
 
@@ -63,7 +63,7 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     nested.line, nested.whole, nested.paths = item.line, item, paths
     for name, keys in paths.items():
         if (value := _value(item, keys)) is not None:
-            nested[name] = in_text(value) if isinstance(keys, TextKeys) else value
+            nested[name] = in_text(value) if isinstance(keys, TextPath) else value
     return nested
 
 
@@ -73,7 +73,7 @@ def in_text(value: Any) -> Any:
     return value if number is None else number
 
 
-def _value(item: Mapping[str, Any], keys: Keys) -> Any:
+def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
     value: Any = item
     for key in keys:
         if value is None:

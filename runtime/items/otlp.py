@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.origins import Keys, TextKeys
+from cedilla.compiler.plan.field_paths import FieldPath, TextPath
 from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.runtime.items.json_objects import JsonObject, json_text
 from cedilla.runtime.items.nested import Paths, in_text, read_from
@@ -78,7 +78,7 @@ class PointReader:
     are not in the field of their name. `metrics`: the wanted metrics; all if empty."""
 
     types: Mapping[str, Type]
-    paths: Paths = field(factory=dict[str, Keys])
+    paths: Paths = field(factory=dict[str, FieldPath])
     metrics: tuple[str, ...] = ()
 
     @classmethod
@@ -86,7 +86,7 @@ class PointReader:
         """Returns the reader for a source."""
         return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics)
 
-    def keys(self, name: str) -> Keys:
+    def keys(self, name: str) -> FieldPath:
         """Returns the path of an attribute in a data point."""
         return keys_in_point(name, self.paths.get(name, ()))
 
@@ -149,7 +149,7 @@ class PointReader:
                 case _:
                     value = _field(root, metric, kind, point, type_)
             if value is not None:
-                found[name] = in_text(value) if isinstance(self.paths.get(name), TextKeys) else value
+                found[name] = in_text(value) if isinstance(self.paths.get(name), TextPath) else value
         return found
 
 

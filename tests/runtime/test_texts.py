@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.plan.origins import TextKeys
+from cedilla.compiler.plan.field_paths import TextPath
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
@@ -36,7 +36,7 @@ TYPES = {
     "d": Type("decimal", (5, 2)),
     "s": Type("string"),
 }
-PATHS = {name: TextKeys((name, "v")) for name in ("t", "n", "big", "d")}
+PATHS = {name: TextPath((name, "v")) for name in ("t", "n", "big", "d")}
 BATCHES = JsonBatches(TYPES, PATHS)
 TEXTS = [
     *("68.0", "5", "-0.5", "1e3", "007", "0", "-0", "1.10", "0.1"),

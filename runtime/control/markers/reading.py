@@ -11,7 +11,7 @@ from cedilla.compiler.facts import marker_parser
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Punctuation, Rename
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.origins import path_text
+from cedilla.compiler.plan.field_paths import path_text
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY

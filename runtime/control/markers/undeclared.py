@@ -19,7 +19,7 @@ from collections.abc import Collection
 from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.origins import path_text
+from cedilla.compiler.plan.field_paths import path_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.slips import closest

@@ -18,7 +18,7 @@ from attrs import field, frozen
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.plan.origins import Keys, TextKeys
+from cedilla.compiler.plan.field_paths import FieldPath, TextPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
@@ -55,7 +55,7 @@ def tuple_lines(block: Block) -> tuple[Places, Places]:
 class JsonBatches(TextBatches):
     """Makes batches of lines of JSON. `paths`: the paths of attributes' values in a line."""
 
-    paths: Paths = field(factory=dict[str, Keys])
+    paths: Paths = field(factory=dict[str, FieldPath])
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         return tuple_lines(block)
@@ -91,7 +91,7 @@ class JsonBatches(TextBatches):
                 continue
             if self._is_text(name, type_) and column.type != pa.string():
                 column = column.cast(pa.string())
-            if isinstance(keys, TextKeys):
+            if isinstance(keys, TextPath):
                 column, is_odd = numbers_in_texts(column, type_)
                 odd |= is_odd
             elif type_.name in ("timestamp", "date"):
@@ -110,7 +110,7 @@ class JsonBatches(TextBatches):
         return self._with_rows([*found, corrupt], odd, text, starts, ends)
 
     def _is_text(self, name: str, type_: Type) -> bool:
-        return type_ == STRING or isinstance(self.paths.get(name), TextKeys)
+        return type_ == STRING or isinstance(self.paths.get(name), TextPath)
 
     def _with_rows(
         self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
@@ -156,13 +156,13 @@ class JsonBatches(TextBatches):
             return None if numbers and _MINUS_ZERO.search(text) else table
 
     @property
-    def _doubles(self) -> set[Keys]:
+    def _doubles(self) -> set[FieldPath]:
         """Returns the keys of doubles that a declaration reads from texts, and that may be numbers."""
         is_double = (name for name, type_ in self.types.items() if type_ == DOUBLE)
-        return {keys for name in is_double if isinstance(keys := self.paths.get(name), TextKeys)}
+        return {keys for name in is_double if isinstance(keys := self.paths.get(name), TextPath)}
 
     @property
-    def _keys(self) -> dict[str, Keys]:
+    def _keys(self) -> dict[str, FieldPath]:
         """Returns the keys of all attributes, except attributes whose name is the first key of a path."""
         outer = {keys[0] for keys in self.paths.values()}
         return {
@@ -172,7 +172,9 @@ class JsonBatches(TextBatches):
         }
 
 
-def _reads_otherwise(types: dict[Keys, pa.DataType], wanted: Mapping[Keys, Type], problem: str) -> bool:
+def _reads_otherwise(
+    types: dict[FieldPath, pa.DataType], wanted: Mapping[FieldPath, Type], problem: str
+) -> bool:
     """Changes the types of values after the parser refused one; returns False if no other type helps."""
     if (found := _NO_STRING.search(problem)) is not None:
         keys = tuple(found[1].split("/"))
@@ -182,10 +184,10 @@ def _reads_otherwise(types: dict[Keys, pa.DataType], wanted: Mapping[Keys, Type]
     return bool(whole) and _NO_INTEGER.search(problem) is not None
 
 
-def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
+def nested_types(types: Mapping[FieldPath, pa.DataType]) -> dict[str, pa.DataType]:
     """Converts types by key paths to types of the fields of a line."""
     found: dict[str, pa.DataType] = {}
-    inner: dict[str, dict[Keys, pa.DataType]] = {}
+    inner: dict[str, dict[FieldPath, pa.DataType]] = {}
     for (key, *rest), type_ in types.items():
         if rest:
             inner.setdefault(key, {})[tuple(rest)] = type_
@@ -194,7 +196,7 @@ def nested_types(types: Mapping[Keys, pa.DataType]) -> dict[str, pa.DataType]:
     return found | {key: pa.struct([*nested_types(each).items()]) for key, each in inner.items()}
 
 
-def _type_at(types: pa.Schema | pa.StructType, keys: Keys) -> pa.DataType | None:
+def _type_at(types: pa.Schema | pa.StructType, keys: FieldPath) -> pa.DataType | None:
     """Returns the type at a path of keys; `None` if it is missing."""
     if (at := types.get_field_index(keys[0])) < 0:
         return None
@@ -257,7 +259,7 @@ def read_json(text: bytes, types: Mapping[str, pa.DataType], *, infer: bool) -> 
     return pyarrow.json.read_json(pa.BufferReader(text), reading, parsing)
 
 
-def _may_be_texts(text: bytes, keys: Keys) -> bool:
+def _may_be_texts(text: bytes, keys: FieldPath) -> bool:
     """Returns True if some values may be strings: the parser accepts these as decimals, but not as doubles."""
     key = re.escape(keys[-1].encode())
     if b"\\" not in text and re.search(rb'"%b"[ \t\r]*:[ \t\r]*"' % key, text) is None:

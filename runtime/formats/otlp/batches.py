@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
-from cedilla.compiler.plan.origins import TextKeys
+from cedilla.compiler.plan.field_paths import TextPath
 from cedilla.runtime.formats.jsonl.batches import has_odd_words, plain_lines, tuple_lines
 from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8
 from cedilla.runtime.formats.lines.blocks import Block, Places
@@ -32,7 +32,7 @@ class PointBatches(TextBatches):
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns and positions of the points of some lines; `None` if some lines may be different, or if
         numbers are in texts."""
-        if any(isinstance(keys, TextKeys) for keys in self.reader.paths.values()):
+        if any(isinstance(keys, TextPath) for keys in self.reader.paths.values()):
             return None
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):

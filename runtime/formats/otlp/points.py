@@ -16,7 +16,7 @@ import pyarrow.compute
 from attrs import define, field, frozen
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.plan.origins import Keys
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
 from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
@@ -76,7 +76,7 @@ class Requests:
             return None
 
     def _columns(
-        self, requests: pa.ListArray, starts: Places, types: Mapping[str, Type], keys: Mapping[str, Keys]
+        self, requests: pa.ListArray, starts: Places, types: Mapping[str, Type], keys: Mapping[str, FieldPath]
     ) -> list[pa.Array]:
         if requests.null_count:
             raise Refused
@@ -194,7 +194,7 @@ class _Kind:
         return values.take(pa.array(at, mask=at < 0))
 
 
-def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
+def _column(kind: _Kind, keys: FieldPath, type_: Type) -> pa.Array:
     """Returns the values of an attribute for the points of a kind. Raises `Refused`, `ArrowInvalid`."""
     root, *rest = keys
     if root in ("resource", "attribute"):
@@ -234,7 +234,7 @@ def _column(kind: _Kind, keys: Keys, type_: Type) -> pa.Array:
             raise Refused
 
 
-def _schema(keys: Mapping[str, Keys]) -> pa.DataType:
+def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
     """Returns the type of `resourceMetrics`: the wanted fields, and the lists that connect points to their parents."""
     roots = {each[0] for each in keys.values()}
     scope_keys = {each[1]: pa.string() for each in keys.values() if each[0] == "scope"}

@@ -30,7 +30,7 @@ Changed = Mapping[str, tuple[str, syntax.Expression]]
 Side = tuple[Units, Mapping[str, Type]]
 
 
-def in_one_unit(
+def align_units(
     node: syntax.TwoInputs,
     pairs: Iterable[tuple[str, str]],
     left: Side,

@@ -16,11 +16,11 @@ from cedilla.grammar.diagnostics import failure
 if TYPE_CHECKING:
     from cedilla.compiler.plan.plan import Attribute
 
-Keys = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 
-class TextKeys(Keys):
-    """Keys that lead to a text which contains a number: `from text "state"`."""
+class TextPath(FieldPath):
+    """The path of a text which contains a number: `from text "state"`."""
 
 
 TEXT = "text"
@@ -33,16 +33,16 @@ NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
 
 
-def keys_of(origin: syntax.Origin | None) -> Keys:
+def field_path_of(origin: syntax.Origin | None) -> FieldPath:
     """Parses the path of an origin; returns an empty path for `None`. Raises RQ145 for an invalid path."""
     if origin is None:
         return ()
     if origin.root == TEXT:
-        return TextKeys(_keys_in(origin))
+        return TextPath(_keys_in(origin))
     return _keys_in(origin) if origin.root is None else (origin.root, origin.text)
 
 
-def _keys_in(origin: syntax.Origin) -> Keys:
+def _keys_in(origin: syntax.Origin) -> FieldPath:
     keys: list[str] = []
     position, end = 0, "."
     while end and (match := _KEY.match(origin.text, position)) is not None:
@@ -55,7 +55,7 @@ def _keys_in(origin: syntax.Origin) -> Keys:
     return tuple(keys)
 
 
-def path_text(keys: Keys) -> str:
+def path_text(keys: FieldPath) -> str:
     """Writes keys as a path."""
     return ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in keys)
 
@@ -67,13 +67,13 @@ def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) ->
         raise failure("RQ164", message, origin.span, hint=hint)
 
 
-def check_origins(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Checks the paths of a declaration.
 
     Raises RQ146 for a path in a flat format, RQ145 if two attributes come from one key, or one from inside
     another, and RQ164 if an attribute that is read from a text is not a number.
     """
-    taken: dict[Keys, str] = {}
+    taken: dict[FieldPath, str] = {}
     for declared in node.attributes:
         if (origin := declared.origin) is not None and origin.root == TEXT:
             _check_text(declared, origin)
