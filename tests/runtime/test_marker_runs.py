@@ -76,7 +76,7 @@ def started(plan: Plan) -> dict[str, SourceState]:
 
 def one_by_one(plan: Plan, lines: list[MarkerLine]) -> MarkerEffects:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advancing, "run_at", lambda *_: None)
+        patch.setattr(advancing, "group_at", lambda *_: None)
         return advance(plan, started(plan), {"r": lines}, place)
 
 

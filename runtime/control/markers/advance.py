@@ -15,9 +15,15 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.growth import check_growth, is_new
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.claims import claimed
+from cedilla.runtime.control.markers.marker_groups import (
+    MIN_GROUP,
+    GroupedMarker,
+    MarkerGroup,
+    apply_group,
+    group_at,
+)
 from cedilla.runtime.control.markers.one_accent import CutBefore, expecting, with_accent
 from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
-from cedilla.runtime.control.markers.runs import MIN_GROUP, Member, Run, applied, run_at
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
@@ -82,23 +88,23 @@ def advance(
     for source in plan.sources:
         markers, at = found.get(source.name, ()), 0
         while at < len(markers) and source.name not in result.stops:
-            run = run_at(source, result.states[source.name], markers, at)
-            if run is None:
+            group = group_at(source, result.states[source.name], markers, at)
+            if group is None:
                 result, at = _with_next(plan, result, source.name, markers[at], place), at + 1
             else:
                 result, at = (
-                    _with_run(plan, result, source.name, run, run.members, place),
-                    at + len(run.members),
+                    _with_group(plan, result, source.name, group, group.members, place),
+                    at + len(group.members),
                 )
     return result
 
 
-def _with_run(
+def _with_group(
     plan: Plan,
     result: MarkerEffects,
     source: str,
-    run: Run,
-    members: Sequence[Member],
+    group: MarkerGroup,
+    members: Sequence[GroupedMarker],
     place: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
     """Returns the effects after some markers of a group. Valid markers are applied together; otherwise the group is
@@ -112,17 +118,17 @@ def _with_run(
             if source not in result.stops:
                 result = _with_next(plan, result, source, member.marker, place)
         return result
-    state = applied(result.states[source], run, members, partial(place, source), check)
+    state = apply_group(result.states[source], group, members, partial(place, source), check)
     if state is not None:
-        accents = result.accents + len(members) * (run.kind == "accent")
-        punctuations = result.punctuations + len(members) * (run.kind == "punctuation")
+        accents = result.accents + len(members) * (group.kind == "accent")
+        punctuations = result.punctuations + len(members) * (group.kind == "punctuation")
         states = {**result.states, source: state}
         return evolve(result, states=states, accents=accents, punctuations=punctuations)
     middle = len(members) // 2
-    result = _with_run(plan, result, source, run, members[:middle], place)
+    result = _with_group(plan, result, source, group, members[:middle], place)
     if source in result.stops:
         return result
-    return _with_run(plan, result, source, run, members[middle:], place)
+    return _with_group(plan, result, source, group, members[middle:], place)
 
 
 def _with_next(

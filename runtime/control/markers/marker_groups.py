@@ -2,9 +2,9 @@
 step.
 
 A fleet sends one marker for each device. Markers about different values describe disjoint tuples, so they commute
-(theory R2), and one change of a tree covers all of its points. `run_at` parses such a group, `applied` returns the
-state after a part of it. `applied` returns `None` unless every marker is valid and causes no warning. Then the markers
-are applied one by one, and the invalid one is reported at its own position (G33).
+(theory R2), and one change of a tree covers all of its points. `group_at` parses such a group. `apply_group` returns
+the state after a part of it, but only if every marker is valid and causes no warning. Otherwise the markers are applied
+one by one, and the invalid one is reported at its own position (G33).
 """
 
 from __future__ import annotations
@@ -46,37 +46,41 @@ _POINT = re.compile(r'\[{1,2}(\w+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\ud
 
 
 @frozen(eq=False)
-class _Said:
+class ParsedMarker:
     """The meaning of markers with equal texts except for the value. `others`: the region of their other conditions.
-    `turn`: the number of the step that applies them."""
+    `round`: the number of the step that applies them."""
 
     meaning: Accent | Punctuation
     others: Tree
-    turn: int
+    round: int
 
 
 @frozen(eq=False)
-class Member:
+class GroupedMarker:
     """A marker of a group. `begin`: the position of the first marker before it without a tuple in between."""
 
     marker: MarkerLine
     value: Value
-    said: _Said
+    parsed: ParsedMarker
     begin: int
 
 
 @frozen(eq=False)
-class Run:
-    """Consecutive markers of a source about values of one attribute. Markers of one turn describe different values. For
-    each value, an earlier marker has an earlier turn, so turn by turn gives the same result as one by one."""
+class MarkerGroup:
+    """Consecutive markers of a source about values of one attribute. Markers of one round describe different values.
+    For each value, an earlier marker has an earlier round. Therefore round by round gives the same result as one by
+    one.
+    """
 
     attribute: str
     kind: Kind
     partition: int | None
-    members: Sequence[Member]
+    members: Sequence[GroupedMarker]
 
 
-def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int) -> Run | None:
+def group_at(
+    source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int
+) -> MarkerGroup | None:
     """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few."""
     first = markers[at]
     kind = first.kind
@@ -89,22 +93,22 @@ def run_at(source: Source, state: SourceState, markers: Sequence[MarkerLine], at
         return None
     if (type_ := state.types.get(name)) is None or name in state.names.of:
         return None
-    run = _Reading(source, state, name, type_)
-    members: list[Member] = []
+    parser = _GroupParser(source, state, name, type_)
+    members: list[GroupedMarker] = []
     before, begin = None, first.position
     for marker in islice(markers, at, None):
         if marker.kind != kind or marker.partition != first.partition:
             break
         if before is None or before.next != marker.position:
             begin = marker.position
-        if (member := run.member(marker, begin)) is None:
+        if (member := parser.member(marker, begin)) is None:
             break
         members.append(member)
         before = marker
-    return Run(name, kind, first.partition, members) if len(members) >= MIN_GROUP else None
+    return MarkerGroup(name, kind, first.partition, members) if len(members) >= MIN_GROUP else None
 
 
-class _Reading:
+class _GroupParser:
     """Parses the markers of one group."""
 
     def __init__(self, source: Source, state: SourceState, name: str, type_: Type) -> None:
@@ -112,11 +116,11 @@ class _Reading:
         self.state = state
         self.name = name
         self.type = type_
-        self.said: dict[str, _Said] = {}
-        self.turns: dict[object, int] = {}
+        self.parsed: dict[str, ParsedMarker] = {}
+        self.rounds: dict[object, int] = {}
         self.last: dict[Value, int] = {}
 
-    def member(self, marker: MarkerLine, begin: int) -> Member | None:
+    def member(self, marker: MarkerLine, begin: int) -> GroupedMarker | None:
         """Returns a marker as a member of the group; `None` if it does not fit."""
         found = _POINT.match(marker.text)
         if found is None or found[1] != self.name or marker.translate is not None:
@@ -127,43 +131,43 @@ class _Reading:
         elif number is not None or self.type != STRING:
             return None
         rest = marker.text[found.end() :]
-        said = self.said.get(rest) or self._read(marker, value, rest)
-        if said is None or self.last.get(value, -1) >= said.turn:
+        parsed = self.parsed.get(rest) or self._read(marker, value, rest)
+        if parsed is None or self.last.get(value, -1) >= parsed.round:
             return None
-        self.last[value] = said.turn
-        return Member(marker, value, said, begin)
+        self.last[value] = parsed.round
+        return GroupedMarker(marker, value, parsed, begin)
 
-    def _read(self, marker: MarkerLine, value: Value, rest: str) -> _Said | None:
+    def _read(self, marker: MarkerLine, value: Value, rest: str) -> ParsedMarker | None:
         text = marker.text
         try:
             if marker.kind == "accent":
                 meaning = read_accent(self.source, self.state, text)
-                region, conditions, turn = (
+                region, conditions, key = (
                     meaning.description,
                     parse_accent(text, "<accent>").description,
-                    _turn(meaning),
+                    _round_key(meaning),
                 )
             else:
                 meaning = read_punctuation(self.source, self.state, text)
-                region, conditions, turn = (
+                region, conditions, key = (
                     meaning.pattern,
                     parse_punctuation(text, "<punctuation>").conditions,
                     (),
                 )
         except DiagnosticError:  # it is applied alone and raises the error again
             return None
-        if meaning.named or turn is None or [c.attribute for c in conditions].count(self.name) != 1:
+        if meaning.named or key is None or [c.attribute for c in conditions].count(self.name) != 1:
             return None
         others = regions.exists(region, {self.name}, {})
         if others is False or regions.intersection(regions.values(self.name, [value]), others) != region:
             return None
-        said = _Said(meaning, others, self.turns.setdefault(turn, len(self.turns)))
-        self.said[rest] = said
-        return said
+        parsed = ParsedMarker(meaning, others, self.rounds.setdefault(key, len(self.rounds)))
+        self.parsed[rest] = parsed
+        return parsed
 
 
-def _turn(accent: Accent) -> tuple[object, ...] | None:
-    """Returns the properties that accents of one turn share; `None` for accents that are applied one by one."""
+def _round_key(accent: Accent) -> tuple[object, ...] | None:
+    """Returns the properties that accents of one round share; `None` for accents that are applied one by one."""
     match accent.primitive:
         case Alter(attribute, _, unit, of):
             return Alter, attribute, unit, of, accent.mentions
@@ -175,18 +179,18 @@ def _turn(accent: Accent) -> tuple[object, ...] | None:
             return None
 
 
-def applied(
-    state: SourceState, run: Run, members: Sequence[Member], place: Place, check: Check
+def apply_group(
+    state: SourceState, group: MarkerGroup, members: Sequence[GroupedMarker], place: Place, check: Check
 ) -> SourceState | None:
     """Returns the state after some consecutive markers of a group; `None` if they must be applied one by one."""
-    by_turn: dict[int, list[Member]] = {}
+    by_round: dict[int, list[GroupedMarker]] = {}
     for member in members:
-        by_turn.setdefault(member.said.turn, []).append(member)
-    alters: list[tuple[Member, Altered]] = []
+        by_round.setdefault(member.parsed.round, []).append(member)
+    alters: list[tuple[GroupedMarker, Altered]] = []
     try:
-        for turn in sorted(by_turn):
-            step = _Step(run, by_turn[turn])
-            if run.kind == "punctuation":
+        for number in sorted(by_round):
+            step = _Step(group, by_round[number])
+            if group.kind == "punctuation":
                 next_ = _closed(state, step)
             else:
                 next_ = _evolved(state, step, place, check, alters)
@@ -200,14 +204,14 @@ def applied(
 
 
 class _Step:
-    """The markers of one turn, as trees."""
+    """The markers of one round, as trees."""
 
-    def __init__(self, run: Run, members: Sequence[Member]) -> None:
-        self.run = run
+    def __init__(self, group: MarkerGroup, members: Sequence[GroupedMarker]) -> None:
+        self.group = group
         self.members = members
-        self._by_others: dict[Tree, list[Member]] = {}
+        self._by_others: dict[Tree, list[GroupedMarker]] = {}
         for member in members:
-            self._by_others.setdefault(member.said.others, []).append(member)
+            self._by_others.setdefault(member.parsed.others, []).append(member)
 
     def region(self) -> Tree:
         """Returns the region that they describe."""
@@ -229,27 +233,27 @@ class _Step:
         for first, *_ in self._by_others.values():
             yield self.alone(first)
 
-    def alone(self, member: Member) -> Accent:
+    def alone(self, member: GroupedMarker) -> Accent:
         """Returns an accent with the description of its own marker only."""
-        accent = member.said.meaning
+        accent = member.parsed.meaning
         assert isinstance(accent, Accent)
-        description = _Step(self.run, [member]).region()
+        description = _Step(self.group, [member]).region()
         return evolve(accent, description=description, text=member.marker.text)
 
-    def _within(self, what: Callable[[Member], Any]) -> Tree:
+    def _within(self, what: Callable[[GroupedMarker], Any]) -> Tree:
         whole: Tree = False
         for others, members in self._by_others.items():
             here = regions.restricted(self._level({m.value: what(m) for m in members}), others)
             whole = here if whole is False else regions.changed(whole, here, lambda _, new: new)
-        partition = self.run.partition
+        partition = self.group.partition
         return whole if partition is None else regions.restricted(whole, region_of(partition))
 
     def _level(self, points: Mapping[Value, Tree]) -> Tree:
-        return Level(self.run.attribute, False, (), (False,), Map(points))
+        return Level(self.group.attribute, False, (), (False,), Map(points))
 
 
-def _function(member: Member) -> Affine:
-    accent = member.said.meaning
+def _function(member: GroupedMarker) -> Affine:
+    accent = member.parsed.meaning
     assert isinstance(accent, Accent)
     assert isinstance(accent.primitive, Alter)
     return accent.primitive.function
@@ -263,9 +267,9 @@ def _closed(state: SourceState, step: _Step) -> SourceState | None:
 
 
 def _evolved(
-    state: SourceState, step: _Step, place: Place, check: Check, alters: list[tuple[Member, Altered]]
+    state: SourceState, step: _Step, place: Place, check: Check, alters: list[tuple[GroupedMarker, Altered]]
 ) -> SourceState | None:
-    """Returns the state after the accents of a turn; `None` if they must be applied one by one. Extends `alters` by
+    """Returns the state after the accents of a round; `None` if they must be applied one by one. Extends `alters` by
     those that are remembered."""
     accent = evolve(step.alone(step.members[0]), description=step.region())
     where = accent.description  # raw and canonical values are equal here, see the next check
@@ -304,7 +308,7 @@ def _evolved(
 
 def _are_possible(state: SourceState, step: _Step) -> bool:
     """Returns True if every value is in the domain (RQ216, RQ217)."""
-    domain = state.universe[step.run.attribute].members
+    domain = state.universe[step.group.attribute].members
     return domain is True or (
         isinstance(domain, Level) and all(domain.at(m.value) is True for m in step.members)
     )
@@ -318,7 +322,7 @@ def _is_altered(state: SourceState, name: str) -> bool:
 def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
     """Returns True if for each value some described tuple may have an attribute (RQ206)."""
     there = state.there(name, where)
-    over = regions.attributes(there) - {step.run.attribute}
+    over = regions.attributes(there) - {step.group.attribute}
     found = regions.exists(there, over, state.universe)
     return found is True or (
         isinstance(found, Level) and all(found.at(m.value) is True for m in step.members)
@@ -340,7 +344,9 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
     return not regions.is_empty(twice, state.universe)
 
 
-def _last_alters(step: _Step, place: Place, alter: Accent | None = None) -> Iterator[tuple[Member, Altered]]:
+def _last_alters(
+    step: _Step, place: Place, alter: Accent | None = None
+) -> Iterator[tuple[GroupedMarker, Altered]]:
     """Yields the last Alters, up to the number that is remembered. `alter`: an Alter that unit accents expand to, for
     some of the tuples."""
     for member in step.members[-MAX_ALTERS:]:
@@ -350,5 +356,7 @@ def _last_alters(step: _Step, place: Place, alter: Accent | None = None) -> Iter
             where, primitive = regions.intersection(where, alter.description), alter.primitive
         assert isinstance(primitive, Alter)
         if where is not False:
-            said = place(member.marker), accent.text
-            yield member, Altered(primitive.attribute, primitive.function, where, *said)
+            yield (
+                member,
+                Altered(primitive.attribute, primitive.function, where, place(member.marker), accent.text),
+            )
