@@ -1,4 +1,4 @@
-"""What is not bounded, or never written, as diagnostics (theory 3.4; design, section 8)."""
+"""Diagnostics for state without bound and for rows that are never written (theory 3.4; design, section 8)."""
 
 from __future__ import annotations
 
@@ -14,37 +14,42 @@ from cedilla.grammar.diagnostics import Diagnostic, Severity
 
 
 def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Of the findings those that a run is told, with the paths that it was given: RQ130, RQ131, RQ140 and RQ141."""
-    return (*nested_folders(plan), *(each for each in findings(plan) if each.severity == "warning"))
+    """Returns the findings for a run, with its actual paths: RQ130, RQ131, RQ140, RQ141."""
+    return (*nested_folders(plan), *(finding for finding in findings(plan) if finding.severity == "warning"))
 
 
 def complaints(plan: Plan) -> tuple[Diagnostic, ...]:
-    """All findings, as `check` shows them."""
+    """Returns all findings, as `check` shows them."""
     return (*nested_folders(plan), *unused(plan), *findings(plan))
 
 
 def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
-    """RQ140 for each source whose folder lies in that of another one, which reads its files, too. That several sources
-    read one folder is no accident."""
+    """Returns RQ140 for each source whose folder is inside that of another one, which then reads its files
+    too.
+
+    Several sources of one folder are intended.
+    """
     read = [
-        (source, folder, what) for source in plan.sources for _, folder, what in folders(plan, source.name)
+        (source, folder, description)
+        for source in plan.sources
+        for _, folder, description in folders(plan, source.name)
     ]
     return tuple(
         Diagnostic(
             "RQ140",
             "warning",
-            f"{inside} lies in {around}: {other} reads the files of {what}, too",
+            f"{inside} lies in {around}: {other} reads the files of {description}, too",
             source.span,
             help=f"a folder beside {around}, or one whose name begins with `_`",
         )
-        for source, inside, what in read
+        for source, inside, description in read
         for owner, around, other in read
         if owner is not source and is_within(inside, around) and not is_within(around, inside)
     )
 
 
 def unused(plan: Plan) -> Iterator[Diagnostic]:
-    """RQ165 for each relation from which no output and no domain is computed, and no other relation either."""
+    """Yields RQ165 for each relation that no output, domain or other relation is computed from."""
     used = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
     used |= {name for operator in plan.operators for name in operator.inputs}
     used |= {a.column.table for s in plan.sources for a in s.attributes if a.column is not None}
@@ -56,32 +61,34 @@ def unused(plan: Plan) -> Iterator[Diagnostic]:
 
 
 def findings(plan: Plan) -> tuple[Diagnostic, ...]:
-    """What is not bounded, or never written, with the clause that would change it (design, section 8), and what a
-    table that is read once will lack.
+    """Returns unbounded state and rows that are never written, each with a clause that changes it (design,
+    section 8).
 
-    Waiting accents are spoken of only where there is nothing worse.
+    Also reports tables that are read once. Waiting accents are reported only if there is nothing worse.
     """
     state_safety = safety(plan)
     findings: dict[str, list[Diagnostic]] = {"RQ130": [], "RQ131": [], "RQ132": []}
     for bound in state_safety.bounds:
         operator, memory = bound.operator, bound.memory
-        who = f"{operator.title} `{operator.name}`"
+        subject = f"{operator.title} `{operator.name}`"
         if bound.verdict == "unbounded":
-            said = f"{who} keeps {memory.what} without bound: {bound.because}"
-            findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", said))
+            message = f"{subject} keeps {memory.what} without bound: {bound.because}"
+            findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", message))
         if bound.waits:
             lacking = missing(operator, memory, tuple(plan.start[name] for name in operator.inputs))
-            said = f"rows of {who} may wait for ever: {lacking}"
-            findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", said))
+            message = f"rows of {subject} may wait for ever: {lacking}"
+            findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", message))
         if bound.verdict == "bounded if accents stop":
-            said = f"{who} keeps {memory.what}, bounded only if accents stop: {bound.because}"
-            findings["RQ132"].append(_finding(plan, state_safety, bound, "RQ132", "note", said))
+            message = f"{subject} keeps {memory.what}, bounded only if accents stop: {bound.because}"
+            findings["RQ132"].append(_finding(plan, state_safety, bound, "RQ132", "note", message))
     return (*read_once(plan), *(findings["RQ130"] + findings["RQ131"] or findings["RQ132"]))
 
 
 def read_once(plan: Plan) -> Iterator[Diagnostic]:
-    """RQ141 for each join with a table on values that a stream has from that table's own list: the list grows while
-    the query runs (theory N1), the relation does not."""
+    """Yields RQ141 for each join with a table on values from that table's own list.
+
+    The list grows while the query runs (theory N1), and the relation does not.
+    """
     needed = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
     for operator in plan.operators:
         if not isinstance(operator, Matching) or operator.name not in needed:
@@ -112,7 +119,7 @@ _EFFECTS = {
     ("Left join", 1): "come without its attributes",
     ("Anti join", 1): "pass as those that it does not have",
 }
-"""What becomes of a tuple without a row, where it is not dropped; by the side of the table."""
+"""The effect on a tuple without a row, by join and side of the table, if it is not dropped."""
 
 
 def _streams(plan: Plan, relation: str) -> list[str]:
@@ -120,17 +127,17 @@ def _streams(plan: Plan, relation: str) -> list[str]:
 
 
 def _finding(
-    plan: Plan, found: Safety, bound: StateBound, code: str, severity: Severity, message: str
+    plan: Plan, state_safety: Safety, bound: StateBound, code: str, severity: Severity, message: str
 ) -> Diagnostic:
-    notes, help = _notes(plan, found, bound), remedy(plan, bound)
-    return Diagnostic(code, severity, message, bound.operator.span, notes, help)
+    notes, hint = _notes(plan, state_safety, bound), remedy(plan, bound)
+    return Diagnostic(code, severity, message, bound.operator.span, notes, hint)
 
 
 def _notes(plan: Plan, state_safety: Safety, bound: StateBound) -> tuple[str, ...]:
-    """What is promised instead, by the input and by the sources that it is computed from."""
+    """Returns the promises of the input and of the sources that it is computed from."""
     closer = bound.operator.inputs[bound.memory.side]
     sources = [node for node in plan.ancestors(closer) if isinstance(node, Source)]
-    said = [f"`{source.name}` promises {schemes_text(promised(source))}" for source in sources]
+    promises = [f"`{source.name}` promises {schemes_text(promised(source))}" for source in sources]
     derived = (
         []
         if closer in plan.source_of
@@ -143,10 +150,10 @@ def _notes(plan: Plan, state_safety: Safety, bound: StateBound) -> tuple[str, ..
         if bound.memory.undefined and plan.start[closer].may_be_undefined(name)
     )
     lacking = [f"`{name}` is optional: nothing closes the tuples that lack it" for name in optional]
-    return (*said, *derived, *lacking)
+    return (*promises, *derived, *lacking)
 
 
 def schemes_text(schemes: Schemes) -> str:
-    """`ts; k, s`: schemes for people."""
+    """Lists schemes for messages: `ts; k, s`."""
     written = sorted((names(scheme) or "its end") for scheme in schemes)
     return "; ".join(written) or "no punctuation"

@@ -1,4 +1,4 @@
-"""What a wider domain does, attribute by attribute, without data (theory N1)."""
+"""Effects of a wider domain, attribute by attribute, without data (theory N1)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from cedilla.compiler.plan import Attribute, Plan, Source, derive, follow
 
 @frozen
 class Growth:
-    """A wider domain of a source's attribute. `waits`: operators at which what only some values have announced waits
-    for the new one, too; `lets_go`: joins that have kept nothing for it, each with the input of which. `table`: the one
-    that the domain comes from; `is_read`: whether the query reads it as a relation, too.
+    """A wider domain of a source's attribute.
+
+    `waits`: operators at which announcements for some values now wait for the new one, too. `lets_go`: joins
+    that kept no rows for it, each with the input whose rows are missing. `table`: the table that the domain
+    comes from. `is_read`: the query reads that table as a relation, too.
     """
 
     source: str
@@ -29,7 +31,7 @@ class Growth:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of it, part by part."""
+        """The effects as texts."""
         waits = [f"{', '.join(self.waits)}: what some have announced waits for it"] if self.waits else []
         comes = [f"by a new file of {self.table}"] if self.table else []
         stays = [f"as a relation {self.table} stays what it was at the start"] if self.is_read else []
@@ -42,7 +44,7 @@ class Growth:
 
 
 def growths(plan: Plan) -> Iterator[Growth]:
-    """The attributes with a declared domain, source by source."""
+    """Yields the attributes with a declared domain, source by source."""
     for source in plan.sources:
         for attribute in source.attributes:
             if attribute.domain is not None:
@@ -58,7 +60,7 @@ def growths(plan: Plan) -> Iterator[Growth]:
 
 
 def growth_json(growth: Growth) -> dict[str, object]:
-    """A growth as plain JSON values."""
+    """Returns a growth as plain JSON values."""
     return {
         "source": growth.source,
         "attribute": growth.attribute,
@@ -69,7 +71,9 @@ def growth_json(growth: Growth) -> dict[str, object]:
 
 
 def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
-    """The operators that fold the attribute away: an Alter described by it waits there for all its values."""
+    """Yields the operators that fold the attribute away, where an Alter described by it waits for all its
+    values.
+    """
     seen: set[str] = set()
     for other in source.attributes:
         if other.name == grown or not other.type.is_numeric:
@@ -83,8 +87,10 @@ def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
 
 
 def _let_go(plan: Plan, source: Source, attribute: Attribute) -> Iterator[tuple[str, str]]:
-    """The joins that keep of one input only what the domain lets meet a tuple. All domains that come from one table
-    grow together."""
+    """Yields the joins that keep only rows of an input that may meet a tuple of the domain.
+
+    All domains that come from one table grow together.
+    """
     narrow = {s.name: evolve(plan.start[s.name], closed=s.table) for s in plan.sources}
     wide = dict(narrow)
     together = (
@@ -93,9 +99,9 @@ def _let_go(plan: Plan, source: Source, attribute: Attribute) -> Iterator[tuple[
         for a in s.attributes
         if a.column is not None and a.column == attribute.column
     )
-    for each, same in together if attribute.column is not None else [(source, attribute)]:
-        narrow[each.name] = _with_list(narrow[each.name], same)
-        wide[each.name] = _grown(wide[each.name], same.name)
+    for origin, twin in together if attribute.column is not None else [(source, attribute)]:
+        narrow[origin.name] = _with_list(narrow[origin.name], twin)
+        wide[origin.name] = _grown(wide[origin.name], twin.name)
     before, after = derive(plan, narrow), derive(plan, wide)
     for operator in plan.operators:
         if not isinstance(operator, Matching):
@@ -108,16 +114,16 @@ def _let_go(plan: Plan, source: Source, attribute: Attribute) -> Iterator[tuple[
 
 
 def _with_list(facts: Facts, attribute: Attribute) -> Facts:
-    """A source whose attribute has some one value, where its table tells which it may have."""
+    """Gives an attribute with a table's domain one sample value, as if the table had been read."""
     if attribute.column is None:
         return facts
     domain = facts.universe[attribute.name]
-    some = evolve(attribute, domain=sample(attribute.type)).domain_members()
-    return evolve(facts, universe={**facts.universe, attribute.name: evolve(domain, members=some)})
+    sampled = evolve(attribute, domain=sample(attribute.type)).domain_members()
+    return evolve(facts, universe={**facts.universe, attribute.name: evolve(domain, members=sampled)})
 
 
 def _grown(facts: Facts, name: str) -> Facts:
-    """A source whose attribute may be anything."""
+    """Gives an attribute any value as its domain."""
     domain = facts.universe[name]
     anything = regions.union(domain.members, regions.defined(name))
     return evolve(facts, universe={**facts.universe, name: evolve(domain, members=anything)})
@@ -131,5 +137,5 @@ _SAMPLES = {"string": '""', "boolean": "true", "timestamp": '"2000-01-01"', "dat
 
 
 def sample(type_: Type) -> str:
-    """A domain of one value of a type, as text."""
+    """Returns a domain of one value of a type, as text."""
     return "{" + _SAMPLES.get(type_.name, "0") + "}"

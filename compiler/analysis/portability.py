@@ -1,4 +1,4 @@
-"""Whether an engine runs a plan as the others do."""
+"""Checks if an engine computes a plan as the others do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 
 
 def refusals(plan: Plan, engine: Engine) -> tuple[Diagnostic, ...]:
-    """RQ425 for each call of a function that an engine computes differently."""
+    """Returns RQ425 for each call of a function that an engine computes differently."""
     return tuple(_refusals(plan, engine))
 
 

@@ -1,4 +1,6 @@
-"""Which punctuation lets go of rows that wait in an operator: of its input, and of which source (theory 1.3, 3.4)."""
+"""The punctuation that releases waiting rows of an operator: of its input, and of each source (theory 1.3,
+3.4).
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ from cedilla.compiler.plan import Plan, Source
 
 @frozen
 class Release:
-    """Rows that an operator keeps until punctuation closes them, and only then are written.
+    """Rows that an operator keeps until punctuation closes them, and writes only then.
 
-    `on`: attributes of the operator's input, a punctuation on one of which is what they wait for; none: they wait
-    for the end. `sources`: stream -> its attributes on which such a punctuation may come; none: its end.
+    `on`: attributes of the operator's input; a punctuation on one of them releases the rows. If empty, they
+    wait for the end. `sources`: stream -> its attributes on which such a punctuation may come; if empty, its
+    end.
     """
 
     operator: Operator
@@ -27,7 +30,7 @@ class Release:
 
 
 def releases(plan: Plan) -> tuple[Release, ...]:
-    """What rows wait for, of every operator in which they do."""
+    """Returns the release of every operator whose rows wait."""
     return tuple(
         _release(plan, bound.operator, bound.memory) for bound in safety(plan).bounds if bound.memory.output
     )
@@ -50,10 +53,11 @@ def _streams_above(plan: Plan, relation: str) -> list[Source]:
 
 
 def _closing(plan: Plan, source: Source, closer: str, memory: Memory) -> dict[Scheme, Scheme]:
-    """A scheme of a source -> that of the operator's input which closes what waits, if all others end.
+    """Returns scheme of a source -> scheme of the operator's input that closes waiting rows, if all others
+    end.
 
-    What the source promises comes first, then attributes that become a window, then any single one. An empty
-    scheme: together, for all values of a finite domain, they are the input's end.
+    Prefers promises of the source, then attributes that become a window, then any single one. An empty scheme
+    means the input's end: such punctuations for all values of a finite domain end it together.
     """
     single = frozenset(frozenset({attribute.name}) for attribute in source.attributes)
     tried = {s: _derived(plan, source, frozenset({s}), closer, memory) for s in promised(source) | single}
@@ -66,8 +70,11 @@ def _closing(plan: Plan, source: Source, closer: str, memory: Memory) -> dict[Sc
 
 
 def _derived(plan: Plan, source: Source, schemes: Schemes, closer: str, memory: Memory) -> Scheme | None:
-    """What the operator's input closes of the rows that wait, if one source promises some schemes and all others
-    end; `None` where it closes nothing of them."""
+    """Returns the scheme of waiting rows that the input closes, if one source promises `schemes` and others
+    end.
+
+    Returns `None` if it closes none of them.
+    """
     promises = {other.name: schemes if other is source else ENDS for other in plan.sources}
     closing = within(analysed(plan, promises, plan.start).schemes[closer], memory.within)
     return min(closing, key=lambda s: (len(s), sorted(s)), default=None)

@@ -1,4 +1,4 @@
-"""The clause of a source that would bound what an operator keeps: candidates are tried out (theory 3.4)."""
+"""Suggests a clause of a source that bounds an operator's state, by trying candidates (theory 3.4)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cedilla.compiler.facts.schemes import is_finite, known
 from cedilla.compiler.operators import Aggregate, Session, Sort, Window
 from cedilla.compiler.plan import Attribute, Plan, Source
 
-_TRIED = 500
+_MAX_TRIED = 500
 
 
 @frozen
 class _Change:
-    """A clause that a source could have, the source with it, and the clause as it is advised."""
+    """A clause that a source could have, the source with it, and the text of the suggestion."""
 
     source: Source
     changed: Source
@@ -26,30 +26,30 @@ class _Change:
 
 
 def remedy(plan: Plan, bound: StateBound) -> str | None:
-    """A change to the sources after which the finding is gone: it is tried out."""
-    for changes in islice(_changes(plan, bound), _TRIED):
-        changed = {each.source.name: each.changed for each in changes}
+    """Returns a change to the sources that removes the finding; the change is tested."""
+    for changes in islice(_changes(plan, bound), _MAX_TRIED):
+        changed = {change.source.name: change.changed for change in changes}
         if _is_mended(plan, [changed.get(source.name, source) for source in plan.sources], bound):
             effect = "let them pass" if bound.waits else "bound it"
-            advice = f"{' and '.join(each.advice for each in changes)} would {effect}"
+            advice = f"{' and '.join(change.advice for change in changes)} would {effect}"
             return "".join([advice, *_of_promises(plan, changes)])
     return "a group by a window of a punctuated attribute" if isinstance(bound.operator, Aggregate) else None
 
 
 def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
-    """What has to be known of promised punctuation: the clause sends none, a heartbeat does."""
-    promising = [each for each in changes if each.changed.punctuated != each.source.punctuated]
+    """Yields a reminder that a promise sends no punctuation, and that a heartbeat does."""
+    promising = [change for change in changes if change.changed.punctuated != change.source.punctuated]
     if promising:
-        names = " and ".join(f"`{each.source.name}`" for each in promising)
+        names = " and ".join(f"`{change.source.name}`" for change in promising)
         yield f" if {names} sends such punctuations: the clause only promises them"
-    for each in promising:
-        scheme = each.changed.punctuated[-1]
-        if len(scheme) == 1 and (advice := heartbeat_advice(plan, each.source, scheme[0])):
+    for change in promising:
+        scheme = change.changed.punctuated[-1]
+        if len(scheme) == 1 and (advice := heartbeat_advice(plan, change.source, scheme[0])):
             yield f"; {advice}"
 
 
 def heartbeat_advice(plan: Plan, source: Source, name: str) -> str | None:
-    """What a heartbeat on an attribute of a source would do; `None` where it has one, or the attribute is no time."""
+    """Suggests a heartbeat on an attribute of a source; `None` if it has one, or the attribute is not a time."""
     if source.heartbeat is not None or not _is_time(plan, source, name):
         return None
     delay = "10 seconds" if plan.start[source.name].types[name].name == "timestamp" else "10"
@@ -58,7 +58,7 @@ def heartbeat_advice(plan: Plan, source: Source, name: str) -> str | None:
 
 
 def _is_time(plan: Plan, source: Source, name: str) -> bool:
-    """Whether an attribute grows as time does, as far as the query tells."""
+    """Returns True if the query uses an attribute as a time that grows."""
     if plan.start[source.name].types[name].name == "timestamp":
         return True
     axes = [o.on for o in plan.operators if isinstance(o, Window | Session)]
@@ -75,7 +75,7 @@ def _is_mended(plan: Plan, sources: list[Source], bound: StateBound) -> bool:
 
 
 def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
-    """What may help, the more natural first: each is a list of changes to different sources."""
+    """Yields possible changes, the more natural first; each is a list of changes to different sources."""
     needed, sides = bound.memory.within, (bound.memory.side, bound.memory.ends)
     above = [plan.ancestors(bound.operator.inputs[side]) for side in sides if side is not None]
     nodes = {node.name: node for nodes in above for node in nodes}.values()
@@ -87,8 +87,8 @@ def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
         if attribute.optional or not is_finite(attribute.name, plan.start[source.name])
     ]
     for source in streams:
-        there = {a.name for s, a in open_ended if s is source and not a.optional}
-        if len(needed) > 1 and needed <= there and len(needed) < len(source.attributes):
+        required = {a.name for s, a in open_ended if s is source and not a.optional}
+        if len(needed) > 1 and needed <= required and len(needed) < len(source.attributes):
             yield (_punctuated(source, sorted(needed)),)
     single = [_punctuated(source, [a.name]) for source, a in open_ended if not a.optional]
     yield from ((change,) for change in single)
@@ -96,10 +96,10 @@ def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
     for source, attribute in open_ended:
         if frozenset({attribute.name}) not in known(promised(source), plan.start[source.name]):
             yield (_with_domain(source, attribute),)
-    yield from (two for two in combinations(single, 2) if two[0].source is not two[1].source)
+    yield from (pair for pair in combinations(single, 2) if pair[0].source is not pair[1].source)
     for source in streams:
         yield from ((_punctuated(source, [a.name]),) for a in source.attributes if a.name in needed)
-    if not isinstance(bound.operator, Aggregate):  # there, other groups are the better advice
+    if not isinstance(bound.operator, Aggregate):  # for an aggregate, other groups are the better advice
         ended = [_ended(source) for source in streams]
         yield from ((change,) for change in ended)
         yield ended

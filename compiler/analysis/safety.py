@@ -1,8 +1,7 @@
-"""Does state stay bounded, by the punctuation that the sources promise? (theory 3.4)
+"""Checks that state stays bounded by the punctuation that the sources promise (theory 3.4).
 
-Promised schemes go through the plan from the sources to the outputs; every operator says what it keeps and
-which scheme of which input releases it. A promise that is not kept is not found here: it shows in the
-state's size.
+Promised schemes go through the plan from the sources to the outputs. Every operator lists its state and the
+scheme of an input that releases it. A broken promise is not detected here: it shows in the state's size.
 """
 
 from __future__ import annotations
@@ -19,14 +18,15 @@ from cedilla.compiler.plan import Plan, Source
 
 Verdict = Literal["bounded", "bounded if accents stop", "unbounded"]
 VERDICTS: tuple[Verdict, ...] = ("bounded", "bounded if accents stop", "unbounded")
-"""The better before the worse."""
+"""Verdicts from best to worst."""
 
 
 @frozen
 class StateBound:
-    """One thing that an operator keeps, and whether it stays bounded.
+    """One kind of state of an operator, and whether it stays bounded.
 
-    `because` says why, as a sentence without its subject. `waits`: rows of the operator may wait for ever.
+    `because` gives the reason, as a sentence without its subject. `waits`: rows of the operator may wait for
+    ever.
     """
 
     operator: Operator
@@ -38,7 +38,7 @@ class StateBound:
 
 @frozen
 class Safety:
-    """The schemes of every relation, and the bound of everything that is kept, in topological order."""
+    """The schemes of every relation, and the bound of all state, in topological order."""
 
     schemes: Mapping[str, Schemes]
     bounds: tuple[StateBound, ...]
@@ -47,7 +47,7 @@ class Safety:
         return tuple(bound for bound in self.bounds if bound.operator.name == operator)
 
     def verdict(self, operator: str) -> Verdict:
-        """The worst of an operator's bounds."""
+        """Returns the worst verdict on an operator's state."""
         worst: Verdict = "bounded"
         for bound in self.of(operator):
             if VERDICTS.index(bound.verdict) > VERDICTS.index(worst):
@@ -56,7 +56,7 @@ class Safety:
 
 
 def promised(source: Source) -> Schemes:
-    """What a source promises to close: each `punctuated on`, the heartbeat, for a table the end."""
+    """Returns the schemes that a source promises: each `punctuated on`, the heartbeat, for a table the end."""
     if source.table:
         return ENDS
     heartbeat = [] if source.heartbeat is None else [frozenset({source.heartbeat.attribute})]
@@ -64,49 +64,51 @@ def promised(source: Source) -> Schemes:
 
 
 def safety(plan: Plan) -> Safety:
-    """What each operator keeps and whether it stays bounded, if the sources keep their promises."""
+    """Bounds each operator's state, if the sources keep their promises."""
     return analysed(plan, {source.name: promised(source) for source in plan.sources}, plan.start)
 
 
 def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Facts]) -> Safety:
-    """What each operator keeps and whether it stays bounded, if each source promises some schemes; `facts`: those
-    of the streams' start."""
+    """Bounds each operator's state, if each source promises the schemes in `sources`.
+
+    `facts`: those of the relations at the start.
+    """
     schemes = dict(sources)
     bounds: list[StateBound] = []
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
         promises = tuple(schemes[name] for name in operator.inputs)
         schemes[operator.name] = operator.schemes(inputs, promises)
-        promises = tuple(known(each, its) for each, its in zip(promises, inputs, strict=True))
-        bounds += [_bound(operator, each, inputs, promises) for each in _memory(plan, operator, inputs)]
-    return Safety({name: known(each, facts[name]) for name, each in schemes.items()}, tuple(bounds))
+        promises = tuple(known(promise, its) for promise, its in zip(promises, inputs, strict=True))
+        bounds += [_bound(operator, promise, inputs, promises) for promise in _memory(plan, operator, inputs)]
+    return Safety({name: known(promise, facts[name]) for name, promise in schemes.items()}, tuple(bounds))
 
 
 def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-    """What an operator keeps; an aggregate over count windows only those that are not full."""
+    """Returns an operator's state; an aggregate over count windows keeps only groups that are not full."""
     kept = operator.memory(inputs)
     windows = plan.operator_of.get(operator.inputs[0])
     if not isinstance(operator, Aggregate) or not isinstance(windows, CountWindow):
         return kept
-    if {*windows.per, windows.alias} <= set(operator.by):  # a group is full sooner or later
-        return tuple(evolve(each, one_per=frozenset(windows.per), output=False) for each in kept)
+    if {*windows.per, windows.alias} <= set(operator.by):  # every group becomes full sooner or later
+        return tuple(evolve(memory, one_per=frozenset(windows.per), output=False) for memory in kept)
     return kept
 
 
 def _bound(
-    operator: Operator, memory: Memory, inputs: tuple[Facts, ...], given: tuple[Schemes, ...]
+    operator: Operator, memory: Memory, inputs: tuple[Facts, ...], promises: tuple[Schemes, ...]
 ) -> StateBound:
     closer, facts = operator.inputs[memory.side], inputs[memory.side]
     closing = [
         scheme
-        for scheme in within(given[memory.side], memory.within)
+        for scheme in within(promises[memory.side], memory.within)
         if not (memory.undefined and any(facts.may_be_undefined(name) for name in scheme))
     ]
     if closing:
         scheme = min(closing, key=lambda s: (len(s), sorted(s)))
         until = f"`{closer}` closes {names(scheme)}" if scheme else f"`{closer}` ends"
         return StateBound(operator, memory, "bounded", f"until {until}")
-    if memory.ends is not None and (ending := within(given[memory.ends], memory.finite)):
+    if memory.ends is not None and (ending := within(promises[memory.ends], memory.finite)):
         until = "it ends" if frozenset() in ending else f"it closes every {names(min(ending, key=sorted))}"
         because = f"no more than `{operator.inputs[memory.ends]}` has until {until}"
         return StateBound(operator, memory, "bounded", because, memory.output)
@@ -118,7 +120,7 @@ def _bound(
 
 
 def missing(operator: Operator, memory: Memory, inputs: tuple[Facts, ...]) -> str:
-    """What an input does not promise, for which something is kept without bound: a sentence."""
+    """Says which promise of an input is missing for a bound, as a sentence."""
     closer = operator.inputs[memory.side]
     if not memory.within:
         return f"`{closer}` does not promise to end"

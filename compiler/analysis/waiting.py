@@ -1,4 +1,6 @@
-"""Rows that wait for punctuation, in words: how many, where, and for which; and what would send it."""
+"""Describes rows that wait for punctuation: their number, their operator, and the punctuation that releases
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ from cedilla.compiler.regions import Tree
 class Waiting:
     """The rows of an operator that wait.
 
-    `noun`: group, or row; `count`: how many, `None` where a record of old does not say; `exact`: whether there are
-    not fewer, for what is closed, or is in state several times, is counted until the state is rewritten. `on`:
-    attributes that have to be closed, of the operator's input; none: its end is. `missing`: stream -> its attributes
-    on which a punctuation would do it and none has come yet; none: its end.
+    `noun`: group, or row. `count`: their number; `None` if an older record lacks it. `exact`: False if there
+    may be fewer, because closed rows and duplicates in state count until the state is rewritten. `on`:
+    attributes of the operator's input that have to be closed; empty: the input must end. `missing`: stream ->
+    its attributes without the needed punctuation so far; empty: its end.
     """
 
     operator: str
@@ -36,30 +38,32 @@ class Waiting:
     def of(
         cls, release: Release, count: int | None, facts: Mapping[str, Facts], *, exact: bool = True
     ) -> Waiting:
-        """Rows that wait for a release; `facts`: of every relation now."""
+        """Describes the rows that wait for a release; `facts`: the current ones of every relation."""
         noun = "group" if isinstance(release.operator, Aggregate) else "row"
-        missing = {s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)}
-        return cls(release.operator.name, noun, count, exact, release.on, missing)
+        unpunctuated = {
+            s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)
+        }
+        return cls(release.operator.name, noun, count, exact, release.on, unpunctuated)
 
     def text(self) -> str:
-        """`12 groups of `flow` wait for a punctuation on `minute`; none has come on `ts``."""
-        what = f"a punctuation on {_either(self.on)}" if self.on else "the end of its input"
+        """Writes `12 groups of `flow` wait for a punctuation on `minute`; none has come on `ts``."""
+        event = f"a punctuation on {_either(self.on)}" if self.on else "the end of its input"
         verb = "waits" if self.count == 1 else "wait"
         none_yet = [
             f"none has come on {_either(names)} of `{source}`" if names else f"`{source}` has not ended"
             for source, names in self.missing.items()
         ]
-        return "; ".join([f"{self.short()} {verb} for {what}", *none_yet])
+        return "; ".join([f"{self.short()} {verb} for {event}", *none_yet])
 
     def short(self) -> str:
-        """`12 groups of `flow``."""
+        """Writes `12 groups of `flow``."""
         if self.count is None:
             return f"{self.noun}s of `{self.operator}`"
-        most = "" if self.exact else "up to "
-        return f"{most}{self.count:,} {self.noun}{'' if self.count == 1 else 's'} of `{self.operator}`"
+        prefix = "" if self.exact else "up to "
+        return f"{prefix}{self.count:,} {self.noun}{'' if self.count == 1 else 's'} of `{self.operator}`"
 
     def advice(self, plan: Plan) -> str | None:
-        """The heartbeat that would punctuate in place of a source that has not; `None` where there is none."""
+        """Suggests a heartbeat that punctuates for a source that has not done so; may be `None`."""
         advices = (heartbeat_advice(plan, plan.source_of[s], n) for s, ns in self.missing.items() for n in ns)
         return next((each for each in advices if each is not None), None)
 

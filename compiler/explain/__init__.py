@@ -1,4 +1,4 @@
-"""A plan in words, as JSON and as a diagram: all that `cedilla explain` shows.
+"""Shows a plan in words, as JSON and as a diagram: the output of `cedilla explain`.
 
 In: a compiled query. Out: text or JSON. Imports all of the compiler but `codegen`.
 """

@@ -1,5 +1,4 @@
-"""From the text to the plan, relation by relation: what each is made from and what is known of it at the start
-(`explain --trace`)."""
+"""Shows how each relation of the plan is made, and its facts at the start (`explain --trace`)."""
 
 from __future__ import annotations
 
@@ -21,14 +20,16 @@ from cedilla.compiler.regions import Tree
 
 
 def derivation_text(plan: Plan) -> str:
-    """Sources and operators in topological order, each with its line, its inputs and its facts at the start."""
+    """Lists sources and operators in topological order, each with its line, its inputs and its facts at the
+    start.
+    """
     schemes = safety(plan).schemes
     nodes = (*plan.sources, *plan.operators)
     return "\n\n".join("\n".join(_text(plan, node, schemes[node.name])) for node in nodes)
 
 
 def derivation_json(plan: Plan) -> dict[str, Any]:
-    """The same as plain JSON values."""
+    """Returns the same as plain JSON values."""
     schemes = safety(plan).schemes
     nodes = (*plan.sources, *plan.operators)
     return {
@@ -70,16 +71,16 @@ def _made(node: Source | Operator) -> str:
 
 
 def _attributes(facts: Facts) -> Iterator[tuple[str, str, str, str]]:
-    """Name, type, presence and possible values of each attribute."""
+    """Yields name, type, presence and possible values of each attribute."""
     for name, type_ in facts.types.items():
         presence = facts.present.get(name, ABSENT)
         leaves = {leaf for _, leaf in regions.boxes(presence)}
-        said = "always" if leaves == {PRESENT} else "never" if leaves == {ABSENT} else "optional"
+        presence_text = "always" if leaves == {PRESENT} else "never" if leaves == {ABSENT} else "optional"
         yield (
             name,
             str(type_),
-            said,
-            _values(name, facts, "or undefined" if said != "always" else "until a drop"),
+            presence_text,
+            _values(name, facts, "or undefined" if presence_text != "always" else "until a drop"),
         )
 
 
@@ -97,16 +98,16 @@ def _values(name: str, facts: Facts, undefined: str) -> str:
     return f"{'any value' if any_value else ' or '.join(texts)}{lacking}"
 
 
-_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 def closed_texts(facts: Facts, region: Tree) -> list[str]:
-    """A region as punctuations; of many only the first."""
+    """Writes a region as punctuations; of many, only the first ones."""
     written = [
         punctuation_text(conditions) if conditions else "[*]"
         for box, inside in regions.boxes(region)
         if inside is True
         for conditions in patterns.texts(box, facts.types, outer=False)
     ]
-    more = len(written) - _SHOWN
-    return [*written[:_SHOWN], f"and {more} more"] if more > 0 else written
+    more = len(written) - _MAX_SHOWN
+    return [*written[:_MAX_SHOWN], f"and {more} more"] if more > 0 else written

@@ -1,4 +1,4 @@
-"""The plan as a picture, in the language of Graphviz or of Mermaid (design, section 7)."""
+"""Draws the plan as a picture, in the language of Graphviz or of Mermaid (design, section 7)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cedilla.compiler.plan import Plan
 
 @frozen
 class _Node:
-    """`key` is its name in the plan; emits have keys of their own."""
+    """A node of the picture. `key` is its name in the plan; emits have keys of their own."""
 
     key: str
     kind: str
@@ -20,7 +20,7 @@ class _Node:
 
 
 def dot(plan: Plan) -> str:
-    """The plan as a directed graph for Graphviz."""
+    """Draws the plan as a directed graph for Graphviz."""
     shapes = {"source": "cylinder", "operator": "box", "emit": "note"}
     numbers, lines = _numbers(plan), ["digraph cedilla {", "  rankdir=LR;"]
     for node in _nodes(plan):
@@ -31,7 +31,7 @@ def dot(plan: Plan) -> str:
 
 
 def mermaid(plan: Plan) -> str:
-    """The plan as a flow chart for Mermaid."""
+    """Draws the plan as a flow chart for Mermaid."""
     shapes = {"source": '[("{}")]', "operator": '["{}"]', "emit": '[/"{}"/]'}
     numbers, lines = _numbers(plan), ["flowchart LR"]
     for node in _nodes(plan):
@@ -59,10 +59,10 @@ def _nodes(plan: Plan) -> Iterator[_Node]:
 
 
 def _edges(plan: Plan) -> Iterator[tuple[str, str]]:
-    """From inputs to operators, in the order of an operator's inputs; then to emits."""
+    """Returns the edges from inputs to operators, in the order of an operator's inputs; then those to emits."""
     return ((start, end) for node in plan.graph for start, end in plan.graph.in_edges(node))
 
 
 def _numbers(plan: Plan) -> dict[str, str]:
-    """Names may hold any letter; numbers may be used everywhere."""
+    """Numbers the nodes. Names may contain any letter, and numbers are valid everywhere."""
     return {node.key: f"n{number}" for number, node in enumerate(_nodes(plan))}

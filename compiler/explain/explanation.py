@@ -1,4 +1,4 @@
-"""What a plan will do and why, for people and as JSON; starts nothing (design, sections 7 and 8)."""
+"""Explains the behaviour of a plan, for people and as JSON; starts nothing (design, sections 7 and 8)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 from cedilla.grammar.expression_formatter import quote
 
 VERSION = 1
-"""Of the JSON form; a key that goes or changes its meaning raises it."""
+"""The version of the JSON form. Removing a key, or changing its meaning, raises it."""
 
 
 # --- as JSON ---------------------------------------------------------------------------------------------
 
 
 def explain_json(plan: Plan, warnings: Iterable[Diagnostic] = ()) -> dict[str, Any]:
-    """The plan as plain JSON values: sources, operators in topological order, emits, settings, warnings."""
+    """Returns the plan as plain JSON: sources, operators in topological order, emits, settings, warnings."""
     state_safety = safety(plan)
     return {
         "version": VERSION,
@@ -123,12 +123,12 @@ def _reactions_json(plan: Plan, operator: Operator, attribute: str, side: int) -
     reactions = {kind: reaction(plan, operator, kind, attribute, side) for kind in KINDS}
     return {
         kind: {
-            "kind": each.kind,
-            "rule": each.rule,
-            "passes": [] if each.kind == "aborts" else list(each.passes),
+            "kind": outcome.kind,
+            "rule": outcome.rule,
+            "passes": [] if outcome.kind == "aborts" else list(outcome.passes),
         }
-        for kind, each in reactions.items()
-        if each is not None
+        for kind, outcome in reactions.items()
+        if outcome is not None
     }
 
 
@@ -147,7 +147,7 @@ def _emit_json(emit: Emit) -> dict[str, Any]:
 
 
 def spark_flow(program: str) -> str:
-    """The DataFrame code of a generated program: the text of its function `flow`."""
+    """Returns the DataFrame code of a generated program: the text of its function `flow`."""
     (node,) = (node for node in ast.parse(program).body if isinstance(node, ast.FunctionDef))
     return "\n".join(program.splitlines()[node.lineno - 1 : node.end_lineno])
 
@@ -171,10 +171,11 @@ def explain_text(
     texts: Mapping[str, str] | None = None,
     width: int = WIDTH,
 ) -> str:
-    """The plan as a tree, root first, then what each operator does with accents, what it keeps, the settings, the
-    warnings, and what the letters mean.
+    """Shows the plan as a tree, root first, then reactions to accents, state, settings, warnings and a
+    legend.
 
-    `texts`: source name -> text, to show the places of warnings. No line is longer than `width`, but for one word.
+    `texts`: source name -> text, to show the positions of warnings. Only a single longer word makes a line
+    exceed `width`.
     """
     paint = painter(color)
     parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, width, paint))]
@@ -208,7 +209,7 @@ _PLAIN = painter(False)
 
 
 def parameters_text(operator: Operator) -> str:
-    """An operator's parameters, as they stand in braces."""
+    """Writes an operator's parameters as they appear in braces."""
     return ", ".join(f"{name}: {_value(value)}" for name, value in operator.parameters().items())
 
 
@@ -237,7 +238,7 @@ def _source_head(source: Source) -> str:
 
 
 def source_facts(source: Source) -> list[str]:
-    """What a source promises, for people."""
+    """Lists the promises of a source for people."""
     facts = [f"punctuated on {', '.join(scheme)}" for scheme in source.punctuated]
     if (heartbeat := _heartbeat(source)) is not None:
         facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
@@ -265,13 +266,13 @@ def _heartbeat(source: Source) -> dict[str, str] | None:
 def _accents(plan: Plan, width: int) -> Iterator[str]:
     for operator in plan.operators:
         yield f"  {operator.title} {operator.name}"
-        said = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
-        for text in filter(None, said):
+        summaries = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
+        for text in filter(None, summaries):
             yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
 
 
 def _state(state_safety: Safety, width: int) -> Iterator[str]:
-    """What each operator keeps, whether it stays bounded, and why (theory 3.4)."""
+    """Yields the state of each operator, its bound and the reason (theory 3.4)."""
     last = None
     for bound in state_safety.bounds:
         operator = bound.operator

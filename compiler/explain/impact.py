@@ -1,7 +1,8 @@
-"""What becomes of each accent that a source may send: may I drop this column tomorrow? (design, section 8)
+"""Predicts the effect of each accent that a source may send: may I drop this column tomorrow? (design,
+section 8)
 
-Per source attribute, primitive and output; from the operators' own rules (`Operator.reaction`), so it says what
-a run would do. A `*` stands for an attribute that does not exist yet.
+The prediction is per source attribute, primitive and output. It uses the operators' own rules
+(`Operator.reaction`), so it matches a run. `*` represents an attribute that does not exist yet.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _CODES: dict[Kind, str] = {"add": "RQ210", "drop": "RQ209", "alter": "RQ211"}
 
 @frozen
 class Step:
-    """An operator that an accent comes to: from which input, on which attribute, and what happens there.
+    """An operator that an accent reaches: from which input, on which attribute, and the reaction there.
 
-    `waits`: what the accent waits for, on other inputs or in other cells, before it goes on; `held`: how long
-    state holds a Drop back (G13).
+    `waits`: the event on other inputs or in other cells that the accent waits for. `held`: how long state
+    delays a Drop (G13).
     """
 
     operator: Operator
@@ -45,7 +46,7 @@ class Step:
 
     @property
     def verdict(self) -> Verdict:
-        """What happens here; what coordinates or accumulates but has to wait for nothing just goes on."""
+        """The effect here. An accent that coordinates or accumulates without waiting propagates."""
         kind = self.reaction.kind
         return "propagates" if kind in ("coordinates", "accumulates") and self.waits is None else kind
 
@@ -56,20 +57,20 @@ class Step:
 
     @property
     def note(self) -> str | None:
-        """What is to be said of the step; `None` where the accent just goes on."""
+        """The text on the step; `None` if the accent just passes."""
         if self.verdict in ("absorbed", "ignored"):
             return self.place
-        said = [f"waits {self.waits}"] if self.waits is not None else []
-        said += [f"held {self.held}"] if self.held is not None else []
+        remarks = [f"waits {self.waits}"] if self.waits is not None else []
+        remarks += [f"held {self.held}"] if self.held is not None else []
         if self.mentions != self.reaction.mentions and self.waits is None:
             names = listed(self.reaction.mentions)
-            said.append(f"{f'described by {names}' if names else 'without description'} from here on")
-        return f"{self.place}: {', '.join(said)}" if said else None
+            remarks.append(f"{f'described by {names}' if names else 'without description'} from here on")
+        return f"{self.place}: {', '.join(remarks)}" if remarks else None
 
 
 @frozen
 class Outcome:
-    """What an accent comes to at one output, on which attributes there, and the steps that lead to it."""
+    """The effect of an accent at one output, its attributes there, and the steps that lead to it."""
 
     emit: str
     verdict: Verdict
@@ -87,7 +88,7 @@ class Outcome:
 class Fate:
     """An accent on an attribute of a source, described by others, and its outcome at every output.
 
-    `code`: the error that ends the query; `why`: what is to be said of the accent as a whole.
+    `code`: the error that ends the query. `why`: a remark on the accent as a whole.
     """
 
     source: str
@@ -100,14 +101,14 @@ class Fate:
 
     @property
     def same(self) -> object:
-        """Equal for fates that need no telling apart."""
-        told = [(o.emit, o.verdict, o.attributes, o.notes) for o in self.outcomes]
-        return told, self.code, self.why
+        """A value that is equal for impacts which need no separate rows."""
+        outcomes = [(o.emit, o.verdict, o.attributes, o.notes) for o in self.outcomes]
+        return outcomes, self.code, self.why
 
 
 @frozen
 class Arrival:
-    """An accent at a relation: the attribute that carries it, and the steps of all ways that led it there."""
+    """An accent at a relation: the attribute that carries it, and the steps of all paths that led there."""
 
     attribute: str
     mentions: frozenset[str]
@@ -122,9 +123,9 @@ def walk(
     mentions: frozenset[str] = frozenset(),
     state_safety: Safety | None = None,
 ) -> tuple[list[Step], dict[str, list[Arrival]]]:
-    """The steps of an accent, in topological order, and where it arrives, by relation.
+    """Returns the steps of an accent in topological order, and relation -> its arrivals.
 
-    It is the accent of a stream without accents so far. `state_safety`: the plan's safety, where it is known.
+    It is the first accent of the stream. `state_safety`: the plan's safety, if the caller has it.
     """
     state_safety = state_safety or safety(plan)
     arriving: dict[str, dict[tuple[str, frozenset[str]], Arrival]] = {
@@ -149,9 +150,9 @@ def walk(
                 if outcome.kind != "aborts":
                     onward = arriving.setdefault(operator.name, {})
                     for out in outcome.passes:
-                        # Ways that meet are one arrival: there may be exponentially many.
+                        # Paths that meet are one arrival, because there may be exponentially many.
                         before = onward.get((out, outcome.mentions), Arrival(out, outcome.mentions))
-                        ways = {id(each): each for each in (*before.steps, *arrival.steps, step)}
+                        ways = {id(passed): passed for passed in (*before.steps, *arrival.steps, step)}
                         onward[out, outcome.mentions] = evolve(before, steps=tuple(ways.values()))
     return steps, {name: list(arrivals.values()) for name, arrivals in arriving.items()}
 
@@ -165,7 +166,7 @@ def _waits(
     side: int,
     state_safety: Safety,
 ) -> str | None:
-    """What a Drop or an Alter waits for at an operator; an Add never waits (D1)."""
+    """Says what a Drop or an Alter waits for at an operator; an Add never waits (D1)."""
 
     def by(described: frozenset[str]) -> str:
         return operator.reaction(kind, attribute, described, inputs_of(plan, operator), side).kind
@@ -182,7 +183,7 @@ def _waits(
 
 
 def _held(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safety) -> str | None:
-    """How long state holds back a Drop (G13); what only counts keeps no values."""
+    """Says how long state delays a Drop (G13). Operators that only count keep no values."""
     keeps = any(not bound.memory.accents for bound in state_safety.of(operator.name))
     if (
         not keeps
@@ -207,7 +208,7 @@ def _covered(plan: Plan, operator: Operator, name: str, side: int, state_safety:
 
 
 def domain_text(name: str, facts: Facts) -> str:
-    """`s in {1, 2, 3}`: the values that an attribute may have, of which there are finitely many."""
+    """Writes the finitely many values that an attribute may have: `s in {1, 2, 3}`."""
     if listed := facts.universe[name].listed:
         return f"{name} in {listed}"
     domain = patterns.texts({name: facts.universe[name].members}, facts.types, outer=False)
@@ -218,7 +219,7 @@ def domain_text(name: str, facts: Facts) -> str:
 
 
 def fates(plan: Plan) -> Iterator[Fate]:
-    """Every accent, source by source: plain, then those whose description changes what happens."""
+    """Yields the impact of every accent, source by source: plain ones, then those whose description matters."""
     state_safety = safety(plan)
     for source in plan.sources:
         for attribute in _attributes(plan, source):
@@ -231,7 +232,7 @@ def fates(plan: Plan) -> Iterator[Fate]:
 
 
 def _attributes(plan: Plan, source: Source) -> list[str]:
-    """The declared attributes, those that a projection waits for (P4), and all others."""
+    """Returns the declared attributes, those that a projection waits for (P4), and `OTHER`."""
     names = [attribute.name for attribute in source.attributes]
     for operator in plan.operators:
         if isinstance(operator, Project) and source in plan.ancestors(operator.name):
@@ -241,7 +242,7 @@ def _attributes(plan: Plan, source: Source) -> list[str]:
 
 
 def _described(plan: Plan, source: Source, plain: Fate, state_safety: Safety) -> Iterator[Fate]:
-    """The accent described by one attribute, where that differs; equal ones together."""
+    """Yields the accent described by one attribute, if its effect differs; equal ones together."""
     groups: dict[str, tuple[Fate, list[str]]] = {}
     for mentioned in source.attributes:
         if mentioned.name == plain.attribute:
@@ -256,7 +257,7 @@ def _described(plan: Plan, source: Source, plain: Fate, state_safety: Safety) ->
 
 
 def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[Fate]:
-    """New attributes that would abort for their name: those of other relations (J2)."""
+    """Yields new attributes that abort because another relation has their name (J2)."""
     own = plan.start[source.name].types
     usual = _fate(plan, source, "add", OTHER, (), state_safety)
     for name in dict.fromkeys(n for facts in plan.start.values() for n in facts.types if n not in own):
@@ -266,7 +267,7 @@ def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[Fate]
 
 
 def _fate(
-    plan: Plan, source: Source, kind: Kind, attribute: str, mentions: tuple[str, ...], found: Safety
+    plan: Plan, source: Source, kind: Kind, attribute: str, mentions: tuple[str, ...], state_safety: Safety
 ) -> Fate:
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
@@ -275,9 +276,10 @@ def _fate(
         )
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
         return Fate(source.name, kind, attribute, mentions, (), None, "cannot come: it is always there")
-    # The functions of tuples that name other units differ, so one more of them is an Alter for each unit (N5).
+    # Tuples with different units have different functions, so an Alter of them becomes one for each unit
+    # (N5).
     named = {declared.unit_from[0]} if kind == "alter" and declared and declared.unit_from else set[str]()
-    steps, arrived = walk(plan, source.name, kind, attribute, frozenset({*mentions, *named}), found)
+    steps, arrived = walk(plan, source.name, kind, attribute, frozenset({*mentions, *named}), state_safety)
     ended = next((step for step in steps if step.reaction.kind == "aborts"), None)
     if ended is not None:
         strict = ended.operator.reaction(
@@ -306,20 +308,20 @@ def _outcome(
     plan: Plan, emit: Emit, kind: Kind, steps: Iterable[Step], arrived: Mapping[str, list[Arrival]]
 ) -> Outcome:
     above = {node.name for node in plan.ancestors(emit.relation)}
-    mine = tuple(step for step in steps if step.operator.name in above)
-    here = arrived.get(emit.relation, [])
-    names = tuple(dict.fromkeys(arrival.attribute for arrival in here))
-    if here:
-        mine = tuple(step for step in mine if any(step in arrival.steps for arrival in here))
+    passed = tuple(step for step in steps if step.operator.name in above)
+    arrivals = arrived.get(emit.relation, [])
+    names = tuple(dict.fromkeys(arrival.attribute for arrival in arrivals))
+    if arrivals:
+        passed = tuple(step for step in passed if any(step in arrival.steps for arrival in arrivals))
     if names and kind == "alter" and emit.original_units:
-        return Outcome(emit.name, "absorbed", (), mine)
-    kinds = {step.verdict for step in mine}
+        return Outcome(emit.name, "absorbed", (), passed)
+    kinds = {step.verdict for step in passed}
     if not names:
-        return Outcome(emit.name, "absorbed" if "absorbed" in kinds else "ignored", (), mine)
+        return Outcome(emit.name, "absorbed" if "absorbed" in kinds else "ignored", (), passed)
     verdict: Verdict = "coordinates" if "coordinates" in kinds else "propagates"
-    return Outcome(emit.name, "accumulates" if "accumulates" in kinds else verdict, names, mine)
+    return Outcome(emit.name, "accumulates" if "accumulates" in kinds else verdict, names, passed)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names in their order, with commas."""
+    """Joins sorted names with commas."""
     return ", ".join(sorted(names))

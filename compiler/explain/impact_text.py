@@ -1,4 +1,4 @@
-"""The impact of accents as text and as JSON: `explain --evolution`."""
+"""Shows the impact of accents as text and as JSON: `explain --evolution`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.plan import Plan
 
 _Row = tuple[str, str, str, str]
-"""Accent, verdict, what it reaches or by which code it ends, and why."""
+"""Accent, verdict, the attributes that it reaches or the code that ends the query, and the reason."""
 
 
 def evolution_text(plan: Plan, width: int = WIDTH) -> str:
-    """A table per source; attributes with equal fates stand together. No line is longer than `width`, but for one
-    word."""
+    """Returns a table per source; attributes with equal impacts share rows.
+
+    Only a single longer word makes a line exceed `width`.
+    """
     parts: list[str] = []
     more = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
     for units in tuple_units(plan):
@@ -33,8 +35,8 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     for name, by_attribute in by_source.items():
         others = [attribute.name for attribute in plan.source_of[name].attributes]
         alike: dict[tuple[_Row, ...], list[str]] = {}
-        for attribute, found in by_attribute.items():
-            rows = (*_block(found, others), *more.get((name, attribute), ()))
+        for attribute, of_attribute in by_attribute.items():
+            rows = (*_block(of_attribute, others), *more.get((name, attribute), ()))
             alike.setdefault(rows, []).append(attribute)
         parts.append("\n".join([name, *_lines(alike, width)]))
     signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
@@ -51,14 +53,16 @@ def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[
 
 
 def _block(fates: list[Fate], others: list[str]) -> Iterator[_Row]:
-    """The rows of one attribute, without its name."""
+    """Yields the rows of one attribute, without its name."""
     for fate in fates:
         label = SIGNS[fate.kind]
         if fate.mentions:
             same = [f for f in fates if f.kind is fate.kind and f.mentions]
             rest = len([name for name in others if name != fate.attribute])
-            most = max(same, key=lambda f: len(f.mentions))
-            is_rest = fate is most and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
+            largest = max(same, key=lambda f: len(f.mentions))
+            is_rest = (
+                fate is largest and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
+            )
             label = f"  described by {'any other' if is_rest else ', '.join(fate.mentions)}"
         yield from _rows(fate, label)
 
@@ -84,7 +88,7 @@ def _growth(growth: Growth) -> _Row:
 
 
 def _units(units: TupleUnits) -> Iterator[_Row]:
-    """What becomes of the units that tuples name, and how one of them comes to be that of all."""
+    """Yields rows on units that tuples name, and on the way to one unit for all tuples."""
     label = f"units by {units.named}"
     if units.announced:
         yield label, "propagates", ", ".join(units.announced), "Alters from the start on"
@@ -100,7 +104,7 @@ def _units(units: TupleUnits) -> Iterator[_Row]:
 
 
 def evolution_json(plan: Plan) -> dict[str, Any]:
-    """The fates, and what wider domains do, as plain JSON values."""
+    """Returns the impacts, and the effects of wider domains, as plain JSON values."""
     return {
         "version": 1,
         "query": plan.name,
@@ -140,7 +144,7 @@ def _verdict(fate: Fate) -> str:
 
 
 def step_json(step: Step) -> dict[str, Any]:
-    """A step as plain JSON values."""
+    """Returns a step as plain JSON values."""
     return {
         "operator": step.operator.name,
         "line": step.operator.line,

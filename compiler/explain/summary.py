@@ -1,4 +1,4 @@
-"""What a plan does, in words: what each operator keeps and until when, and what it does with accents."""
+"""Summarises a plan in words: the state of each operator, its bound, and its reactions to accents."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from cedilla.grammar.diagnostics import Diagnostic, render
 
 _MORE = "more: cedilla explain --full, --evolution"
 _PLAIN_PARAMETERS = {"predicate", "items", "names", "keys", "calls", "function", "shape"}
-"""Those that need no name in front."""
+"""Parameters that are shown without their name."""
 
 _ACCENTS: dict[Kind, str] = {"add": "an Add", "drop": "a Drop", "alter": "an Alter"}
-_FEW = 4
-_SHORT = 60
+_MAX_NAMES = 4
+_MAX_DOMAIN = 60
 
 
 def summary_text(
@@ -32,7 +32,7 @@ def summary_text(
     texts: Mapping[str, str] | None = None,
     width: int = WIDTH,
 ) -> str:
-    """The plan as a tree, root first, in words; then the warnings, and where there is more.
+    """Shows the plan as a tree, root first, in words; then the warnings, and the commands that show more.
 
     `texts` and `width`: as for `explain_text`.
     """
@@ -51,9 +51,9 @@ def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint
         return node.lines(f"{item.name} (above)", [], width, paint)
     if isinstance(item, Source):
         return node.lines(_source_head(item), [_promises(item), *units_said(item.units)], width, paint)
-    said = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
-    said += new_units(plan, item)
-    return node.lines(_head(item), said, width, paint)
+    lines = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
+    lines += new_units(plan, item)
+    return node.lines(_head(item), lines, width, paint)
 
 
 def _source_head(source: Source) -> str:
@@ -105,7 +105,7 @@ def _until(bound: StateBound) -> str:
 
 
 def _kept(operator: Operator, bound: StateBound) -> str:
-    """What is kept, by the names of the query."""
+    """Describes state by the names of the query."""
     what = bound.memory.what.replace("accents described by", "accents for some").replace(
         ", in the", " in the"
     )
@@ -118,66 +118,74 @@ def _kept(operator: Operator, bound: StateBound) -> str:
 
 
 def _accents(plan: Plan, operator: Operator, state_safety: Safety) -> str:
-    fates = _fates(plan, operator)
-    said = [
-        *_coordinated(plan, operator, fates),
+    reactions = _reactions(plan, operator)
+    clauses = [
+        *_coordinated(plan, operator, reactions),
         *_partial(plan, operator, state_safety),
-        *_each(fates, "absorbed", "is absorbed"),
-        *_each(fates, "aborts", "ends the query"),
-        *_ignored(operator, fates),
+        *_by_verdict(reactions, "absorbed", "is absorbed"),
+        *_by_verdict(reactions, "aborts", "ends the query"),
+        *_ignored(operator, reactions),
     ]
-    if any(fates.get((name, OTHER, "alter")) in ("propagates", "coordinates") for name in operator.inputs):
-        said.append("passes other accents on" if said else "passes accents on")
-    return "; ".join(said)
+    if any(
+        reactions.get((name, OTHER, "alter")) in ("propagates", "coordinates") for name in operator.inputs
+    ):
+        clauses.append("passes other accents on" if clauses else "passes accents on")
+    return "; ".join(clauses)
 
 
-_Fates = Mapping[tuple[str, str, Kind], str]
-"""Input, attribute and accent -> what happens."""
+_Reactions = Mapping[tuple[str, str, Kind], str]
+"""Input, attribute and accent -> reaction."""
 
 
-def _fates(plan: Plan, operator: Operator) -> _Fates:
+def _reactions(plan: Plan, operator: Operator) -> _Reactions:
     return {
-        (name, attribute, kind): given.kind
+        (name, attribute, kind): outcome.kind
         for side, name in enumerate(operator.inputs)
         for attribute in (*attributes_of(plan, operator, side), OTHER)
         for kind in KINDS
-        if (given := reaction(plan, operator, kind, attribute, side)) is not None
+        if (outcome := reaction(plan, operator, kind, attribute, side)) is not None
     }
 
 
-def _coordinated(plan: Plan, operator: Operator, fates: _Fates) -> Iterator[str]:
-    """What waits for the other input, where that has the attribute too; an Add never waits (D1)."""
+def _coordinated(plan: Plan, operator: Operator, reactions: _Reactions) -> Iterator[str]:
+    """Says what waits for the other input, if that has the attribute too; an Add never waits (D1)."""
     if len(operator.inputs) == 1:
-        yield from _each(fates, "coordinates", "waits until all that it can be computed from is gone")
+        yield from _by_verdict(
+            reactions, "coordinates", "waits until all that it can be computed from is gone"
+        )
         return
     common = set[str].intersection(*(set(facts.types) for facts in inputs_of(plan, operator)))
-    waiting = {key: what for key, what in fates.items() if key[1] in common and key[2] != "add"}
-    yield from _each(waiting, "coordinates", "waits until both inputs have it")
+    waiting = {key: outcome for key, outcome in reactions.items() if key[1] in common and key[2] != "add"}
+    yield from _by_verdict(waiting, "coordinates", "waits until both inputs have it")
 
 
-def _each(fates: _Fates, what: str, said: str) -> Iterator[str]:
-    """The accents that meet one fate, those on the same attributes together."""
+def _by_verdict(reactions: _Reactions, verdict: str, text: str) -> Iterator[str]:
+    """Yields the accents with one reaction, grouped by attributes."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for kind in reversed(KINDS):
         names = [
-            _qualified(fates, key, what) for key, given in fates.items() if key[2] == kind and given == what
+            _qualified(reactions, key, verdict)
+            for key, outcome in reactions.items()
+            if key[2] == kind and outcome == verdict
         ]
         if names:
             groups.setdefault(tuple(dict.fromkeys(names)), []).append(_ACCENTS[kind])
     for names, kinds in groups.items():
-        yield f"{' or '.join(kinds)} of {_names(names, ' or ')} {said}"
+        yield f"{' or '.join(kinds)} of {_names(names, ' or ')} {text}"
 
 
-def _qualified(fates: _Fates, key: tuple[str, str, Kind], what: str) -> str:
-    """`s`, or `q.s` where the inputs differ in what becomes of it."""
+def _qualified(reactions: _Reactions, key: tuple[str, str, Kind], verdict: str) -> str:
+    """Writes `s`, or `q.s` if the inputs react differently to it."""
     source, attribute, kind = key
-    alike = all(given == what for (_, name, k), given in fates.items() if (name, k) == (attribute, kind))
+    alike = all(
+        outcome == verdict for (_, name, k), outcome in reactions.items() if (name, k) == (attribute, kind)
+    )
     name = "any new attribute" if attribute == OTHER else attribute
     return name if alike else f"{source}.{name}"
 
 
 def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[str]:
-    """An Alter for some values of an attribute that is folded away (A4, P3)."""
+    """Describes an Alter for some values of an attribute that is folded away (A4, P3)."""
     finite: dict[str, str] = {}
     others: list[str] = []
     ended: list[str] = []
@@ -196,7 +204,7 @@ def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[s
         yield f"an Alter for only some {_names(ended, ' or ')} ends the query"
     if finite:
         domains = " or ".join(f"all of `{text}`" for text in finite.values())
-        whole = domains if len(domains) <= _SHORT else f"all values of {_names(finite, ' or ')}"
+        whole = domains if len(domains) <= _MAX_DOMAIN else f"all values of {_names(finite, ' or ')}"
         yield f"an Alter for some {_names(finite, ' or ')} waits until {whole} have it"
     elif others:
         closed = all(b.verdict == "bounded" for b in state_safety.of(operator.name) if b.memory.accents)
@@ -208,22 +216,24 @@ def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[s
         yield f"an Alter for some {_names(others, ' or ')} waits {until}"
 
 
-def _ignored(operator: Operator, fates: _Fates) -> Iterator[str]:
-    """The attributes that the output does not have, or, where a new one is among them, those that it has."""
+def _ignored(operator: Operator, reactions: _Reactions) -> Iterator[str]:
+    """Yields the attributes that the output lacks; if a new one is among them, those that it has."""
     for source in operator.inputs:
-        mine = {name: {fates.get((source, name, k)) for k in KINDS} for s, name, _ in fates if s == source}
-        gone = [name for name, kinds in mine.items() if kinds <= {"ignored", None}]
+        by_name = {
+            name: {reactions.get((source, name, k)) for k in KINDS} for s, name, _ in reactions if s == source
+        }
+        gone = [name for name, kinds in by_name.items() if kinds <= {"ignored", None}]
         of_it = f" of `{source}`" if len(operator.inputs) > 1 else ""
         if OTHER in gone:
-            stay = [name for name in mine if name not in gone]
+            stay = [name for name in by_name if name not in gone]
             yield f"{f'all accents{of_it} but those on {_names(stay)}' if stay else f'accents{of_it}'} go no further"
         elif gone:
             yield f"accents{of_it} on {_names(gone)} go no further"
 
 
 def _names(names: Iterable[str], last: str = ", ") -> str:
-    """The first few names, and how many more there are."""
+    """Joins the first few names and the number of others."""
     all_names = list(names)
-    rest = len(all_names) - _FEW
-    shown = all_names if rest <= 1 else [*all_names[:_FEW], f"{rest} others"]
+    rest = len(all_names) - _MAX_NAMES
+    shown = all_names if rest <= 1 else [*all_names[:_MAX_NAMES], f"{rest} others"]
     return last.join(shown)

@@ -1,4 +1,4 @@
-"""A plan as a tree of text, root first: emits, under each its operators, down to the sources."""
+"""A plan as a tree of text, root first: emits, their operators below them, down to the sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Paint = Callable[[str, str], str]
 
 
 def painter(color: bool) -> Paint:
-    """What gives a text a style, or leaves it as it is."""
+    """Returns the function that gives a text a style; without color it changes nothing."""
     return _paint if color else _plain
 
 
@@ -29,9 +29,9 @@ def _plain(text: str, style: str) -> str:
 
 @frozen
 class Node:
-    """A place in the tree: what stands there, what comes before its first line, and before those under it.
+    """A node of the tree, the prefix of its first line, and the prefix of the lines below.
 
-    `again`: it is shown further up, with all below it.
+    `again`: it was shown above, with its subtree.
     """
 
     item: Emit | Operator | Source
@@ -39,19 +39,19 @@ class Node:
     below: str = ""
     again: bool = False
 
-    def lines(self, head: str, said: list[str], width: int, paint: Paint) -> Iterator[str]:
-        """The text of a node: its head, and under the tree's bars what is said of it."""
+    def lines(self, head: str, remarks: list[str], width: int, paint: Paint) -> Iterator[str]:
+        """Yields the text of a node: its head, then remarks under the tree's bars."""
         hanging = f"{self.below}    "
         for number, line in enumerate(wrapped(head, width, hanging, self.corner)):
             lead = len(self.below) if number else len(self.corner)
             yield f"{line[:lead]}{paint(line[lead:], BOLD)}"
-        for text in said:
+        for text in remarks:
             for line in wrapped(text, width - len(self.below), "  "):
                 yield f"{self.below}{paint(line, DIM)}"
 
 
 def tree(plan: Plan) -> Iterator[Node]:
-    """The nodes of a plan in the order in which they are shown."""
+    """Yields the nodes of a plan in display order."""
     shown: set[str] = set()
     for emit in plan.emits:
         yield Node(emit)
@@ -72,19 +72,19 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, shown: set[str]) -> It
 
 
 def units_said(units: Mapping[str, str]) -> list[str]:
-    """A line about the units of attributes, where some have any."""
+    """Returns a line about the units of attributes; no line without units."""
     return [f"units {', '.join(f'{name} {unit}' for name, unit in units.items())}"] if units else []
 
 
 def new_units(plan: Plan, operator: Operator) -> list[str]:
-    """A line about the units of an operator's output, where they are not those of its inputs."""
+    """Returns a line about the units of an operator's output, if its inputs have other units."""
     inputs = (plan.units_of(name) for name in reversed(operator.inputs))
     before = {name: unit for units in inputs for name, unit in units.items()}
     return units_said(operator.units) if dict(operator.units) != before else []
 
 
 def emit_head(emit: Emit) -> str:
-    """`emit R as name -> json folder`."""
-    called = "" if emit.name == emit.relation else f" as {emit.name}"
+    """Writes `emit R as name -> json folder`."""
+    alias = "" if emit.name == emit.relation else f" as {emit.name}"
     units = ", in original units" if emit.original_units else ""
-    return f"emit {emit.relation}{called} -> {emit.format} {emit.path}{units}"
+    return f"emit {emit.relation}{alias} -> {emit.format} {emit.path}{units}"

@@ -1,4 +1,6 @@
-"""Units that tuples name (theory N5): which outputs announce them, and which stay in the canonical one."""
+"""Units that tuples name (theory N5): outputs that announce them, and outputs that stay in the canonical
+unit.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from cedilla.compiler.plan import Plan
 
 @frozen
 class TupleUnits:
-    """An attribute of a source whose unit another one names, `named`, and its canonical unit.
+    """An attribute of a source, the attribute `named` that names its unit, and its canonical unit.
 
-    `announced`: the outputs that begin with an Alter for each of the other units; `absorbed`: those that stay in the
-    canonical one, each with the operator that sees to it, if there is one.
+    `announced`: the outputs that begin with an Alter for each of the other units. `absorbed`: the outputs
+    that stay in the canonical one, each with the operator that causes it, if there is one.
     """
 
     source: str
@@ -28,25 +30,25 @@ class TupleUnits:
 
 
 def tuple_units(plan: Plan) -> Iterator[TupleUnits]:
-    """Of every attribute whose unit another one names, in the order of the declarations."""
-    found = safety(plan)
+    """Yields every attribute whose unit another one names, in the order of the declarations."""
+    state_safety = safety(plan)
     for source in plan.sources:
         for attribute in source.attributes:
             if attribute.unit_from is not None:
                 named, (unit, *_) = attribute.unit_from
-                yield _of(plan, source.name, attribute.name, named, unit, found)
+                yield _of(plan, source.name, attribute.name, named, unit, state_safety)
 
 
-def _of(plan: Plan, source: str, attribute: str, named: str, unit: str, found: Safety) -> TupleUnits:
-    steps, _ = walk(plan, source, "alter", attribute, frozenset({named}), found)
-    _, arrived = walk(plan, source, "alter", attribute, frozenset(), found)
+def _of(plan: Plan, source: str, attribute: str, named: str, unit: str, state_safety: Safety) -> TupleUnits:
+    steps, _ = walk(plan, source, "alter", attribute, frozenset({named}), state_safety)
+    _, arrived = walk(plan, source, "alter", attribute, frozenset(), state_safety)
     announced, absorbed = list[str](), list[tuple[str, str]]()
     for emit in plan.emits:
         if not arrived.get(emit.relation):
-            continue  # it is not there, or not announced whatever describes it
+            continue  # the attribute is absent, or announced under no description
         above = {node.name for node in plan.ancestors(emit.relation)}
-        mine = (step for step in steps if step.operator.name in above)
-        ends = next((s for s in mine if s.waits is not None or s.reaction.kind == "aborts"), None)
+        passed = (step for step in steps if step.operator.name in above)
+        ends = next((s for s in passed if s.waits is not None or s.reaction.kind == "aborts"), None)
         if ends is None and not emit.original_units:
             announced.append(emit.name)
         else:

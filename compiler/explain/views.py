@@ -1,4 +1,4 @@
-"""What `cedilla explain` can show of a compiled query: view and form (design, section 7)."""
+"""Chooses the view and form that `cedilla explain` shows (design, section 7)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def show(
     texts: Mapping[str, str] | None = None,
     width: int = WIDTH,
 ) -> str:
-    """A view, without a final newline.
+    """Returns a view, without a final newline.
 
-    `view`: plan (in words), full, evolution, trace or spark; `form`: text or json, for the plan also dot or mermaid.
-    `texts` and `width`: as for `explain_text`; trace and spark have the width that they need.
+    `view`: plan (in words), full, evolution, trace or spark. `form`: text or json, for the plan also dot or
+    mermaid. `texts` and `width`: as for `explain_text`; trace and spark ignore the width.
     """
     if form == "text" and view in ("plan", "full"):
         return _plan_text(compiled, view == "full", color, texts, width)
@@ -31,7 +31,7 @@ def show(
     return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
 
 
-# What one view needs is not loaded for another: a command answers at once.
+# Views import their modules when they run, so that each command answers at once.
 
 
 def _plan_text(

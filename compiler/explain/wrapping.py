@@ -1,4 +1,4 @@
-"""Text that fits a width: paragraphs, tables, and diagnostics; a word that is longer than the width stays whole."""
+"""Wraps paragraphs, tables and diagnostics to a width; a longer word stays whole."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 WIDTH = 100
-"""Where no terminal says how wide a line may be."""
+"""The width without a terminal."""
 
 _GAP = "   "
 _NARROW = 32
-"""A column with less room than this is hard to read: its text goes below the row."""
+"""Text of a column narrower than this is hard to read, so it goes below the row."""
 
 _QUOTED = re.compile(r" *\d* \|")
 
 
 def wrapped(text: str, width: int, hanging: str = "", first: str = "") -> list[str]:
-    """The lines of a paragraph: the first starts with `first`, the others with `hanging`."""
+    """Returns the lines of a paragraph: the first starts with `first`, the others with `hanging`."""
     return textwrap.wrap(
         text,
         max(width, len(hanging) + 1),
@@ -29,20 +29,22 @@ def wrapped(text: str, width: int, hanging: str = "", first: str = "") -> list[s
 
 
 def columns(rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
-    """A table, indented, its columns as wide as their widest cells; without a width, as wide as it gets."""
+    """Yields the lines of an indented table whose columns are as wide as their widest cells; `None`: any
+    width.
+    """
     for lines in laid_out(rows, width):
         yield from lines
 
 
 def laid_out(rows: Sequence[Sequence[str]], width: int | None = None, indent: str = "  ") -> list[list[str]]:
-    """The lines of each row of a table.
+    """Returns the lines of each row of a table.
 
-    A last cell that is too long is wrapped in its column, or, where that is narrow, below the others.
+    A last cell that is too long is wrapped in its column. If the column is narrow, it goes below the others.
     """
     if not rows:
         return []
     *before, last = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    start = len(indent) + sum(len(_GAP) + each for each in before)
+    start = len(indent) + sum(len(_GAP) + cell_width for cell_width in before)
     room = last if width is None else width - start
     if last <= room or (before and room >= _NARROW and _longest_word(rows) <= room):
         return [_in_columns(row, before, room, indent) for row in rows]
@@ -79,7 +81,7 @@ def _longest_word(rows: Sequence[Sequence[str]]) -> int:
 
 
 def fitted(rendered: str, width: int) -> str:
-    """Rendered diagnostics, wrapped, but for the lines of the query that they quote."""
+    """Wraps rendered diagnostics, except for the quoted lines of the query."""
     lines: list[str] = []
     for line in rendered.splitlines():
         kept = _QUOTED.match(line) is not None or len(line) <= width
