@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cedilla.compiler.analysis.remedies import remedy
 from cedilla.compiler.analysis.safety import Safety, StateBound, missing, promised, safety
+from cedilla.compiler.analysis.suggestions import suggestion
 from cedilla.compiler.facts.schemes import Schemes, names, within
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, Source, folders, is_within
@@ -129,7 +129,7 @@ def _streams(plan: Plan, relation: str) -> list[str]:
 def _finding(
     plan: Plan, state_safety: Safety, bound: StateBound, code: str, severity: Severity, message: str
 ) -> Diagnostic:
-    notes, hint = _notes(plan, state_safety, bound), remedy(plan, bound)
+    notes, hint = _notes(plan, state_safety, bound), suggestion(plan, bound)
     return Diagnostic(code, severity, message, bound.operator.span, notes, hint)
 
 

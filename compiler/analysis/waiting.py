@@ -10,7 +10,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import Release
-from cedilla.compiler.analysis.remedies import heartbeat_advice
+from cedilla.compiler.analysis.suggestions import heartbeat_advice
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan

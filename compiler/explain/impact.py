@@ -85,7 +85,7 @@ class Outcome:
 
 
 @frozen
-class Fate:
+class AccentImpact:
     """An accent on an attribute of a source, described by others, and its outcome at every output.
 
     `code`: the error that ends the query. `why`: a remark on the accent as a whole.
@@ -215,16 +215,16 @@ def domain_text(name: str, facts: Facts) -> str:
     return " or ".join(text for (text,) in domain)
 
 
-# --- the fates of a plan's accents -----------------------------------------------------------------------
+# --- the impacts of a plan's accents -----------------------------------------------------------------------
 
 
-def fates(plan: Plan) -> Iterator[Fate]:
+def impacts(plan: Plan) -> Iterator[AccentImpact]:
     """Yields the impact of every accent, source by source: plain ones, then those whose description matters."""
     state_safety = safety(plan)
     for source in plan.sources:
         for attribute in _attributes(plan, source):
             for kind in KINDS:
-                plain = _fate(plan, source, kind, attribute, (), state_safety)
+                plain = _impact(plan, source, kind, attribute, (), state_safety)
                 yield plain
                 if plain.outcomes:
                     yield from _described(plan, source, plain, state_safety)
@@ -241,41 +241,51 @@ def _attributes(plan: Plan, source: Source) -> list[str]:
     return [*dict.fromkeys(names), OTHER]
 
 
-def _described(plan: Plan, source: Source, plain: Fate, state_safety: Safety) -> Iterator[Fate]:
+def _described(
+    plan: Plan, source: Source, plain: AccentImpact, state_safety: Safety
+) -> Iterator[AccentImpact]:
     """Yields the accent described by one attribute, if its effect differs; equal ones together."""
-    groups: dict[str, tuple[Fate, list[str]]] = {}
+    groups: dict[str, tuple[AccentImpact, list[str]]] = {}
     for mentioned in source.attributes:
         if mentioned.name == plain.attribute:
             continue
-        fate = _fate(plan, source, plain.kind, plain.attribute, (mentioned.name,), state_safety)
-        if fate.same != plain.same:
-            groups.setdefault(repr(fate.same), (fate, []))[1].append(mentioned.name)
-    for fate, mentions in groups.values():
-        yield Fate(
-            fate.source, fate.kind, fate.attribute, tuple(mentions), fate.outcomes, fate.code, fate.why
+        impact = _impact(plan, source, plain.kind, plain.attribute, (mentioned.name,), state_safety)
+        if impact.same != plain.same:
+            groups.setdefault(repr(impact.same), (impact, []))[1].append(mentioned.name)
+    for impact, mentions in groups.values():
+        yield AccentImpact(
+            impact.source,
+            impact.kind,
+            impact.attribute,
+            tuple(mentions),
+            impact.outcomes,
+            impact.code,
+            impact.why,
         )
 
 
-def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[Fate]:
+def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[AccentImpact]:
     """Yields new attributes that abort because another relation has their name (J2)."""
     own = plan.start[source.name].types
-    usual = _fate(plan, source, "add", OTHER, (), state_safety)
+    usual = _impact(plan, source, "add", OTHER, (), state_safety)
     for name in dict.fromkeys(n for facts in plan.start.values() for n in facts.types if n not in own):
-        fate = _fate(plan, source, "add", name, (), state_safety)
-        if fate.code is not None and usual.code is None:
-            yield fate
+        impact = _impact(plan, source, "add", name, (), state_safety)
+        if impact.code is not None and usual.code is None:
+            yield impact
 
 
-def _fate(
+def _impact(
     plan: Plan, source: Source, kind: Kind, attribute: str, mentions: tuple[str, ...], state_safety: Safety
-) -> Fate:
+) -> AccentImpact:
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
-        return Fate(
+        return AccentImpact(
             source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is no number"
         )
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
-        return Fate(source.name, kind, attribute, mentions, (), None, "cannot come: it is always there")
+        return AccentImpact(
+            source.name, kind, attribute, mentions, (), None, "cannot come: it is always there"
+        )
     # Tuples with different units have different functions, so an Alter of them becomes one for each unit
     # (N5).
     named = {declared.unit_from[0]} if kind == "alter" and declared and declared.unit_from else set[str]()
@@ -290,18 +300,18 @@ def _fate(
             ended.operator.inputs.index(ended.input),
         )
         code = "RQ211" if strict.kind == "accumulates" else _CODES[kind]
-        return Fate(source.name, kind, attribute, mentions, (), code, f"aborts: {ended.place}")
+        return AccentImpact(source.name, kind, attribute, mentions, (), code, f"aborts: {ended.place}")
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
         why = f"aborts: its declared domain {declared.domain} says that it is always there"
-        return Fate(source.name, kind, attribute, mentions, (), "RQ209", why)
+        return AccentImpact(source.name, kind, attribute, mentions, (), "RQ209", why)
     if kind == "drop" and attribute in source.tied:
         why = "aborts: each tuple names a unit (N5)"
-        return Fate(source.name, kind, attribute, mentions, (), "RQ209", why)
+        return AccentImpact(source.name, kind, attribute, mentions, (), "RQ209", why)
     emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
     outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
     why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None
     why = f"one for each unit that {', '.join(named)} names (N5)" if named else why
-    return Fate(source.name, kind, attribute, mentions, outcomes, None, why)
+    return AccentImpact(source.name, kind, attribute, mentions, outcomes, None, why)
 
 
 def _outcome(

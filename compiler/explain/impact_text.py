@@ -10,7 +10,7 @@ from attrs import asdict
 
 from cedilla.compiler.analysis.growths import Growth, growth_json, growths
 from cedilla.compiler.analysis.reactions import OTHER, SIGNS
-from cedilla.compiler.explain.impact import Fate, Step, Verdict, fates
+from cedilla.compiler.explain.impact import AccentImpact, Step, Verdict, impacts
 from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
 from cedilla.compiler.operators.base import KINDS
@@ -29,9 +29,9 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     more = {(g.source, g.attribute): [_growth(g)] for g in growths(plan)}
     for units in tuple_units(plan):
         more.setdefault((units.source, units.attribute), []).extend(_units(units))
-    by_source: dict[str, dict[str, list[Fate]]] = {}
-    for fate in fates(plan):
-        by_source.setdefault(fate.source, {}).setdefault(fate.attribute, []).append(fate)
+    by_source: dict[str, dict[str, list[AccentImpact]]] = {}
+    for impact in impacts(plan):
+        by_source.setdefault(impact.source, {}).setdefault(impact.attribute, []).append(impact)
     for name, by_attribute in by_source.items():
         others = [attribute.name for attribute in plan.source_of[name].attributes]
         alike: dict[tuple[_Row, ...], list[str]] = {}
@@ -52,33 +52,33 @@ def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[
             yield from lines
 
 
-def _block(fates: list[Fate], others: list[str]) -> Iterator[_Row]:
+def _block(impacts: list[AccentImpact], others: list[str]) -> Iterator[_Row]:
     """Yields the rows of one attribute, without its name."""
-    for fate in fates:
-        label = SIGNS[fate.kind]
-        if fate.mentions:
-            same = [f for f in fates if f.kind is fate.kind and f.mentions]
-            rest = len([name for name in others if name != fate.attribute])
+    for impact in impacts:
+        label = SIGNS[impact.kind]
+        if impact.mentions:
+            same = [f for f in impacts if f.kind is impact.kind and f.mentions]
+            rest = len([name for name in others if name != impact.attribute])
             largest = max(same, key=lambda f: len(f.mentions))
             is_rest = (
-                fate is largest and len(fate.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
+                impact is largest and len(impact.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
             )
-            label = f"  described by {'any other' if is_rest else ', '.join(fate.mentions)}"
-        yield from _rows(fate, label)
+            label = f"  described by {'any other' if is_rest else ', '.join(impact.mentions)}"
+        yield from _rows(impact, label)
 
 
-def _rows(fate: Fate, label: str) -> Iterator[_Row]:
-    if not fate.outcomes:
-        verdict, _, why = (fate.why or "").partition(": ")
-        yield label, verdict, fate.code or "", why
+def _rows(impact: AccentImpact, label: str) -> Iterator[_Row]:
+    if not impact.outcomes:
+        verdict, _, why = (impact.why or "").partition(": ")
+        yield label, verdict, impact.code or "", why
         return
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for outcome in fate.outcomes:
+    for outcome in impact.outcomes:
         names = ", ".join(name for name in outcome.attributes)
-        reached = outcome.emit if names == fate.attribute else f"{outcome.emit}: {names}" if names else ""
+        reached = outcome.emit if names == impact.attribute else f"{outcome.emit}: {names}" if names else ""
         groups.setdefault((outcome.verdict, outcome.notes), []).append(reached or f"not {outcome.emit}")
     for number, ((verdict, notes), reached) in enumerate(groups.items()):
-        why = [fate.why] if fate.why is not None and not fate.mentions and number == 0 else []
+        why = [impact.why] if impact.why is not None and not impact.mentions and number == 0 else []
         yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
 
 
@@ -108,21 +108,21 @@ def evolution_json(plan: Plan) -> dict[str, Any]:
     return {
         "version": 1,
         "query": plan.name,
-        "accents": [_json(fate) for fate in fates(plan)],
+        "accents": [_json(impact) for impact in impacts(plan)],
         "domains": [growth_json(growth) for growth in growths(plan)],
         "units_by_tuple": [asdict(units) for units in tuple_units(plan)],
     }
 
 
-def _json(fate: Fate) -> dict[str, Any]:
+def _json(impact: AccentImpact) -> dict[str, Any]:
     return {
-        "source": fate.source,
-        "attribute": fate.attribute,
-        "primitive": fate.kind,
-        "described_by": list(fate.mentions),
-        "verdict": _verdict(fate),
-        "code": fate.code,
-        "reason": fate.why,
+        "source": impact.source,
+        "attribute": impact.attribute,
+        "primitive": impact.kind,
+        "described_by": list(impact.mentions),
+        "verdict": _verdict(impact),
+        "code": impact.code,
+        "reason": impact.why,
         "outputs": [
             {
                 "emit": outcome.emit,
@@ -130,15 +130,15 @@ def _json(fate: Fate) -> dict[str, Any]:
                 "attributes": list(outcome.attributes),
                 "steps": [step_json(step) for step in outcome.steps],
             }
-            for outcome in fate.outcomes
+            for outcome in impact.outcomes
         ],
     }
 
 
-def _verdict(fate: Fate) -> str:
-    if not fate.outcomes:
-        return (fate.why or "").partition(":")[0]
-    verdicts = {outcome.verdict for outcome in fate.outcomes}
+def _verdict(impact: AccentImpact) -> str:
+    if not impact.outcomes:
+        return (impact.why or "").partition(":")[0]
+    verdicts = {outcome.verdict for outcome in impact.outcomes}
     order: tuple[Verdict, ...] = ("accumulates", "coordinates", "propagates", "absorbed", "ignored")
     return next(verdict for verdict in order if verdict in verdicts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import findings
-from cedilla.compiler.explain.impact import fates
+from cedilla.compiler.explain.impact import impacts
 
 SOURCE = 'stream r(k: long, x: double) from json "r" punctuated on k;\n'
 
@@ -14,7 +14,7 @@ def test_ways_that_meet_again_are_followed_once() -> None:
     text = SOURCE + "r0 := r union r;\n" + "\n".join(unions) + '\nemit r60 to json "o";\n'
     plan = compile_query(text).plan  # 2 ** 61 ways
     findings(plan)
-    assert {fate.outcomes[0].verdict for fate in fates(plan) if fate.outcomes} == {
+    assert {impact.outcomes[0].verdict for impact in impacts(plan) if impact.outcomes} == {
         "coordinates",
         "propagates",
     }
@@ -27,6 +27,8 @@ def test_the_steps_of_all_ways_that_meet_are_reported() -> None:
         + 'u := a union b;\nemit u to json "o";\n'
     )
     plan = compile_query(text).plan
-    outcomes = [fate.outcomes for fate in fates(plan) if (fate.kind, fate.attribute) == ("drop", "*")]
+    outcomes = [
+        impact.outcomes for impact in impacts(plan) if (impact.kind, impact.attribute) == ("drop", "*")
+    ]
     (outcome,) = outcomes[0]
     assert [step.operator.name for step in outcome.steps] == ["a", "b", "u", "u"]

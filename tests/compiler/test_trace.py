@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.explain.impact import Fate, Outcome, fates
+from cedilla.compiler.explain.impact import AccentImpact, Outcome, impacts
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.operators import Select, Union
 from cedilla.compiler.plan import Plan
@@ -36,35 +36,35 @@ def texts() -> list[str]:
 @pytest.mark.parametrize("text", texts())
 def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
     plan = compile_query(text).plan
-    told = list(fates(plan))
+    told = list(impacts(plan))
     assert told
-    for fate in told:
-        if not fate.mentions:
-            check(plan, fate)
+    for impact in told:
+        if not impact.mentions:
+            check(plan, impact)
 
 
-def check(plan: Plan, fate: Fate) -> None:
-    name = NEW if fate.attribute == "*" else fate.attribute
-    known = name in plan.start[fate.source].types
-    before = [] if known or fate.kind == "add" else [f"[[+({name}: double)]]"]
+def check(plan: Plan, impact: AccentImpact) -> None:
+    name = NEW if impact.attribute == "*" else impact.attribute
+    known = name in plan.start[impact.source].types
+    before = [] if known or impact.kind == "add" else [f"[[+({name}: double)]]"]
     accent = {
-        "add": f"[[+({name}: {plan.start[fate.source].types[name] if known else 'double'})]]",
+        "add": f"[[+({name}: {plan.start[impact.source].types[name] if known else 'double'})]]",
         "drop": f"[[-({name})]]",
         "alter": f"[[alter({name}, y -> y * 2)]]",
-    }[fate.kind]
-    if fate.kind == "add" and known:
+    }[impact.kind]
+    if impact.kind == "add" and known:
         return  # a drop would have to come first, and may itself wait
-    markers = [(fate.source, text) for text in (*before, accent)]
-    if fate.code is not None:
+    markers = [(impact.source, text) for text in (*before, accent)]
+    if impact.code is not None:
         with pytest.raises(DiagnosticError) as caught:
             list(trace(plan, markers))
-        assert [d.code for d in caught.value.diagnostics] == [fate.code], fate
+        assert [d.code for d in caught.value.diagnostics] == [impact.code], impact
         return
-    if before and any(f.code for f in fates(plan) if f.attribute == fate.attribute and f.kind == "add"):
+    if before and any(f.code for f in impacts(plan) if f.attribute == impact.attribute and f.kind == "add"):
         return
     last = list(trace(plan, markers))[-1]
-    for outcome in fate.outcomes:
-        if fate.kind == "alter" and reads_and_merges(plan, outcome):
+    for outcome in impact.outcomes:
+        if impact.kind == "alter" and reads_and_merges(plan, outcome):
             continue
         (output,) = (at for at in last.outputs if at.relation == outcome.emit)
         # An Alter that changes nothing only says that whole numbers may have decimals from here on.
@@ -73,9 +73,9 @@ def check(plan: Plan, fate: Fate) -> None:
         if outcome.verdict in ("coordinates", "accumulates"):  # a part that is closed elsewhere need not wait
             # Of several values computed from an attribute, one may be lost at once while another waits.
             waiting = [each for each in said if re.match(r"\[\[(\+|-|alter)\(", each)]
-            assert len(waiting) < max(1, len(outcome.attributes)), (fate, outcome, said)
+            assert len(waiting) < max(1, len(outcome.attributes)), (impact, outcome, said)
             continue
-        assert bool(said) == (outcome.verdict == "propagates"), (fate, outcome, said)
+        assert bool(said) == (outcome.verdict == "propagates"), (impact, outcome, said)
         for attribute in outcome.attributes if said else ():
             evolved = NEW if attribute == "*" else attribute
             assert any(re.search(rf"\({evolved}\b", each) for each in said), (attribute, said)

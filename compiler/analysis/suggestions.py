@@ -25,7 +25,7 @@ class _Change:
     advice: str
 
 
-def remedy(plan: Plan, bound: StateBound) -> str | None:
+def suggestion(plan: Plan, bound: StateBound) -> str | None:
     """Returns a change to the sources that removes the finding; the change is tested."""
     for changes in islice(_changes(plan, bound), _MAX_TRIED):
         changed = {change.source.name: change.changed for change in changes}
