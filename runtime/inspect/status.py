@@ -26,9 +26,9 @@ from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
-from cedilla.runtime.control.sources.in_force import in_force, of_source
-from cedilla.runtime.control.sources.measures import UnitNames, relation_units, source_names
+from cedilla.runtime.control.sources.active_accents import active_accents, of_source
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
 from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.streams.canonical import possible
@@ -230,7 +230,7 @@ def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) 
     now = evolve(facts[emit.relation], closed=sink.closed)
     units = {**relation_units(plan, commit.sources)[emit.relation], **emit.units}
     names = UnitNames(units, emit.relation, plan, commit.sources)
-    accents = in_force(now, plan.start[emit.relation].present, sink.present, sink.scale, names)
+    accents = active_accents(now, plan.start[emit.relation].present, sink.present, sink.scale, names)
     return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now), units=names.units)
 
 

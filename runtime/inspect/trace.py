@@ -22,12 +22,12 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, region_texts, together
 from cedilla.runtime.control.markers.advance import advance
-from cedilla.runtime.control.markers.reading import read_accent, read_growth
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
-from cedilla.runtime.control.sources.always_there import always_there
-from cedilla.runtime.control.sources.measures import UnitNames, relation_units
+from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
 from cedilla.runtime.items.marker import MarkerLine
 
 
@@ -95,7 +95,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                 continue
             names = UnitNames(units[name], name, plan, states)
             said[name], markers_there = announce(
-                said[name], most[name], after[name], always_there(plan, name, states), names=names
+                said[name], most[name], after[name], required_attributes(plan, name, states), names=names
             )
             here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
             if dead and name == source:
@@ -116,7 +116,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     sinks[emit.name],
                     most[emit.relation],
                     after[emit.relation],
-                    always_there(plan, emit.relation, states),
+                    required_attributes(plan, emit.relation, states),
                     original_units=emit.original_units,
                     names=UnitNames(units[emit.relation], emit.relation, plan, states),
                 )

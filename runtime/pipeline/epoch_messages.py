@@ -15,7 +15,7 @@ from cedilla.runtime.control.markers.advance import (
     MarkerWarning,
     Stop,
 )
-from cedilla.runtime.control.sources import in_force
+from cedilla.runtime.control.sources import active_accents
 from cedilla.runtime.formats.jsonl.records import copy_of
 from cedilla.runtime.ingest.intake import Read
 from cedilla.runtime.ingest.slices import Slice, line_of
@@ -60,7 +60,7 @@ def report(
         files=sum(len(part.part.files) for part in read.values()),
         accents=effects.accents,
         punctuations=effects.punctuations,
-        in_force=sum(in_force.count(source, record.sources[source.name]) for source in plan.sources),
+        in_force=sum(active_accents.count(source, record.sources[source.name]) for source in plan.sources),
         held=tuple(
             f"-({attribute}) in {node}: state still has it"
             for node, facts in record.state_facts.items()

@@ -24,10 +24,10 @@ from cedilla.runtime.control.markers.advance import MarkerEffects
 from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
-from cedilla.runtime.control.sources.always_there import always_there
-from cedilla.runtime.control.sources.measures import output_names
 from cedilla.runtime.control.sources.partitions import within
+from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import output_names
 from cedilla.runtime.engines.frames import ORDER, in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
@@ -144,7 +144,7 @@ class EpochStarter:
             e.name: begin(
                 base.sinks[e.name],
                 during[e.relation],
-                always_there(self.plan, e.relation, states),
+                required_attributes(self.plan, e.relation, states),
                 names[e.name].units,
             )
             for e in self.plan.emits

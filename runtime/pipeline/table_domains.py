@@ -13,7 +13,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.table_domains import MAX_VALUES, Values, gone, grown, listed, looked_up
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.listing import listed_files

@@ -28,7 +28,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.reading import canonical_maps, raw_quantities
+from cedilla.runtime.control.markers.source_marker_parser import canonical_maps, raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json

@@ -27,10 +27,10 @@ from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
-from cedilla.runtime.control.sources.always_there import always_there
-from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.control.sources.partitions import within
+from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.items.json_objects import read_strings, with_fields
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, reason
@@ -290,7 +290,7 @@ class Reference:
         names = output_names(self.plan, states)
         outputs: dict[str, Output] = {}
         for e in self.plan.emits:
-            at, always = e.relation, always_there(self.plan, e.relation, states)
+            at, always = e.relation, required_attributes(self.plan, e.relation, states)
             outputs[e.name] = self._output(e, rows[at], during[at], final[at], always, names[e.name])
         self.states, self.state_facts = states, state_facts
         return outputs
@@ -308,8 +308,8 @@ class Reference:
         always: frozenset[str] = frozenset(),
         names: UnitNames = NO_NAMES,
     ) -> Output:
-        """What an emit gets; `during` is `None` where no marker has come; `always`: `always_there`; `names`: of the
-        units of its attributes."""
+        """Returns the output of an emit. `during`: `None` without markers. `always`: the result of
+        `required_attributes`. `names`: names of the units of its attributes."""
         sink, adds = self.sinks[emit.name], ()
         if during is not None:
             sink, adds = begin(sink, during, always, names.units)

@@ -25,8 +25,8 @@ from cedilla.grammar.syntax import AlterAttribute
 from cedilla.runtime.control.accents.trees import rename_raw_values, restrict_to
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.descriptions.translation import translate
-from cedilla.runtime.control.sources.measures import UnitNames
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import UnitNames
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
 

@@ -23,14 +23,13 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
-from cedilla.runtime.control.accents.codes import unspoken
+from cedilla.runtime.control.accents.codes import active_recodes, unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
-from cedilla.runtime.control.markers.reading import canonical_maps
+from cedilla.runtime.control.markers.source_marker_parser import canonical_maps
 from cedilla.runtime.control.markers.undeclared import PassedOver
-from cedilla.runtime.control.sources.measures import source_names
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import source_names
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import applied, number_to_json
@@ -255,7 +254,7 @@ def _in_force(state: SourceState) -> Iterator[Described]:
     """The renames and recodes that a canonical stream ends with, so that what comes behind it is read right. Raises
     `DiagnosticError` RQ213 where they are told by codes of another attribute."""
     names, facts, scale = state.names, state.facts(), canonical_maps(state)
-    changes: list[tuple[Recode | Rename, Tree]] = [*recodes_in_force(state.codes, state.types)]
+    changes: list[tuple[Recode | Rename, Tree]] = [*active_recodes(state.codes, state.types)]
     changes += [(Rename(of, name), names.by(of, name)) for name, of in names.of.items()]
     for change, cell in changes:
         there = regions.intersection(cell, facts.may_have(change.attribute))

@@ -22,7 +22,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.growth import is_new
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState

@@ -219,7 +219,7 @@ MUTATIONS = (
     ),
     Mutation(
         "N2 a marker by another name speaks of the tuples that have it",
-        "runtime/control/markers/reading.py",
+        "runtime/control/markers/source_marker_parser.py",
         "    description = regions.intersection(accent.description, by)\n",
         "    description = accent.description\n",
     ),

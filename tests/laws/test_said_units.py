@@ -17,7 +17,7 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.control.sources.measures import UnitNames
+from cedilla.runtime.control.sources.unit_names import UnitNames
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize

@@ -95,7 +95,7 @@ def _cells(tree: Tree) -> Iterator[tuple[ValueMapping | None, Tree]]:
         yield (code if isinstance(code, ValueMapping) else None), cell
 
 
-def in_force(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, Tree]]:
+def active_recodes(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Recode, Tree]]:
     """Yields the recodes that all recodes so far compose to, each with its canonical tuples."""
     for name, tree in codes.items():
         for code, cell in _cells(tree):

@@ -11,14 +11,14 @@ from cedilla.compiler.operators import Aggregate, Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.markers.one_accent import CutBefore
-from cedilla.runtime.control.sources.measures import check_meetings
+from cedilla.runtime.control.markers.one_accent import EpochMustEnd
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import check_meetings
 
 
 def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
     """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210; Foundation, J2), or must
-    not (RQ211, `set accents = strict`). Raises `CutBefore` if the epoch must end before it."""
+    not (RQ211, `set accents = strict`). Raises `EpochMustEnd` if the epoch must end before it."""
     primitive = accent.primitive
     if isinstance(primitive, Rename | Recode):
         return  # the source undoes it (N2, N3)
@@ -94,7 +94,7 @@ def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> No
         )
     most = {n: s.facts_during(s.closed) for n, s in states.items()}
     if _conflict(plan, most, name) is not None:
-        raise CutBefore  # the other input has dropped it in this epoch
+        raise EpochMustEnd  # the other input has dropped it in this epoch
 
 
 def _conflict(plan: Plan, sources: Mapping[str, Facts], name: str) -> Operator | None:

@@ -14,7 +14,6 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.growth import check_growth, is_new
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
-from cedilla.runtime.control.markers.claims import claimed
 from cedilla.runtime.control.markers.marker_groups import (
     MIN_GROUP,
     GroupedMarker,
@@ -22,8 +21,9 @@ from cedilla.runtime.control.markers.marker_groups import (
     apply_group,
     group_at,
 )
-from cedilla.runtime.control.markers.one_accent import CutBefore, expecting, with_accent
-from cedilla.runtime.control.markers.reading import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.one_accent import EpochMustEnd, expecting, with_accent
+from cedilla.runtime.control.markers.partition_ownership import with_ownership
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
@@ -144,7 +144,7 @@ def _with_next(
     try:
         at = place(source, marker) if marker.kind == "accent" else ""
         state, kind, warnings = _apply(plan, result.states, source, marker, at)
-    except CutBefore as cut:
+    except EpochMustEnd as cut:
         if cut.state is not None:
             result = evolve(result, states={**result.states, source: cut.state})
         return evolve(result, stops={**result.stops, source: Stop(source, marker)})
@@ -204,21 +204,21 @@ def _applied(
     if marker.kind == "punctuation":
         declared = plan.source_of[source]
         punctuation = read_punctuation(declared, state, marker.wire(state.field_types))
-        state = claimed(state, declared, punctuation.pattern, marker)
+        state = with_ownership(state, declared, punctuation.pattern, marker)
         punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)
     if (growth := read_growth(state, text)) is not None:
         if is_new(state, plan.source_of[source], growth):
-            raise CutBefore
+            raise EpochMustEnd
         return state, "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
-    state = claimed(state, plan.source_of[source], accent.description, marker)
+    state = with_ownership(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
     after = with_accent(state, accent, marker.position, place)
     if marker.position > 0 and (before := expecting(state, accent)) is not None:
-        raise CutBefore(before)
+        raise EpochMustEnd(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else all are closed: nothing aborts (P-dead)
         check_accent(plan, {**states, source: after}, source, accent)

@@ -26,8 +26,8 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
-from cedilla.runtime.control.markers.one_accent import CutBefore, alters_of, check_add, misnamed
-from cedilla.runtime.control.markers.reading import read_accent, read_punctuation
+from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
@@ -197,7 +197,7 @@ def apply_group(
             if next_ is None:
                 return None
             state = next_
-    except (DiagnosticError, CutBefore):  # the marker at fault raises it again
+    except (DiagnosticError, EpochMustEnd):  # the marker at fault raises it again
         return None
     alters.sort(key=lambda each: each[0].marker.position)
     return state.remembering([each for _, each in alters])

@@ -19,7 +19,7 @@ from cedilla.runtime.control.markers.added_again import check_added_again
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
-class CutBefore(Exception):
+class EpochMustEnd(Exception):
     """The epoch must end before this marker: it adds what the epoch dropped (G32), turns an attribute into doubles, or
     lets a domain grow (N1).
 
@@ -36,7 +36,7 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
 
     Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
     with another type), RQ219 (names a unit that values are not in), RQ461 (renames to a name in use), RQ467 (adds an
-    attribute again on which others depend). Raises `CutBefore` if it adds an attribute that this epoch dropped.
+    attribute again on which others depend). Raises `EpochMustEnd` if it adds an attribute that this epoch dropped.
     """
     where, places = state.canonical(accent.description), positions_after(position)
     live = regions.difference(where, state.closed)
@@ -113,8 +113,8 @@ def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None
 
 
 def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live: Tree) -> None:
-    """Raises `DiagnosticError` RQ205, RQ208 or RQ467 if an Add is not possible; `CutBefore` if this epoch dropped the
-    attribute. `where`: the canonical tuples described; `live`: those that may still come."""
+    """Raises `DiagnosticError` RQ205, RQ208 or RQ467 if an Add is not possible. Raises `EpochMustEnd` if this epoch
+    dropped the attribute. `where`: the canonical tuples described; `live`: those that may still come."""
     attribute, type_ = added.attribute, added.type
     before = state.types.get(attribute)
     if before is not None and before != type_ and not (before.is_numeric and type_.is_numeric):
@@ -135,7 +135,7 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
         )
     check_added_again(state, accent, live)
     if regions.intersection(where, state.dropped.get(attribute, False)) is not False:
-        raise CutBefore
+        raise EpochMustEnd
 
 
 def _require(state: SourceState, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:

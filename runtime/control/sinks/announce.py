@@ -16,7 +16,7 @@ from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import translate
-from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
+from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
 

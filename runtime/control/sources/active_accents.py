@@ -13,16 +13,16 @@ from cedilla.compiler.facts.markers import Add, Alter, Rename
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.control.accents.codes import in_force as recodes_in_force
-from cedilla.runtime.control.sources.measures import NO_NAMES, UnitNames
+from cedilla.runtime.control.accents.codes import active_recodes
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _MAX_POINTS = 1_000
 """Maximum number of descriptions of one attribute that are checked against closed regions in each epoch."""
 
 
-def in_force(
+def active_accents(
     facts: Facts,
     start: Mapping[str, Tree],
     present: Mapping[str, Tree],
@@ -47,7 +47,7 @@ def of_source(
     facts = state.facts_by_partition()
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
-    accents = in_force(facts, source.facts(frozenset()).present, facts.present, scale, names)
+    accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
     return facts, chain(_grown(source, state), _renamed(state), _recoded(state), accents)
 
 
@@ -65,7 +65,7 @@ def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
 def _recoded(state: SourceState) -> Iterator[tuple[str, Tree]]:
     """Yields the composed recodes (theory N3)."""
     facts = state.facts_by_partition()
-    for recode, cell in recodes_in_force(state.codes, state.types):
+    for recode, cell in active_recodes(state.codes, state.types):
         yield str(recode), regions.intersection(cell, facts.may_have(recode.attribute))
 
 

@@ -11,7 +11,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 
 
-def claimed(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -> SourceState:
+def with_ownership(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -> SourceState:
     """Returns the state after a marker assigns the keys it describes to its partition. The other partitions are closed
     for them, so that D1 waits for no other feeder. Keys that another partition owns stay closed here. `raw`: the region
     that the marker describes.

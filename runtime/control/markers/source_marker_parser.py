@@ -17,8 +17,8 @@ from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.descriptions.translation import translate
-from cedilla.runtime.control.sources.measures import Units, source_units
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.unit_names import Units, source_units
 
 
 def read_accent(source: Source, state: SourceState, text: str) -> Accent:

@@ -9,7 +9,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
-def always_there(plan: Plan, relation: str, states: Mapping[str, SourceState]) -> frozenset[str]:
+def required_attributes(plan: Plan, relation: str, states: Mapping[str, SourceState]) -> frozenset[str]:
     """Returns the attributes that every tuple of a relation has; none after any required attribute has been dropped.
 
     A Drop may remove a required attribute (⊥ lemma, theory 3.1), and domains include ⊥ for that from the start.
