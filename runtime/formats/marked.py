@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
-from cedilla.runtime.formats.source import Content, Format, InputFile, Numbered, Scan, Types
+from cedilla.runtime.formats.source import FileStatistics, Format, InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.nested import Paths
 
@@ -52,17 +52,19 @@ class Marked(Format):
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]
 
-    def tuples_with_contents(
+    def tuples_with_statistics(
         self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, Content] | None]:
-        return self._base.tuples_with_contents(spark, _data(files), types)
+    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
+        return self._base.tuples_with_statistics(spark, _data(files), types)
 
-    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+    def parsed(
+        self, files: Numbered, types: Types
+    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
         return self._base.parsed(_data(files), types)
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
+    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]] | None:
         return self._base.tuples_with_notes(spark, _data(files), types, keep=keep)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:

@@ -87,7 +87,7 @@ def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
 
 
 @frozen
-class Range:
+class ColumnStatistics:
     """The values of a column in a file. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the
     other values as in regions, if known."""
 
@@ -97,7 +97,7 @@ class Range:
 
 
 @frozen
-class Content:
+class FileStatistics:
     """Statistics of a file whose rows can all be read as tuples or markers.
 
     `rows`: the number of rows, without markers if `places` is known. `ranges`: attribute -> its values; an attribute
@@ -105,7 +105,7 @@ class Content:
     """
 
     rows: int
-    ranges: Mapping[str, Range]
+    ranges: Mapping[str, ColumnStatistics]
     places: tuple[int, int] | None = None
 
 
@@ -137,14 +137,16 @@ class Format(ABC):
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]] | None:
+    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]] | None:
         """Returns `tuples` and a function for the statistics of each file, available after a job has read all tuples.
         `None` if tasks of this format record no statistics. `keep`: caches the rows that the first job reads while the
         function exists.
         """
         return None
 
-    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+    def parsed(
+        self, files: Numbered, types: Types
+    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
         """Returns `tuples` as a table and the statistics of each file, if the files are small enough for the driver;
         else `None`. The statistics are `None` unless every file has them."""
         return None
@@ -153,9 +155,9 @@ class Format(ABC):
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Returns the scans of the files of several sources, with all of their markers."""
 
-    def tuples_with_contents(
+    def tuples_with_statistics(
         self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, Content] | None]:
+    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
         """Returns `tuples` and the statistics of each file; these are `None` unless every file has them."""
         return self.tuples(spark, files, types), None
 

@@ -22,46 +22,46 @@ from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import rejections
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import Content, Range
-from cedilla.runtime.ingest.raw_names import contents_by_attributes
+from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics
+from cedilla.runtime.ingest.raw_names import statistics_by_attributes
 from cedilla.runtime.items.marker import NEXT_FILE
 
 _NONE: Mapping[int, int] = {}
 
 
-def known_valid(
+def proven_valid(
     source: Source,
     state: SourceState,
-    contents: Mapping[int, Content],
+    statistics: Mapping[int, FileStatistics],
     markers_only: Set[int],
     partitions: Mapping[int, int] = _NONE,
-) -> Mapping[int, Content] | None:
+) -> Mapping[int, FileStatistics] | None:
     """Returns the statistics of files by attribute names if they prove all tuples valid, else `None`.
 
-    `state`: the source's after all of its markers. `contents`: statistics of each of its files. `markers_only`: the
+    `state`: the source's after all of its markers. `statistics`: statistics of each of its files. `markers_only`: the
     numbers of files without tuples. `partitions`: those of files of records.
     """
     wrong: Mapping[int, Tree] = {}
     names = [each for name in state.codes for each in state.names.all_of(name)]
     if any(
-        values is None or values.nulls < content.rows
-        for content in contents.values()
-        for values in map(content.ranges.get, names)
+        values is None or values.nulls < file.rows
+        for file in statistics.values()
+        for values in map(file.ranges.get, names)
     ):
         return None  # a range does not show which codes occur
     if state.names.of:
-        named = contents_by_attributes(state.names, contents)
+        named = statistics_by_attributes(state.names, statistics)
         if named is None:
             return None
-        contents, wrong = named
-    are_valid = _are_all_valid(source, state, contents, markers_only, partitions, wrong)
-    return contents if are_valid else None
+        statistics, wrong = named
+    are_valid = _are_all_valid(source, state, statistics, markers_only, partitions, wrong)
+    return statistics if are_valid else None
 
 
-def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tree:
+def region_of_tuples(state: SourceState, statistics: Mapping[int, FileStatistics]) -> Tree:
     """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
-    have statistics of. `contents`: the result of `known_valid`."""
-    told, altered = _together([content for content in contents.values() if content.rows]), _altered(state)
+    have statistics of. `statistics`: the result of `proven_valid`."""
+    told, altered = _together([file for file in statistics.values() if file.rows]), _altered(state)
     known = {
         name: values
         for name, values in told.ranges.items()
@@ -70,36 +70,38 @@ def region_of_tuples(state: SourceState, contents: Mapping[int, Content]) -> Tre
     return regions.box(_sides(evolve(told, ranges=known), altered))
 
 
-def _together(contents: Sequence[Content]) -> Content:
+def _together(statistics: Sequence[FileStatistics]) -> FileStatistics:
     """Merges the statistics of some files."""
-    named = set[str]().union(*(content.ranges for content in contents))
+    named = set[str]().union(*(file.ranges for file in statistics))
     known = {
-        name: [(content.ranges[name], content.rows) for content in contents]
+        name: [(file.ranges[name], file.rows) for file in statistics]
         for name in named
-        if all(name in content.ranges for content in contents)
+        if all(name in file.ranges for file in statistics)
     }
-    return Content(sum(c.rows for c in contents), {name: _around(each) for name, each in known.items()})
+    return FileStatistics(
+        sum(c.rows for c in statistics), {name: _around(each) for name, each in known.items()}
+    )
 
 
-def _around(told: Sequence[tuple[Range, int]]) -> Range:
+def _around(told: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
     """Merges the values of a column in some files, each with its number of rows."""
     nulls = sum(values.nulls for values, _ in told)
     some = [(values.least, values.greatest) for values, rows in told if values.nulls < rows]
     least = [low for low, _ in some if low is not None]
     greatest = [high for _, high in some if high is not None]
     is_known = some and len(least) == len(greatest) == len(some)
-    return Range(nulls, min(least), max(greatest)) if is_known else Range(nulls)
+    return ColumnStatistics(nulls, min(least), max(greatest)) if is_known else ColumnStatistics(nulls)
 
 
 def _are_all_valid(
     source: Source,
     state: SourceState,
-    contents: Mapping[int, Content],
+    statistics: Mapping[int, FileStatistics],
     markers_only: Set[int],
     partitions: Mapping[int, int],
     wrong: Mapping[int, Tree],
 ) -> bool:
-    if not all(map(partial(_is_kept, state), contents.values())):
+    if not all(map(partial(_is_kept, state), statistics.values())):
         return False
     trees = [*state.placed_present.values(), *state.names.placed.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
@@ -107,20 +109,20 @@ def _are_all_valid(
     rejected, altered = _rejected(source, state), _altered(state)
     return all(
         regions.intersection(
-            _box(number, content, altered, partitions.get(number)),
+            _box(number, file, altered, partitions.get(number)),
             regions.union(rejected, wrong.get(number, False)),
         )
         is False
-        for number, content in contents.items()
+        for number, file in statistics.items()
         if number not in markers_only
     )
 
 
-def _is_kept(state: SourceState, content: Content) -> bool:
+def _is_kept(state: SourceState, file: FileStatistics) -> bool:
     """Returns True if all values of a file are within the limit of altered attributes (RQ310)."""
     for name in state.inexact:
-        values = content.ranges.get(name)
-        if values is None or (values.nulls < content.rows and None in (values.least, values.greatest)):
+        values = file.ranges.get(name)
+        if values is None or (values.nulls < file.rows and None in (values.least, values.greatest)):
             return False
         functions = [IDENTITY, *regions.leaves(state.placed_original.get(name, IDENTITY))]
         ends = [end for end in (values.least, values.greatest) if end is not None]
@@ -137,20 +139,20 @@ def _rejected(source: Source, state: SourceState) -> Tree:
     return region
 
 
-def _box(number: int, content: Content, altered: Set[str], partition: int | None) -> Tree:
+def _box(number: int, file: FileStatistics, altered: Set[str], partition: int | None) -> Tree:
     """Returns the box around the tuples of a file."""
-    begin, end = content.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
-    sides = _sides(content, altered)
+    begin, end = file.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
+    sides = _sides(file, altered)
     if partition is not None:
         sides[PARTITION] = region_of(partition)
     return regions.box({**sides, POSITION: regions.interval(POSITION, (begin, 0), (end, 0))})
 
 
-def _sides(content: Content, altered: Set[str]) -> dict[str, Tree]:
+def _sides(file: FileStatistics, altered: Set[str]) -> dict[str, Tree]:
     """Returns the values of each attribute that a file has statistics of."""
     return {
-        name: _side(name, values, content.rows, bounded=name not in altered)
-        for name, values in content.ranges.items()
+        name: _side(name, values, file.rows, bounded=name not in altered)
+        for name, values in file.ranges.items()
     }
 
 
@@ -159,7 +161,7 @@ def _altered(state: SourceState) -> Set[str]:
     return {name for name, tree in state.placed_original.items() if tree != IDENTITY}
 
 
-def _side(name: str, values: Range, rows: int, *, bounded: bool) -> Tree:
+def _side(name: str, values: ColumnStatistics, rows: int, *, bounded: bool) -> Tree:
     undefined = regions.complement(regions.defined(name))
     if values.nulls == rows:
         return undefined

@@ -27,8 +27,8 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
-from cedilla.runtime.formats.source import CORRUPT, Content, Numbered, Scan, Types
-from cedilla.runtime.ingest.file_statistics import known_valid, region_of_tuples
+from cedilla.runtime.formats.source import CORRUPT, FileStatistics, Numbered, Scan, Types
+from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE
@@ -120,22 +120,22 @@ def read(
     once; otherwise it runs in parallel. `is_read_again`: several jobs will use the tuples.
     """
     asked = _asked(state, part, undeclared)
-    noted: Callable[[], dict[int, Content] | None] | None = None
+    noted: Callable[[], dict[int, FileStatistics] | None] | None = None
     is_whole = not (undeclared or part.is_cut)
-    table, contents = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
+    table, statistics = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
     lines: Callable[[], DataFrame]
     if table is not None:
         lines = partial(in_one_part, spark, table)
     elif not is_whole:
         lines = partial(part.format.tuples, spark, *asked)
     else:
-        read_lines, contents = part.format.tuples_with_contents(spark, *asked)
+        read_lines, statistics = part.format.tuples_with_statistics(spark, *asked)
         # Sail caches nothing, so a counting job would parse all rows again.
-        if contents is None and engine_in(spark) == "sail":
+        if statistics is None and engine_in(spark) == "sail":
             keep = is_read_again or source.heartbeat is not None
             read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
         lines = _given(read_lines)
-    valid = _valid(source, state, part, contents)
+    valid = _valid(source, state, part, statistics)
     region = partial(region_of_tuples, state, valid) if valid else lambda: True
     result = partial(Read, fields=asked[1], region=region)
 
@@ -190,37 +190,43 @@ def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tu
 
 
 def _valid(
-    source: Source, state: SourceState, part: Slice, contents: Mapping[int, Content] | None
-) -> Mapping[int, Content] | None:
+    source: Source, state: SourceState, part: Slice, statistics: Mapping[int, FileStatistics] | None
+) -> Mapping[int, FileStatistics] | None:
     """Returns the statistics of files if they prove all of their tuples valid."""
     partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
-    return None if contents is None else known_valid(source, state, contents, part.scan.empty, partitions)
+    return (
+        None if statistics is None else proven_valid(source, state, statistics, part.scan.empty, partitions)
+    )
 
 
-def _known_counts(source: Source, part: Slice, contents: Mapping[int, Content] | None) -> ReadCounts | None:
-    """Returns the counts of a slice if they are known without a pass. `contents`: the result of `_valid`."""
+def _known_counts(
+    source: Source, part: Slice, statistics: Mapping[int, FileStatistics] | None
+) -> ReadCounts | None:
+    """Returns the counts of a slice if they are known without a pass. `statistics`: the result of `_valid`."""
     if len(part.scan.empty) == len(part.files):
         return ReadCounts(0, {})
-    if contents is None:
+    if statistics is None:
         return None
     kept = part.scan.tuples
     if kept is None:
         # If positions are known, all rows are tuples; else rows include markers.
-        mixed = {number for number, each in contents.items() if each.rows and each.places is None}
-        kept = sum(each.rows for each in contents.values()) - sum(m.file in mixed for m in part.scan.markers)
+        mixed = {number for number, each in statistics.items() if each.rows and each.places is None}
+        kept = sum(each.rows for each in statistics.values()) - sum(
+            m.file in mixed for m in part.scan.markers
+        )
     if source.heartbeat is None:
         return ReadCounts(kept, {})
-    greatest = _greatest(part, contents, source.heartbeat.attribute)
+    greatest = _greatest(part, statistics, source.heartbeat.attribute)
     return None if greatest is None else ReadCounts(kept, {}, greatest)
 
 
 def _greatest(
-    part: Slice, contents: Mapping[int, Content], name: str
+    part: Slice, statistics: Mapping[int, FileStatistics], name: str
 ) -> Mapping[int | None, Fraction] | None:
     """Returns the greatest value of an attribute by partition, if all files have it in their statistics."""
     greatest: dict[int | None, Fraction] = {}
-    for number, content in contents.items():
-        if name not in content.ranges or (end := content.ranges[name].greatest) is None:
+    for number, file in statistics.items():
+        if name not in file.ranges or (end := file.ranges[name].greatest) is None:
             return None
         partition = partition_of(part.files[number])
         greatest[partition] = max(Fraction(end), greatest.get(partition, Fraction(end)))

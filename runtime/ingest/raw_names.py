@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.engines.lookups import Lookups
-from cedilla.runtime.formats.source import Content, Range
+from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics
 
 _SEVERAL = "*"
 """In place of a name: a tuple has more than one."""
@@ -50,20 +50,20 @@ def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str,
         yield f"{by} <> {right}", f"concat('RQ313 ', {by})"
 
 
-def contents_by_attributes(
-    names: Names, contents: Mapping[int, Content]
-) -> tuple[dict[int, Content], dict[int, Tree]] | None:
+def statistics_by_attributes(
+    names: Names, statistics: Mapping[int, FileStatistics]
+) -> tuple[dict[int, FileStatistics], dict[int, Tree]] | None:
     """Returns the statistics of files by attributes, and the tuples that use a wrong name if the file uses only one
     name. `None` if some file lacks statistics, or uses several names for an attribute."""
-    told: dict[int, Content] = {}
+    told: dict[int, FileStatistics] = {}
     wrong: dict[int, Tree] = {}
-    for number, content in contents.items():
-        ranges, region = dict(content.ranges), False
+    for number, file in statistics.items():
+        ranges, region = dict(file.ranges), False
         for attribute, tree in names.placed.items():
-            found = {name: content.ranges.get(name) for name in names.all_of(attribute)}
+            found = {name: file.ranges.get(name) for name in names.all_of(attribute)}
             if None in found.values():
                 return None
-            there = {name: each for name, each in found.items() if each and each.nulls < content.rows}
+            there = {name: each for name, each in found.items() if each and each.nulls < file.rows}
             if len(there) > 1:
                 return None
             for name, each in there.items():
@@ -71,6 +71,6 @@ def contents_by_attributes(
                 otherwise = regions.map_leaves(tree, lambda leaf, name=name: leaf != name)
                 region = regions.union(region, regions.intersection(otherwise, regions.defined(attribute)))
             if not there:
-                ranges[attribute] = Range(content.rows)
-        told[number], wrong[number] = evolve(content, ranges=ranges), region
+                ranges[attribute] = ColumnStatistics(file.rows)
+        told[number], wrong[number] = evolve(file, ranges=ranges), region
     return told, wrong

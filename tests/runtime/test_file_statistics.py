@@ -16,9 +16,9 @@ from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.lines.text_format import _NOTES
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.formats.source import Content, MarkerLine, Range
+from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, MarkerLine
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.file_statistics import known_valid, region_of_tuples
+from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
 from tests.pipeline import Run, save_parquet
@@ -37,11 +37,11 @@ def plan_of(text: str) -> Plan:
 
 PLAN = plan_of(QUERY)
 GOOD = {
-    "ts": Range(0, 10, 19),
-    "s": Range(0, 0, 9),
-    "at": Range(0, 0, 10**15),
-    "t": Range(0),
-    "note": Range(10),
+    "ts": ColumnStatistics(0, 10, 19),
+    "s": ColumnStatistics(0, 0, 9),
+    "at": ColumnStatistics(0, 0, 10**15),
+    "t": ColumnStatistics(0),
+    "note": ColumnStatistics(10),
 }
 
 
@@ -54,74 +54,85 @@ def state_after(*markers: tuple[str, str, int]) -> SourceState:
     return advanced.states["r"]
 
 
-def is_vouched(state: SourceState, **ranges: Range) -> bool:
-    return known_valid(PLAN.sources[0], state, {0: Content(10, {**GOOD, **ranges})}, frozenset()) is not None
+def is_proven_valid(state: SourceState, **ranges: ColumnStatistics) -> bool:
+    return (
+        proven_valid(PLAN.sources[0], state, {0: FileStatistics(10, {**GOOD, **ranges})}, frozenset())
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
     ("ranges", "all_valid"),
     [
         ({}, True),
-        ({"note": Range(0)}, True),
-        ({"note": Range(3)}, True),
-        ({"t": Range(1)}, False),  # one is missing
-        ({"at": Range(10)}, False),  # all are
-        ({"s": Range(0, 0, 10)}, False),  # outside of the domain
-        ({"s": Range(0)}, False),  # nobody knows
+        ({"note": ColumnStatistics(0)}, True),
+        ({"note": ColumnStatistics(3)}, True),
+        ({"t": ColumnStatistics(1)}, False),  # one is missing
+        ({"at": ColumnStatistics(10)}, False),  # all are
+        ({"s": ColumnStatistics(0, 0, 10)}, False),  # outside of the domain
+        ({"s": ColumnStatistics(0)}, False),  # nobody knows
     ],
 )
 def test_what_a_file_says_of_missing_values_and_domains_counts(
-    ranges: Mapping[str, Range], all_valid: bool
+    ranges: Mapping[str, ColumnStatistics], all_valid: bool
 ) -> None:
-    assert is_vouched(state_after(), **ranges) is all_valid
+    assert is_proven_valid(state_after(), **ranges) is all_valid
 
 
 def test_late_tuples_are_told_by_the_least_value() -> None:
     state = state_after(("punctuation", "[ts < 10]", 0)).next_epoch()
-    assert is_vouched(state)
-    assert not is_vouched(state, ts=Range(0, 9, 19))
+    assert is_proven_valid(state)
+    assert not is_proven_valid(state, ts=ColumnStatistics(0, 9, 19))
     behind = state_after(("punctuation", "[ts < 20]", NEXT_FILE))
-    assert is_vouched(behind), "the marker comes in the file behind this one"
+    assert is_proven_valid(behind), "the marker comes in the file behind this one"
     inside = state_after(("punctuation", "[ts < 20]", 5))
-    assert not is_vouched(inside), "nobody knows which tuples come behind it"
+    assert not is_proven_valid(inside), "nobody knows which tuples come behind it"
 
 
 def test_of_what_is_altered_only_its_presence_counts() -> None:
     """The file's bounds are in its own unit, what is closed is in the first one."""
     altered = ("accent", "[[alter(ts, y -> y + 100)]]", 0)
-    assert is_vouched(state_after(altered).next_epoch())
+    assert is_proven_valid(state_after(altered).next_epoch())
     state = state_after(altered, ("punctuation", "[ts < 110]", 1)).next_epoch()
-    assert not is_vouched(state, ts=Range(0, 200, 300))
+    assert not is_proven_valid(state, ts=ColumnStatistics(0, 200, 300))
 
 
 def test_an_attribute_that_is_dropped_may_not_come() -> None:
     state = state_after(("accent", "[[-(note)]]", 0)).next_epoch()
-    assert is_vouched(state)
-    assert not is_vouched(state, note=Range(0))
+    assert is_proven_valid(state)
+    assert not is_proven_valid(state, note=ColumnStatistics(0))
 
 
 def test_files_of_markers_have_no_tuples() -> None:
-    content = Content(3, {name: Range(3) for name in GOOD})
-    assert not known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset())
-    assert known_valid(PLAN.sources[0], state_after(), {0: content}, frozenset({0}))
+    empty = FileStatistics(3, {name: ColumnStatistics(3) for name in GOOD})
+    assert not proven_valid(PLAN.sources[0], state_after(), {0: empty}, frozenset())
+    assert proven_valid(PLAN.sources[0], state_after(), {0: empty}, frozenset({0}))
 
 
 def test_files_together_tell_a_region_of_their_tuples() -> None:
     """Of what all of them know, missing values too; nothing of what is altered, or of files without tuples."""
-    contents = {
-        0: Content(10, {**GOOD, "note": Range(4, 2, 3)}),
-        1: Content(5, {**GOOD, "ts": Range(0, 30, 40), "s": Range(0), "note": Range(5)}),
-        2: Content(0, {}),
+    statistics = {
+        0: FileStatistics(10, {**GOOD, "note": ColumnStatistics(4, 2, 3)}),
+        1: FileStatistics(
+            5,
+            {
+                **GOOD,
+                "ts": ColumnStatistics(0, 30, 40),
+                "s": ColumnStatistics(0),
+                "note": ColumnStatistics(5),
+            },
+        ),
+        2: FileStatistics(0, {}),
     }
-    region = region_of_tuples(state_after(), contents)
+    region = region_of_tuples(state_after(), statistics)
     sides = [regions.interval("ts", (10, 0), (40, 1)), regions.interval("at", (0, 0), (10**15, 1))]
     note = regions.union(
         regions.interval("note", (2, 0), (3, 1)), regions.complement(regions.defined("note"))
     )
     assert region == regions.intersection(*sides, note)
-    altered = region_of_tuples(state_after(("accent", "[[alter(ts, y -> y + 100)]]", 0)), contents)
+    altered = region_of_tuples(state_after(("accent", "[[alter(ts, y -> y + 100)]]", 0)), statistics)
     assert altered == regions.intersection(sides[1], note)
-    assert region_of_tuples(state_after(), {2: contents[2]}) is True
+    assert region_of_tuples(state_after(), {2: statistics[2]}) is True
 
 
 def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:

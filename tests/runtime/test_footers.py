@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.formats.parquet.footers import Footer, read_footers
 from cedilla.runtime.formats.parquet.types import Settings, columns_of
-from cedilla.runtime.formats.source import Range
+from cedilla.runtime.formats.source import ColumnStatistics
 
 LEAVES = """
 int32 | int64 | int96 | boolean | float | double | binary | fixed_len_byte_array(7)
@@ -128,16 +128,18 @@ def test_ranges_are_those_of_the_values(spark: SparkSession, tmp_path: Path, row
     assert found.rows == 6
     assert found.problem is None
     assert dict(found.ranges) == {
-        "byte": Range(3, -7, 5),
-        "long": Range(3, -(2**62), 2**62),
-        "day": Range(4, date(1950, 1, 1).toordinal() - 719_163, date(9999, 12, 31).toordinal() - 719_163),
-        "ms": Range(4, int(MICROS), int(MICROS)),
-        "us": Range(4, int(MICROS), int(MICROS)),
-        "unsigned": Range(4),
-        "decimal": Range(0),
-        "double": Range(3),
-        "string": Range(4),
-        "none": Range(6),
+        "byte": ColumnStatistics(3, -7, 5),
+        "long": ColumnStatistics(3, -(2**62), 2**62),
+        "day": ColumnStatistics(
+            4, date(1950, 1, 1).toordinal() - 719_163, date(9999, 12, 31).toordinal() - 719_163
+        ),
+        "ms": ColumnStatistics(4, int(MICROS), int(MICROS)),
+        "us": ColumnStatistics(4, int(MICROS), int(MICROS)),
+        "unsigned": ColumnStatistics(4),
+        "decimal": ColumnStatistics(0),
+        "double": ColumnStatistics(3),
+        "string": ColumnStatistics(4),
+        "none": ColumnStatistics(6),
     }
 
 
@@ -153,11 +155,11 @@ def test_what_spark_writes_has_the_same_ranges(spark: SparkSession, tmp_path: Pa
     (file,) = (tmp_path / "out").glob("*.parquet")
     (found,) = read_footers(spark, [str(file)])
     assert dict(found.ranges) == {
-        "id": Range(0, 0, 999),
-        "i": Range(0, 0, 999),
-        "at": Range(0, -500, 499),
-        "day": Range(0, -500, 499),
-        "some": Range(250, 1, 999),
+        "id": ColumnStatistics(0, 0, 999),
+        "i": ColumnStatistics(0, 0, 999),
+        "at": ColumnStatistics(0, -500, 499),
+        "day": ColumnStatistics(0, -500, 499),
+        "some": ColumnStatistics(250, 1, 999),
     }
 
 

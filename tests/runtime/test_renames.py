@@ -22,7 +22,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.file_statistics import known_valid
+from cedilla.runtime.ingest.file_statistics import proven_valid
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
@@ -167,11 +167,11 @@ def test_files_vouch_for_their_names(
     known: list[bool] = []
 
     def noted(*args: Any) -> Any:
-        result = known_valid(*args)
+        result = proven_valid(*args)
         known.append(result is not None)
         return result
 
-    monkeypatch.setattr(intake, "known_valid", noted)
+    monkeypatch.setattr(intake, "proven_valid", noted)
     run_ = Run(sail, tmp_path, 'stream r(n: long, s: int, t: double) from json "r"; emit r to json "out";')
     run_.write("r", [{"$accent": "[[rename(temp, t)]]"}, {"n": 1, "s": 1, "temp": 1.0}])
     run_.go_on(run_.executor(), 0)

@@ -250,7 +250,7 @@ def test_an_accent_that_is_written_is_read_as_it_was() -> None:
 def test_the_seeds_figures_close_what_they_say(spark: SparkSession, tmp_path: Path) -> None:
     """Every figure, in a file of its own, with a tuple after it that it forbids and one that it allows (E11)."""
     run = Run(spark, tmp_path, QUOTES)
-    comment = "<!-- Range: <QUOTE> before 11:00 -->"
+    comment = "<!-- ColumnStatistics: <QUOTE> before 11:00 -->"
     files = [
         [CSCO, FIGURE_1, CSCO, MAY_10],
         [

@@ -29,11 +29,11 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
-from cedilla.runtime.formats.lines.table_contents import contents_of, together
+from cedilla.runtime.formats.lines.tuple_statistics import merge, statistics_of
 from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
     CORRUPT,
-    Content,
+    FileStatistics,
     Format,
     InputFile,
     MarkerLine,
@@ -109,15 +109,17 @@ class TextFormat(Format):
         tuples = self._tuples(files, types)
         return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
-    def parsed(self, files: Numbered, types: Types) -> tuple[pa.Table, dict[int, Content] | None] | None:
+    def parsed(
+        self, files: Numbered, types: Types
+    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
         if not _are_few(files):
             return None
         table = self._tuples(files, types).table()
-        return table, contents_of(table, files, types)
+        return table, statistics_of(table, files, types)
 
     def tuples_with_notes(
         self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, Content] | None]]:
+    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]]:
         """Tasks record statistics if they run in this process."""
         few_enough = sum(file.length for file in files.values()) <= costs.KEPT_PARSED
         tuples = self._tuples(files, types)
@@ -180,7 +182,7 @@ class _Notes:
     of the parts, for later readers; `None`: none are kept."""
 
     name: str = field(factory=lambda: uuid4().hex)
-    parts: dict[int, Content | None] = field(factory=dict[int, Content | None])
+    parts: dict[int, FileStatistics | None] = field(factory=dict[int, FileStatistics | None])
     batches: dict[int, list[pa.RecordBatch]] | None = None
     locks: Sequence[Lock] = ()
 
@@ -197,14 +199,14 @@ _NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
 """Notes by their names, because tasks have copies of all other objects."""
 
 
-def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, Content] | None:
+def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, FileStatistics] | None:
     """Returns the statistics of files if tasks have recorded all of their parts and found no invalid line."""
-    found: dict[int, Content] = {}
+    found: dict[int, FileStatistics] = {}
     for number, part in enumerate(tuples.parts):
-        content = notes.parts.get(number)
-        if content is None:
+        statistics = notes.parts.get(number)
+        if statistics is None:
             return None
-        found[part.number] = together(found.get(part.number, Content(0, {})), content)
+        found[part.number] = merge(found.get(part.number, FileStatistics(0, {})), statistics)
     return found
 
 
@@ -226,13 +228,13 @@ class _Tuples(PartReader[Part]):
         return iter(notes.made(number, lambda: [*self._parsed(part, number, notes)]))
 
     def _parsed(self, part: Part, number: int, notes: _Notes | None) -> Iterator[pa.RecordBatch]:
-        found: Content | None = Content(0, {})
+        found: FileStatistics | None = FileStatistics(0, {})
         for block in part.blocks():
             if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
                 continue
             if notes is not None and found is not None:
-                of_batch = contents_of(pa.Table.from_batches([batch]), [part.number], self.types)
-                found = None if of_batch is None else together(found, of_batch[part.number])
+                of_batch = statistics_of(pa.Table.from_batches([batch]), [part.number], self.types)
+                found = None if of_batch is None else merge(found, of_batch[part.number])
             yield batch
         if notes is not None:  # not if a task was stopped earlier
             notes.parts[number] = found

@@ -25,7 +25,7 @@ from cedilla.compiler.expressions.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.parquet.types import Nanoseconds
-from cedilla.runtime.formats.source import Range
+from cedilla.runtime.formats.source import ColumnStatistics
 
 JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
 """Option of `to_json` for the format of times."""
@@ -77,10 +77,10 @@ def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str
     return nothing, f"{value} IS NOT NULL"
 
 
-def range_of(values: Range, kind: DataType | None, type_: Type) -> Range:
+def range_of(values: ColumnStatistics, kind: DataType | None, type_: Type) -> ColumnStatistics:
     """Returns a column's statistics for an attribute. If the types differ in order, only nulls remain."""
     same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
-    return values if same else Range(values.nulls)
+    return values if same else ColumnStatistics(values.nulls)
 
 
 def _widens(kind: DataType, type_: Type) -> bool:

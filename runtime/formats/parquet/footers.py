@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
-from cedilla.runtime.formats.source import Range
+from cedilla.runtime.formats.source import ColumnStatistics
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import (
     UNREADABLE,
@@ -45,7 +45,7 @@ class Footer:
 
     rows: int = 0
     columns: Mapping[str, DataType | None] = {}
-    ranges: Mapping[str, Range] = {}
+    ranges: Mapping[str, ColumnStatistics] = {}
     marked: bool = False
     problem: str | None = None
     groups: tuple[RowGroup, ...] = field(default=(), repr=False)
@@ -100,13 +100,13 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
         for name in MARKERS
         if isinstance(kinds.get(name), StringType)
     )
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, ColumnStatistics] = {}
     if metadata.num_row_groups * metadata.num_columns <= _MAX_STATISTICS:
         for name, column in columns.items():
             if name in MARKERS or column.leaf is None:
                 continue
             if metadata.num_row_groups and (values := values_of(metadata, column.leaf)) is not None:
-                ranges[name] = Range(values.nulls, values.least, values.greatest)
+                ranges[name] = ColumnStatistics(values.nulls, values.least, values.greatest)
     return Footer(metadata.num_rows, kinds, ranges, marked, groups=row_groups_of(metadata))
 
 

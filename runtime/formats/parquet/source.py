@@ -45,10 +45,10 @@ from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
     MAX_FILES,
-    Content,
+    ColumnStatistics,
+    FileStatistics,
     InputFile,
     Numbered,
-    Range,
     Scan,
     Types,
     quoted,
@@ -144,13 +144,15 @@ class Parquet(ReadBySpark):
         empty = {n for n, footer in footers.items() if not footer.problem and footer.rows == found[n]}
         return Scan(tuple(markers), frozenset(empty))
 
-    def tuples_with_contents(
+    def tuples_with_statistics(
         self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, Content] | None]:
-        return self.tuples(spark, files, types), self._contents(spark, files, types)
+    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
+        return self.tuples(spark, files, types), self._statistics(spark, files, types)
 
-    def _contents(self, spark: SparkSession, files: Numbered, types: Types) -> dict[int, Content] | None:
-        found: dict[int, Content] = {}
+    def _statistics(
+        self, spark: SparkSession, files: Numbered, types: Types
+    ) -> dict[int, FileStatistics] | None:
+        found: dict[int, FileStatistics] = {}
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
             if footer.problem or any(
@@ -162,8 +164,12 @@ class Parquet(ReadBySpark):
                 for name, type_ in types.items()
                 if name in footer.ranges
             }
-            lacking = {name: Range(footer.rows) for name, kind in kinds.items() if isinstance(kind, NullType)}
-            found[number] = Content(footer.rows, {**ranges, **lacking})
+            lacking = {
+                name: ColumnStatistics(footer.rows)
+                for name, kind in kinds.items()
+                if isinstance(kind, NullType)
+            }
+            found[number] = FileStatistics(footer.rows, {**ranges, **lacking})
         return found
 
     def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.source import CORRUPT, Content, Range, Types
+from cedilla.runtime.formats.source import CORRUPT, ColumnStatistics, FileStatistics, Types
 from cedilla.runtime.items.marker import NEXT_FILE
 
 pc: Any = pyarrow.compute
@@ -20,48 +20,50 @@ _AXES = {"int": pa.int32(), "long": pa.int64(), "timestamp": pa.int64(), "date":
 """The types whose values lie on an axis of whole numbers, as in regions."""
 
 
-def contents_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict[int, Content] | None:
+def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict[int, FileStatistics] | None:
     """Returns the statistics of each of some files by its number; `None` if a line is not a tuple. `table`: the tuples
     of all files, as returned by `Format.tuples`, in order."""
     if table.column(CORRUPT).null_count < table.num_rows:
         return None
     places = table.column(POSITION).to_numpy()
-    found: dict[int, Content] = {}
+    found: dict[int, FileStatistics] = {}
     for number in numbers:
         begin, end = np.searchsorted(places, [number * NEXT_FILE, (number + 1) * NEXT_FILE]).tolist()
         rows = table.slice(begin, end - begin)
         ranges = {name: _range(rows.column(name), types[name].name) for name in types}
         between = (int(places[begin]), int(places[end - 1]) + 1) if end > begin else None
-        found[number] = Content(end - begin, ranges, between)
+        found[number] = FileStatistics(end - begin, ranges, between)
     return found
 
 
-def together(first: Content, second: Content) -> Content:
+def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
     """Merges two statistics of tuples of one file."""
     if not (first.rows and second.rows):
         return first if first.rows else second
     places = [each.places for each in (first, second) if each.places is not None]
-    return Content(
+    return FileStatistics(
         first.rows + second.rows,
         {name: _both(first, second, name) for name in first.ranges},
         (min(place[0] for place in places), max(place[1] for place in places)),
     )
 
 
-def _both(first: Content, second: Content, name: str) -> Range:
+def _both(first: FileStatistics, second: FileStatistics, name: str) -> ColumnStatistics:
     ranges = (first.ranges[name], second.ranges[name])
     nulls = sum(each.nulls for each in ranges)
     # A column without defined values has no ends.
     some = [r for r, of in zip(ranges, (first, second), strict=True) if r.nulls < of.rows]
     least, greatest = [r.least for r in some], [r.greatest for r in some]
     if None in least or None in greatest or not some:
-        return Range(nulls)
-    return Range(nulls, min(n for n in least if n is not None), max(n for n in greatest if n is not None))
+        return ColumnStatistics(nulls)
+    return ColumnStatistics(
+        nulls, min(n for n in least if n is not None), max(n for n in greatest if n is not None)
+    )
 
 
-def _range(values: pa.ChunkedArray, type_: str) -> Range:
+def _range(values: pa.ChunkedArray, type_: str) -> ColumnStatistics:
     axis = _AXES.get(type_)
     if axis is None or values.null_count == len(values):
-        return Range(values.null_count)
+        return ColumnStatistics(values.null_count)
     ends = pc.min_max(values.cast(axis)).as_py()
-    return Range(values.null_count, ends["min"], ends["max"])
+    return ColumnStatistics(values.null_count, ends["min"], ends["max"])
