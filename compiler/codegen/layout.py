@@ -1,6 +1,6 @@
-"""Python text in the layout of ruff's formatter, for generated programs.
+"""Lays out generated programs as ruff's formatter does.
 
-Covers what those are made of: calls, names, constants, lists, tuples and dicts.
+Covers the syntax that they use: calls, names, constants, lists, tuples and dicts.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import ast
 from collections.abc import Iterator
 
 WIDTH = 110
-"""Longest line; a string that is longer on its own stays in one piece."""
+"""The longest line; a longer string stays in one piece."""
 
 _STEP = 4
 
 
 def lay_out(prefix: str, code: str, indent: int = 0, comment: str = "") -> str:
-    """A statement: `prefix`, the expression `code`, and the comment at the end of its last line."""
+    """Lays out a statement: `prefix`, the expression `code`, and the comment at the end of its last line."""
     tail = f"  # {comment}" if comment else ""
     margin = " " * indent
     node = ast.parse(code, mode="eval").body
@@ -23,7 +23,7 @@ def lay_out(prefix: str, code: str, indent: int = 0, comment: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """A string constant, in the quotes that need fewer escapes."""
+    """Returns a string constant in the quotes that need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escaped(character, quote) for character in text) + quote
 
@@ -35,7 +35,7 @@ def _escaped(character: str, quote: str) -> str:
 
 
 def _group(node: ast.expr) -> tuple[str, list[tuple[str, ast.expr]], str] | None:
-    """What is in brackets: opening, members each with the text before it, closing."""
+    """Returns the parts of a bracketed expression: opening, members each with the text before it, closing."""
     match node:
         case ast.Call(func, args, keywords):
             named = [(f"{keyword.arg}=", keyword.value) for keyword in keywords]
@@ -52,7 +52,7 @@ def _group(node: ast.expr) -> tuple[str, list[tuple[str, ast.expr]], str] | None
 
 
 def _flat(node: ast.expr) -> str:
-    """The expression on one line."""
+    """Returns the expression on one line."""
     if (group := _group(node)) is not None:
         opening, members, closing = group
         lone = "," if isinstance(node, ast.Tuple) and len(members) == 1 else ""
@@ -67,7 +67,7 @@ def _flat(node: ast.expr) -> str:
 
 
 def _broken(node: ast.expr, column: int, tail: int, indent: int) -> str:
-    """The expression from a column on, followed by `tail` characters, over as few lines as fit."""
+    """Lays out the expression from a column on, followed by `tail` characters, in as few lines as fit."""
     flat = _flat(node)
     group = _group(node)
     if column + len(flat) + tail <= WIDTH or group is None or not group[1]:

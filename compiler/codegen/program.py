@@ -1,4 +1,4 @@
-"""Plan to PySpark text: sources and operators as constants, one flow of an epoch over them, `main`."""
+"""Writes a plan as a PySpark program: sources and operators as constants, the flow of an epoch, and `main`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cedilla.compiler.plan import DEFAULTS, Attribute, Emit, Heartbeat, Plan, So
 
 _RESERVED = {
     *("epoch", "flow", "main", "PLAN", "Epoch", "DataFrame", "F"),
-    *("I", "O", "l"),  # ruff E741: too like 1 and 0
+    *("I", "O", "l"),  # ruff E741: too similar to 1 and 0
 }
 
 
@@ -24,7 +24,7 @@ if __name__ == "__main__":
 
 
 def generate(plan: Plan, path: str) -> str:
-    """The program's text. `path` is the query's file, named in its comments."""
+    """Returns the program's text. `path` is the query's file, named in its comments."""
     shown = "".join(c if c.isprintable() else "?" for c in path)
     constants, flow = _constant_names(plan), flow_text(plan, shown)
     imports = _imports(plan, uses_functions="F.expr(" in flow)
@@ -32,14 +32,14 @@ def generate(plan: Plan, path: str) -> str:
 
 
 def flow_text(plan: Plan, path: str = "") -> str:
-    """The function `flow` of a plan's program; `path` as for `generate`."""
+    """Returns the function `flow` of a plan's program; `path` as for `generate`."""
     return _flow(
         plan, variables(node.name for node in (*plan.sources, *plan.operators)), _constant_names(plan), path
     )
 
 
 def _constant_names(plan: Plan) -> dict[str, str]:
-    """The constants of sources and operators, different from the variables of their rows."""
+    """Returns the constants of sources and operators, which differ from the variables of their rows."""
     names = [node.name for node in (*plan.sources, *plan.operators)]
     return variables(names, str.upper, set(variables(names).values()))
 
@@ -47,10 +47,10 @@ def _constant_names(plan: Plan) -> dict[str, str]:
 def variables(
     names: Iterable[str], spelling: Callable[[str], str] = str, taken: AbstractSet[str] = frozenset()
 ) -> dict[str, str]:
-    """Names of relations as names of Python variables in a spelling, all different, and different from those taken."""
+    """Returns distinct names of Python variables for relations, in a spelling, without those already taken."""
     chosen: dict[str, str] = {}
     for name in names:
-        # Python reads identifiers in this form: names that differ only in it would be one variable.
+        # Python normalizes identifiers to this form: names that differ only in it would be one variable.
         plain = unicodedata.normalize("NFKC", spelling(name))
         variable = "".join(c if f"_{c}".isidentifier() else "_" for c in plain)
         if not variable.isidentifier() or variable.startswith("__"):
@@ -84,7 +84,9 @@ def _imports(plan: Plan, *, uses_functions: bool) -> str:
 
 
 def _flow(plan: Plan, names: dict[str, str], constants: dict[str, str], path: str) -> str:
-    used = {each for emit in plan.emits for each in (node.name for node in plan.ancestors(emit.relation))}
+    used = {
+        relation for emit in plan.emits for relation in (node.name for node in plan.ancestors(emit.relation))
+    }
     body = ""
     for node in (*plan.sources, *plan.operators):
         if node.name not in used:
@@ -92,7 +94,9 @@ def _flow(plan: Plan, names: dict[str, str], constants: dict[str, str], path: st
         if isinstance(node, Source):
             made = Statement(f"epoch.read({constants[node.name]})")
         else:
-            made = statement(plan, node, constants[node.name], tuple(names[each] for each in node.inputs))
+            made = statement(
+                plan, node, constants[node.name], tuple(names[relation] for relation in node.inputs)
+            )
         comment = f"{path}:{node.line}" if made.why is None else f"{path}:{node.line}: {made.why}"
         body += lay_out(f"{names[node.name]} = ", made.code, 4, comment)
     table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)

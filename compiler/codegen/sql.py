@@ -1,4 +1,4 @@
-"""Trees to Spark SQL: one flat, never-null expression (design, sections 3 and 9)."""
+"""Writes trees as Spark SQL: one flat expression that is never null (design, sections 3 and 9)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cedilla.compiler.regions import Bound, Level, Tree, Value
 from cedilla.compiler.regions.alternatives import alternatives
 
 Large = Callable[[Level, Callable[[Tree], str], str], "str | None"]
-"""Level with many points, subtree -> SQL, SQL for the values between the points -> SQL, or `None` to do without."""
+"""Level with many points, subtree -> SQL, SQL for the values between the points -> SQL, or `None` to decline."""
 
 
 def expression(
@@ -21,10 +21,10 @@ def expression(
     columns: Mapping[str, str] | None = None,
     large: Large | None = None,
 ) -> str:
-    """The leaf for each row, as SQL. Pieces are searched in a balanced way, points by hashing.
+    """Returns SQL for the leaf of each row. Pieces are searched in a balanced way, points by hashing.
 
-    `types`: attribute -> type of its constants; `leaf`: leaf -> SQL; `columns`: attribute -> SQL where it is
-    not the column of that name; `large` writes levels with many points, by tables.
+    `types`: attribute -> type of its constants. `leaf`: leaf -> SQL. `columns`: attribute -> SQL, if it is
+    not the column of that name. `large` writes levels with many points as tables.
     """
     memo: dict[int, str] = {}
 
@@ -40,13 +40,13 @@ def expression(
         value = (columns or {}).get(name, column(name))
         type_ = types.get(name, LONG)
         zero = _zero(value, type_)
-        texts = [_held(type_, at, zero) for at, _ in node.cuts]
-        # A comparison with ⊥ is not true, so ⊥ ends up in the first piece, or in the last.
+        texts = [_held(type_, bound, zero) for bound, _ in node.cuts]
+        # A comparison with ⊥ is not true, so ⊥ falls into the first piece, or the last.
         up = node.undefined == node.pieces[0]
         ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces], up=up)
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
-        # A place is a number in every row, never ⊥.
+        # A position is a number in every row, never ⊥.
         is_covered = up or node.undefined == node.pieces[-1] or name not in types
         cases = [] if is_covered else [f"WHEN {value} IS NULL THEN {written(node.undefined)}"]
         cases += point_cases(node, types, value, written)
@@ -58,7 +58,7 @@ def expression(
 def point_cases(
     node: Level, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
 ) -> list[str]:
-    """The cases of a level's points; those with one subtree together."""
+    """Returns the cases of a level's points; points with one subtree share a case."""
     at_points: dict[str, list[Value]] = {}
     texts: dict[int, str] = {}
     for point, child in node.points.items():
@@ -75,27 +75,31 @@ def predicate(
     columns: Mapping[str, str] | None = None,
     large: Large | None = None,
 ) -> str:
-    """Whether a row lies in a region; never null. The rest is as for `expression`."""
-    tests = [expression(each, types, truth, columns, large) for each in alternatives(region)]
+    """Returns SQL that is true if a row lies in a region; never null. Other parameters: as for `expression`."""
+    tests = [expression(part, types, truth, columns, large) for part in alternatives(region)]
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
 def truth(inside: bool) -> str:
-    """The leaf of a region."""
+    """Returns the leaf of a region."""
     return "true" if inside else "false"
 
 
 def _held(type_: Type, constant: Value, zero: str) -> str:
-    """A constant that Spark does not write into the code it generates: an epoch with other constants then has
-    the code of the one before, compiled and warm. Only an index that depends on the row keeps it from folding.
+    """Hides a constant from Spark's generated code, so that an epoch with other constants reuses compiled
+    code.
+
+    Only an index that depends on the row prevents constant folding.
     """
     text = type_.sql(constant)
     return text if type_.name in _BY_REFERENCE else f"get(array({text}, {text}), {zero})"
 
 
 def _zero(value: str, type_: Type) -> str:
-    """An index, 0, that depends on the row. Of what is never null Spark folds `IS NULL`, but not this arithmetic;
-    where it is null, so is a comparison with ⊥ anyway.
+    """Returns an index, 0, that depends on the row.
+
+    Spark folds `IS NULL` of a column that is never null, but not this arithmetic. If the index is null, so is
+    a comparison with ⊥ anyway.
     """
     axis = {"int": "{}", "long": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}.get(
         type_.name
@@ -110,7 +114,10 @@ _TESTS = {(0, False): "<", (1, False): "<=", (0, True): ">=", (1, True): ">"}
 
 
 def _search(value: str, cuts: tuple[Bound, ...], texts: list[str], pieces: list[str], *, up: bool) -> str:
-    """`up`: whether the tests ask for what lies above a cut, not below it."""
+    """Writes a balanced search for the piece of a value.
+
+    `up`: the tests ask for values above a cut, not below it.
+    """
     if not cuts:
         return pieces[0]
     middle = len(cuts) // 2

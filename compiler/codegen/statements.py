@@ -1,7 +1,8 @@
-"""Operators without state as DataFrame code: in Spark's own words wherever these are right after any accent, too.
+"""Writes stateless operators as DataFrame code, in Spark's own calls if these stay right after any accent.
 
-An Alter can make a whole number or a decimal a double, an Add or a Drop changes which attributes there are. Where the
-SQL depends on that, the generated program calls the epoch, which writes it from the types that the DataFrame has.
+An Alter can turn a whole number or a decimal into a double; an Add or a Drop changes the set of attributes.
+If the SQL depends on that, the generated program calls the epoch, which writes it for the DataFrame's actual
+types.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ Types = Mapping[str, Type]
 
 
 def condition_sql(operator: Select | Sample, types: Types) -> str:
-    """The predicate."""
+    """Returns SQL for the predicate."""
     return sql(operator.predicate, types)
 
 
 def items_sql(operator: Project, types: Types) -> dict[str, str]:
-    """The items by name; those over attributes that do not exist are left out (P4)."""
+    """Returns SQL for the items by name; omits items over attributes that do not exist (P4)."""
     return {
         name: _item_sql(operator, name, expression, types)
         for name, expression in operator.items.items()
@@ -58,7 +59,9 @@ def _item_sql(operator: Project, name: str, expression: Expression, types: Types
 
 
 def window_sql(operator: Window, types: Types) -> str:
-    """The number of the window that a tuple lies in, null where it has none; of windows that overlap, one row each."""
+    """Returns SQL for the number of a tuple's window, null without a window; one row for each overlapping
+    window.
+    """
     type_ = types[operator.on]
     axis = f"unix_micros({column(operator.on)})" if type_.name == "timestamp" else column(operator.on)
     if operator.step == operator.length:
@@ -67,13 +70,13 @@ def window_sql(operator: Window, types: Types) -> str:
 
 
 def bounds_sql(operator: Window) -> dict[str, str]:
-    """The bounds of a window by name, where it has names for them, over its number in the column of the first."""
+    """Returns SQL for the named bounds of a window, computed from its number in the first column."""
     number = column(operator.names[0])
     return {name: bound_sql(number, operator.gives, bound) for name, bound in operator.bounds.items()}
 
 
-def named(expression: str, name: str) -> str:
-    """An item of a SELECT."""
+def alias_sql(expression: str, name: str) -> str:
+    """Returns an item of a SELECT."""
     return expression if expression == column(name) else f"{expression} AS {column(name)}"
 
 
@@ -82,14 +85,20 @@ def named(expression: str, name: str) -> str:
 
 @frozen
 class Statement:
-    """Python code of an operator's DataFrame; `why`: what only the epoch knows, where the code calls it for that."""
+    """Python code for an operator's DataFrame.
+
+    `why`: the fact that only the epoch knows, if the code calls it.
+    """
 
     code: str
     why: str | None = None
 
 
 def statement(plan: Plan, operator: Operator, constant: str, inputs: tuple[str, ...]) -> Statement:
-    """The DataFrame of an operator. `constant`: the variable of the operator; `inputs`: those of its inputs."""
+    """Writes the DataFrame of an operator.
+
+    `constant`: the variable of the operator; `inputs`: those of its inputs.
+    """
     call = f"epoch.{operator.method}({', '.join((constant, *inputs))})"
     if operator.stateful or type(operator) not in _WRITERS:
         return Statement(call)
@@ -109,7 +118,7 @@ def _project(operator: Project, types: Types, frame: str) -> str:
     items = items_sql(operator, types)
     if operator.rest:
         return f"{frame}.{_with_columns(items)}"
-    return f"{frame}.selectExpr({', '.join(repr(named(text, name)) for name, text in items.items())})"
+    return f"{frame}.selectExpr({', '.join(repr(alias_sql(text, name)) for name, text in items.items())})"
 
 
 def _window(operator: Window, types: Types, frame: str) -> str:
@@ -145,7 +154,7 @@ def _with_columns(texts: Mapping[str, str]) -> str:
 
 
 def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str | None:
-    """Why Spark's own words would not do for an operator, if so."""
+    """Explains why fixed Spark calls are not enough for an operator; `None` if they are."""
     match operator:
         case Select():
             return _widening(types[0], lambda each: condition_sql(operator, each))
@@ -174,19 +183,19 @@ def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str |
 
 
 def _widening(types: Types, text: Callable[[Types], str]) -> str | None:
-    """The attribute that changes some SQL where it becomes a double, if one does."""
+    """Names an attribute whose change to a double changes some SQL, or returns `None`."""
     plain = text(types)
     for name, wider in _widened(types):
         try:
             if text(wider) != plain:
                 return f"`{name}` may become a double"
-        except DiagnosticError:  # no such operator on doubles
+        except DiagnosticError:  # the operator does not exist on doubles
             return f"`{name}` may become a double"
     return None
 
 
 def _widened(types: Types) -> Iterator[tuple[str, Types]]:
-    """The types with each attribute that can be altered as a double, alone and together with all before it."""
+    """Yields types with a double for each alterable attribute, alone and together with all before it."""
     together = dict(types)
     for name, type_ in types.items():
         if _may_widen(type_):
@@ -200,7 +209,7 @@ def _may_widen(type_: Type) -> bool:
 
 
 def _has_fixed_attributes(plan: Plan, relation: str) -> bool:
-    """Whether accents cannot bring an attribute into a relation: it comes from a projection that lists all it has."""
+    """Returns True if accents cannot add attributes to a relation: a projection lists all of them."""
     operator = plan.operator_of.get(relation)
     if operator is None:
         return False

@@ -1,8 +1,8 @@
-"""Levels with many points as tables: a join finds what a `CASE` would search for (design, sections 5 and 9).
+"""Writes levels with many points as tables: a join replaces a long `CASE` (design, sections 5 and 9).
 
 The points of a level are the keys of a table. Points whose subtrees differ only in their constants share one
-expression, their *shape*, over columns that hold the constants; so any number of functions, in force from any
-number of places, is a few expressions and as many rows as there are points.
+expression, their *shape*, over columns with the constants. Any number of functions, active from any number of
+positions, is therefore a few expressions and one row for each point.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.regions import POSITION, Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 
-MOST_CASES = 16
-"""Up to so many different subtrees, or `MOST_MEMBERS` points in all, a level is searched by a `CASE`."""
-MOST_MEMBERS = 256
-_NESTED = 8  # points of a level below a point that are still constants of a shape
+MAX_CASES = 16
+"""A level with at most this number of different subtrees, or `MAX_MEMBERS` points in all, is searched by a
+`CASE`.
+"""
+MAX_MEMBERS = 256
+_MAX_NESTED = 8  # points of a nested level that still become constants of a shape
 PREFIX = "\0"
 _SQL = {"l": "BIGINT", "d": "DOUBLE", "s": "STRING"}
 
 Coefficients = Callable[[Sequence[str]], str]
-"""SQL of an affine function of a double from the SQL of its numbers (`double_arithmetic.sql_over`)."""
+"""SQL of an affine function of a double, from the SQL of its numbers (`double_arithmetic.sql_over`)."""
 
 
 @frozen
 class Table:
     """Rows for a join: the key, the number of the shape, the constants.
 
-    `columns`: name without prefix -> Spark type, in the order of the rows' values; `shapes`: by number, SQL over
-    those columns with `PREFIX` where theirs goes. `key`: SQL type of the key.
+    `columns`: name without prefix -> Spark type, in the order of the rows' values. `shapes`: by number, SQL
+    over those columns with `PREFIX` in place of theirs. `key`: SQL type of the key.
     """
 
     key: str
@@ -42,11 +44,11 @@ class Table:
 
 
 def is_large(node: Level) -> bool:
-    """Whether a level has more points than a `CASE` should search."""
+    """Returns True if a level has more points than a `CASE` should search."""
     points = node.points
-    if len(points) <= MOST_CASES:
+    if len(points) <= MAX_CASES:
         return False
-    return len(points) > MOST_MEMBERS or len({id(child) for child in points.values()}) > MOST_CASES
+    return len(points) > MAX_MEMBERS or len({id(child) for child in points.values()}) > MAX_CASES
 
 
 def table(
@@ -58,10 +60,10 @@ def table(
     coefficients: Coefficients | None,
     written: Callable[[Tree], str],
 ) -> Table | None:
-    """The table of a level's points; `None` where the attribute's type has no keys.
+    """Returns the table of a level's points; `None` if the attribute's type has no keys.
 
-    `columns`: attribute -> SQL of its value; `leaf`: leaf -> SQL; `written`: subtree -> SQL, for those that are
-    too large for a shape. The table may be used in later epochs, so the SQL must not depend on this one.
+    `columns`: attribute -> SQL of its value; `leaf`: leaf -> SQL; `written`: subtree -> SQL, for those that
+    are too large for a shape. The table may be used in later epochs, so the SQL must not depend on this one.
     """
     kind = kind_of(types.get(attribute, LONG))
     if kind is None:
@@ -90,14 +92,14 @@ def table(
 
 
 def kind_of(type_: Type) -> str | None:
-    """The kind of column that holds values of a type: `l`, `d` or `s`; `None` for those that none holds."""
+    """Returns the kind of column that holds values of a type: `l`, `d` or `s`; `None` for other types."""
     if type_.name in ("int", "long", "timestamp", "date"):
         return "l"
     return {"double": "d", "string": "s"}.get(type_.name)
 
 
 def key_sql(type_: Type, value: str) -> str:
-    """A value as `constant` gives it, in SQL."""
+    """Returns SQL that gives a value in the form of `constant`."""
     match type_.name:
         case "timestamp":
             return f"unix_micros({value})"
@@ -112,13 +114,13 @@ def key_sql(type_: Type, value: str) -> str:
 
 
 def constant(kind: str, value: Any) -> Any:
-    """A control-plane value in a column of a kind; `None` where no value of the column equals it."""
+    """Converts a control-plane value for a column of a kind; `None` if no value of the column equals it."""
     match kind:
         case "l":
             return int(value) if value == int(value) and -(2**63) <= value < 2**63 else None
         case "d":
             try:
-                return float(value) + 0.0  # one zero
+                return float(value) + 0.0  # -0.0 becomes 0.0
             except OverflowError:
                 return None
         case _:
@@ -128,14 +130,14 @@ def constant(kind: str, value: Any) -> Any:
 def _filled(constants: Mapping[str, list[Any]], width: Mapping[str, int]) -> list[Any]:
     row: list[Any] = []
     for kind, count in width.items():
-        here = constants.get(kind, [])
-        row += here
-        row += [None] * (count - len(here))
+        values = constants.get(kind, [])
+        row += values
+        row += [None] * (count - len(values))
     return row
 
 
 class _TooLarge(Exception):
-    """A subtree is no shape: it has too many points, or constants that no column holds."""
+    """A subtree cannot be a shape: it has too many points, or constants that fit no column."""
 
 
 class _Writer:
@@ -157,7 +159,7 @@ class _Writer:
     def shape(self, tree: Tree) -> str:
         if not isinstance(tree, Level):
             return self._leaf(tree)
-        if len(tree.points) > _NESTED:
+        if len(tree.points) > _MAX_NESTED:
             raise _TooLarge
         type_ = LONG if tree.attribute == POSITION else self.types.get(tree.attribute, LONG)
         kind = kind_of(type_)
@@ -205,5 +207,5 @@ class _Writer:
 
 
 def _rounded(count: int) -> int:
-    """The next power of two, so that levels of many sizes share few shapes."""
+    """Returns the next power of two, so that levels of many sizes share few shapes."""
     return 1 << (count - 1).bit_length() if count else 0

@@ -1,5 +1,5 @@
-"""Sequences of values that jump like a change of unit: the test, and a watch over the groups of a source.
+"""Detects jumps in sequences of values that look like a change of unit; monitors the groups of a source.
 
-In: values in canonical units, in stream order. Out: jumps with the conversion that explains them, and the accents that
-would announce them. Imports `control`.
+In: values in canonical units, in stream order. Out: jumps with the conversion that explains them, and the
+accents that announce them. Imports `control`.
 """

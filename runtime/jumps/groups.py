@@ -1,4 +1,6 @@
-"""By what the groups of a source are told apart that change their units together, and how a jump of one is told."""
+"""Chooses the attributes that identify groups which change their units together, and describes a jump of a
+group.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,22 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.jumps.series import Jump
 
 MOST_SERIES = 5_000
-"""Groups times attributes; each keeps its latest values."""
+"""The most sequences, groups times attributes; each keeps its latest values."""
 
 Group = tuple[Value | None, ...]
-"""The values of the attributes that tell groups apart; `None`: undefined."""
+"""The values of the attributes that identify a group; `None`: undefined."""
 
 
 def described_by(source: Source) -> list[str]:
-    """The attributes that accents will likely describe: those with a list of values as domain, else the strings."""
+    """Returns the attributes that accents likely describe: those with a list as domain, else the strings."""
     listed = [a.name for a in source.attributes if a.has_list or a.column is not None]
     return listed or [a.name for a in source.attributes if a.type.name == "string"]
 
 
 def time_axis(source: Source) -> str | None:
-    """The attribute that a planned switch would name: promised to be punctuated, or the only timestamp."""
+    """Returns the attribute that announces planned changes: it is promised to be punctuated, or the only
+    timestamp.
+    """
     beat = [] if source.heartbeat is None else [source.heartbeat.attribute]
     promised = [name for scheme in source.punctuated if len(scheme) == 1 for name in scheme]
     times = [a.name for a in source.attributes if a.type.name == "timestamp"]
@@ -36,13 +40,13 @@ def time_axis(source: Source) -> str | None:
 
 
 def region_of(by: Sequence[str], group: Group) -> Tree:
-    """The tuples of a group."""
+    """Returns the region of a group's tuples."""
     members: dict[str, Value] = {n: v for n, v in zip(by, group, strict=True) if v is not None}
     return regions.box({name: regions.values(name, [value]) for name, value in members.items()})
 
 
 def added(name: str, before: SourceState, after: SourceState) -> Tree:
-    """Where an attribute exists that did not: it may come in any unit there (G32)."""
+    """Returns the region where an attribute is new; its unit may be any there (G32)."""
     was, now = before.present.get(name, ABSENT), after.present.get(name, ABSENT)
     if was is now or name not in before.types:
         return False
@@ -51,18 +55,18 @@ def added(name: str, before: SourceState, after: SourceState) -> Tree:
 
 
 def of_group(attribute: str, members: Mapping[str, Value]) -> str:
-    """An attribute of a group, in words."""
+    """Names an attribute of a group."""
     group = ", ".join(f"{name} = {value}" for name, value in members.items())
     return f"`{attribute}`{f' of {group}' if group else ''}"
 
 
 def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) -> str:
-    """What is doubtful about a jump. `members`: the group."""
+    """Writes the message about a jump. `members`: the group."""
     return f"{of_group(attribute, members)} jumps like {jump.name}, and no accent says so"
 
 
 def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:
-    """What tells of a jump. `place`: of the first value behind it."""
+    """Writes the notes on a jump. `place`: that of the first value after it."""
     others = (f"it could be {', '.join(jump.others)}, too",) if jump.others else ()
     return (
         f"{place}: the first value behind it",

@@ -1,4 +1,4 @@
-"""The points of an epoch: medians of consecutive values of a group, few enough for the driver."""
+"""Reduces an epoch to points: medians of consecutive values of a group, few enough for the driver."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from attrs import frozen
 from cedilla.runtime.jumps.groups import Group
 
 MOST_POINTS = 1 << 11
-"""So many points of an epoch are wanted, of all groups together ..."""
+"""The target number of points of an epoch, of all groups together ..."""
 
 _LEAST_POINTS = 4
-"""... but this many of each group."""
+"""... and the minimum for each group."""
 
 LARGEST = 1e30
-"""Values beyond, NaN and infinities are not looked at."""
+"""Larger values, NaN and infinities are ignored."""
 
 
 @frozen
 class Point:
-    """Consecutive tuples of a group: of each attribute the median and how many values it is of, and where they begin.
+    """Consecutive tuples of a group: median and number of values of each attribute, and the first place.
 
-    One tuple is the least of them: its median is its value.
+    A point may be a single tuple: its median is its value.
     """
 
     group: Group
@@ -35,7 +35,9 @@ class Point:
 
 
 def run_bits(places: float, groups: int) -> int:
-    """2 to this power consecutive places of a source are to make the points of an epoch, one a group."""
+    """Returns the number of low bits of a place to ignore, so that runs of places make the points of an
+    epoch.
+    """
     wanted = max(_LEAST_POINTS, MOST_POINTS // max(1, groups))
     return max(0, ceil(log2(max(1.0, places / wanted))))
 
@@ -43,8 +45,10 @@ def run_bits(places: float, groups: int) -> int:
 def points_of(
     tuples: Iterable[tuple[Group, str, Mapping[str, float | Fraction]]], bits: int
 ) -> Iterator[Point]:
-    """The points of tuples in stream order: group, place, values of attributes. The plain form of what the engine
-    computes by an aggregate."""
+    """Yields the points of tuples in stream order: group, place, values of attributes.
+
+    The engine computes the same by an aggregate.
+    """
     runs: dict[tuple[int, Group], tuple[str, dict[str, list[float]]]] = {}
     for number, (group, place, values) in enumerate(tuples):
         _, values_of = runs.setdefault((number >> bits, group), (place, {}))

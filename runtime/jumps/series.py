@@ -1,10 +1,10 @@
-"""Jumps in a sequence of numbers that a change of unit explains.
+"""Detects jumps in a sequence of numbers that a change of unit explains.
 
-A window of the latest values is split in two where both parts vary least about their means (the change-point test of
-least squares), and there at the longest step. The split is a jump if a known conversion, undone behind it, makes
-the values go on in level, in spread and from one to the next, where they do not go on as they are. Ratios are compared
-where all values are positive, differences everywhere. The thresholds were set on the weather of `make demo`, with and
-without its accents.
+A window of the latest values is split where both parts vary least about their means (the change-point test of
+least squares), and near there at the longest step. The split is a jump if undoing a known conversion after it
+makes the values continue. They must continue in level, in spread and from one to the next, and must not do so
+unconverted. Ratios are compared if all values are positive, differences always. The thresholds were set on
+the weather of `make demo`, with and without its accents.
 """
 
 from __future__ import annotations
@@ -24,35 +24,37 @@ from attrs import define, field, frozen
 from cedilla.compiler.regions.affine import Affine
 
 WINDOW = 128
-"""So many of the latest values are compared."""
+"""The number of latest values that are compared."""
 LEAST = 16
-"""So many values on either side at least."""
+"""The minimum number of values on either side."""
 _STRIDE = 32
 _NEAR = 6
-"""How far the longest step may be from where the test splits."""
+"""The maximum distance of the longest step from the split of the test."""
 
 _HISTORY = 1024
-"""So many older values are kept to measure steps by; nearly all of these are this part."""
+"""The number of older values that measure steps; `_NEARLY_ALL` of their steps are no longer than a normal
+one.
+"""
 _NEARLY_ALL = 0.995
 
 _STEP = 2.0
-"""A jump is so many times as long as nearly all steps before it, and its level so many deviations away."""
+"""A jump is this many times as long as nearly all steps before it, and this many deviations away in level."""
 _FAR = 4.0
-"""So long a step is seen against a slow course, too: the values near it have to go on in level, not all of them."""
+"""A step of this length counts during a slow trend, too: then only values near it have to continue in level."""
 _SCALE, _OTHER_SCALE = 2.0, 3.0
-"""Or steps behind it are of another size, as the logarithm of a ratio: with a long step, and without."""
+"""Alternatively the size of steps changes, as the logarithm of a ratio: with a long step, and without."""
 _GOES_ON, _LEVEL, _SPREAD = 1.0, 2.0, 0.6
-"""With the conversion undone, the step, the level and the size of steps are off by that much at most."""
+"""With the conversion undone, the step, the level and the size of steps deviate at most by these."""
 _PART = 0.85
-"""How much of the jump the conversion has to explain."""
+"""The share of the jump that the conversion has to explain."""
 _FLOOR = 1e-3
-"""Steps and deviations below this part of the middle value are as good as none."""
+"""Steps and deviations below this share of the middle value count as zero."""
 
 Place = TypeVar("Place")
 
 
 def _known() -> Iterator[tuple[str, Affine]]:
-    """Conversions and what they are called, the other way round too."""
+    """Yields conversions with their names, and their inverses."""
     for power in (3, 2, 6, 1, 4, 5):
         yield f"x {10**power:,}", Affine(Fraction(10**power), Fraction(0))
         yield f"/ {10**power:,}", Affine(Fraction(1, 10**power), Fraction(0))
@@ -89,10 +91,10 @@ CONVERSIONS = tuple(_known())
 
 @frozen
 class Jump(Generic[Place]):
-    """The place of the first value behind a jump, and the conversion that explains it.
+    """A jump: the place of the first value after it, and the conversion that explains it.
 
-    `confidence`: the share of the jump, from 0 to 1, that is gone when the conversion is undone. `before`, `behind`:
-    the middle values on both sides; `others`: conversions that would explain it, too.
+    `confidence`: the share of the jump, from 0 to 1, that disappears when the conversion is undone. `before`,
+    `behind`: the middle values on both sides. `others`: conversions that explain it, too.
     """
 
     place: Place
@@ -106,7 +108,7 @@ class Jump(Generic[Place]):
 
 @define
 class Series(Generic[Place]):
-    """The latest values of one sequence. At a jump, those before it are taken over to its units."""
+    """The latest values of one sequence. After a jump, earlier values are converted to the new units."""
 
     _places: list[Place] = field(factory=list)
     _values: list[float] = field(factory=list)
@@ -115,25 +117,25 @@ class Series(Generic[Place]):
 
     @property
     def size(self) -> int:
-        """How many values are kept."""
+        """The number of values that are kept."""
         return len(self._history) + len(self._values)
 
     @property
     def unseen(self) -> int:
-        """How many values have come since the last look."""
+        """The number of values since the last look."""
         return self._new
 
     @classmethod
     def resumed(cls, latest: Sequence[tuple[Place, float]], unseen: int) -> Series[Place]:
-        """A sequence that goes on from its latest values, so many of which no look has seen."""
+        """Restores a sequence from its latest values; `unseen` of them were not yet examined."""
         return cls([place for place, _ in latest], [value for _, value in latest], array("d"), unseen)
 
     def latest(self, count: int) -> list[tuple[Place, float]]:
-        """So many of its latest values at most, each with its place."""
+        """Returns at most `count` of the latest values, each with its place."""
         return list(zip(self._places, self._values, strict=True))[-count:] if count else []
 
     def add(self, place: Place, value: float) -> Jump[Place] | None:
-        """Take the next value; the jump that it makes certain, if it does."""
+        """Adds the next value; returns a jump that it confirms."""
         self._places.append(place)
         self._values.append(value)
         self._new += 1
@@ -142,7 +144,7 @@ class Series(Generic[Place]):
         return self.look()
 
     def look(self) -> Jump[Place] | None:
-        """The jump in the latest values, if there is one; also at the end of the sequence."""
+        """Looks for a jump in the latest values; also used at the end of the sequence."""
         self._new = 0
         jump = self._found() if len(self._values) >= 2 * LEAST else None
         gone = len(self._values) - WINDOW + _STRIDE
@@ -171,7 +173,7 @@ def _through(function: Affine, value: float) -> float:
 
 
 def _split(values: Sequence[float]) -> int | None:
-    """Where a sequence is most unlike itself, at the longest step near there."""
+    """Returns the position at which a sequence differs most, at the longest step near it."""
     low, high = min(values), max(values)
     if low == high:
         return None
@@ -180,7 +182,7 @@ def _split(values: Sequence[float]) -> int | None:
     whole = sums[-1]
 
     def between(place: int) -> float:
-        """What the means of both parts explain of the sum of squares."""
+        """Returns the part of the sum of squares that the means of both parts explain."""
         return sums[place - 1] ** 2 / place + (whole - sums[place - 1]) ** 2 / (count - place)
 
     place = max(range(LEAST, count - LEAST + 1), key=between)
@@ -191,10 +193,10 @@ def _split(values: Sequence[float]) -> int | None:
 def explained(
     before: Sequence[float], after: Sequence[float], steps: Sequence[float]
 ) -> tuple[str, Affine, float, tuple[str, ...]] | None:
-    """The conversion that makes of the values before a jump those behind it, with the share that it explains, and the
-    names of others that would.
+    """Returns the conversion from the values before a jump to those after it, its share, and other
+    candidates.
 
-    `steps`: earlier values of the sequence, by whose steps the jump is measured.
+    `steps`: earlier values of the sequence, whose steps measure the jump.
     """
     linear = _Scale.of(before, steps, _as_it_is)
     fits = [fit for fit in linear.explanations(after) if fit.confidence >= _PART]
@@ -202,7 +204,7 @@ def explained(
         fits += [fit for fit in _Scale.of(before, steps, log).explanations(after) if fit.confidence >= _PART]
     if not fits:
         return None
-    # Of several, the one after which the values go on best as they are, not only in their ratios.
+    # Of several, prefer the one that continues best in values, not only in ratios.
     best = min(fits, key=lambda fit: linear.misfit(_undone(fit.function, after)).total)
     others = dict.fromkeys(fit.name for fit in fits if fit.function != best.function)
     return best.name, best.function, best.confidence, tuple(others)
@@ -226,8 +228,9 @@ class _Explanation:
 
 @frozen
 class _Misfit:
-    """How badly values go on after a jump: by the first step, in nearly the longest steps before; by level, in
-    deviations; by spread, as the logarithm of a ratio."""
+    """The deviation of values after a jump: by the first step, in nearly the longest steps before; by level,
+    in deviations; by spread, as the logarithm of a ratio.
+    """
 
     step: float
     level: float
@@ -240,7 +243,7 @@ class _Misfit:
 
 @frozen(slots=False)
 class _Scale:
-    """What values before a jump are like, as they are or as logarithms. `steps`: older values."""
+    """The values before a jump, plain or as logarithms. `steps`: older values."""
 
     view: Callable[[float], float]
     before: Sequence[float]
@@ -252,7 +255,7 @@ class _Scale:
 
     @cached_property
     def least(self) -> float:
-        """What is as good as none."""
+        """The size that counts as zero."""
         return max(_FLOOR * median(map(abs, self.before)), 1e-300)
 
     @cached_property
@@ -263,11 +266,11 @@ class _Scale:
         return max(nlargest(longest, (abs(b - a) for a, b in pairwise(values)))[-1], self.least)
 
     def explanations(self, after: Sequence[float]) -> Iterator[_Explanation]:
-        """The conversions that make values go on, if they do not go on as they are."""
+        """Yields the conversions that make values continue, if they do not continue unconverted."""
         values = [self.view(value) for value in after]
         varies = self.middle[1] > 0 and _deviation(values) > 0
         level, spread = self._level(values, near=False), self._spread(values) if varies else 0.0
-        # Most go on; that is told without the lengths of all steps.
+        # Most values continue, which this detects without the lengths of all steps.
         if level < _STEP and spread < _SCALE:
             return
         plain = self.misfit(after, near=False)
@@ -275,7 +278,7 @@ class _Scale:
             return
         for name, function in CONVERSIONS:
             back = _undone(function, after)
-            # Ratios say nothing of shifts.
+            # Ratios cannot show shifts.
             if self.view is log and (function.shift or min(back) <= 0):
                 continue
             if self._step([self.view(value) for value in back[:2]]) > _GOES_ON:
@@ -285,20 +288,23 @@ class _Scale:
                 yield _Explanation(name, function, 1 - fit.total / plain.total)
 
     def misfit(self, values: Sequence[float], *, near: bool = True) -> _Misfit:
-        """How badly values go on behind those before. `near`: by level those next to the jump may, or all."""
+        """Measures the deviation after a jump.
+
+        `near`: by level, values next to the jump may decide instead of all.
+        """
         back = [self.view(value) for value in values]
         return _Misfit(self._step(back), self._level(back, near=near), self._spread(back))
 
     def _step(self, back: Sequence[float]) -> float:
         first, last = back[0], self.before[-1]
-        # The shortest of three, so that one value far out makes no jump.
+        # The shortest of three, so that one outlier is not a jump.
         return min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2])) / self.long
 
     def _level(self, back: Sequence[float], *, near: bool) -> float:
         middle, own = self.middle
         off = abs(median(back) - middle)
         if near:
-            # A slow course moves the level of all values, not that of those near the jump.
+            # A slow trend moves the level of all values, not that of those near the jump.
             off = min(off, abs(median(back[:LEAST]) - self.near))
         return off / max(own, _deviation(back), self.least)
 
@@ -307,7 +313,7 @@ class _Scale:
 
     @cached_property
     def middle(self) -> tuple[float, float]:
-        """The median, and the deviation."""
+        """The median and the deviation."""
         return median(self.before), _deviation(self.before)
 
     @cached_property
@@ -322,12 +328,12 @@ class _Scale:
 
 
 def _deviation(values: Sequence[float]) -> float:
-    """The median absolute deviation, as a standard deviation."""
+    """Returns the median absolute deviation, as a standard deviation."""
     middle = median(values)
     return 1.4826 * median(abs(value - middle) for value in values)
 
 
 def _mean_step(values: Sequence[float]) -> float:
-    """Without the longest fifth, which a few values far out would decide."""
+    """Returns the mean step without the longest fifth, which a few outliers would decide."""
     steps = sorted(abs(b - a) for a, b in pairwise(values))
     return fmean(steps[: max(1, len(steps) * 4 // 5)])

@@ -1,7 +1,7 @@
-"""A watch over one source of a query that runs (`set suspect = warn`): the test of `cedilla suspect` on the medians of
-consecutive values of each group, epoch by epoch.
+"""Monitors one source of a running query (`set suspect = warn`).
 
-Values are canonical, so what an accent has announced is no jump (theory D0).
+Applies the test of `cedilla suspect` to medians of consecutive values of each group, epoch by epoch. Values
+are canonical, so a change that an accent announced is not a jump (theory D0).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from cedilla.runtime.jumps.points import Point
 from cedilla.runtime.jumps.series import Jump, Series
 
 MOST_GROUPS = 1_000
-"""So many groups of a source are watched; of more, one in so many that they are no more (RQ419)."""
+"""The most groups of a source that are monitored; with more, only a share of them is (RQ419)."""
 
 MOST_TOLD = 20
-"""So many jumps are remembered, for `status`."""
+"""The number of jumps that `status` remembers."""
 
 _LOOK = 8
-"""So many new values at the end of an epoch are worth a look."""
+"""The number of new values at the end of an epoch that triggers a look."""
 
 _OTHER_WIDTH = 6
-"""Medians of so many times as many values, or as few, are another sequence: they vary less, and move further."""
+"""Medians of this many times more values, or fewer, form another sequence: they vary less, and move further."""
 
 
 @frozen
 class Told:
-    """A jump that was told: where, of whom, what explains it, and the accent that would have announced it."""
+    """A reported jump: its place, its group, its conversion, and the accent that announces it."""
 
     place: str
     where: str
@@ -54,15 +54,17 @@ class Told:
     accent: str | None
 
     def text(self) -> str:
-        """The same for people."""
+        """Returns the same for people."""
         proposal = f": {self.accent}" if self.accent else ""
         return f"{self.place}: {self.where} jumps like {self.conversion}{proposal}"
 
 
 @define
 class Watched:
-    """One attribute of one group. `width`: of how many values its medians are; `net`: all jumps together that no accent
-    has announced."""
+    """One attribute of one group.
+
+    `width`: the number of values of each median. `net`: the composition of all unannounced jumps.
+    """
 
     series: Series[str] = field(factory=Series[str])
     width: float = 1.0
@@ -70,13 +72,16 @@ class Watched:
 
 
 def watched_sources(plan: Plan) -> list[Source]:
-    """The sources that `set suspect = warn` has watched: streams, as tables have no order."""
+    """Returns the sources that `set suspect = warn` monitors: streams, because tables have no order."""
     return [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
 
 
 @define
 class Watch:
-    """Follows one source of a plan. `share`: one group in so many is watched; `told`: the latest jumps."""
+    """Monitors one source of a plan.
+
+    `share`: one group in this number is monitored; `told`: the latest jumps.
+    """
 
     source: Source
     by: tuple[str, ...]
@@ -86,24 +91,27 @@ class Watch:
 
     @classmethod
     def of(cls, source: Source) -> Watch:
-        """A watch that begins."""
+        """Returns a new monitor."""
         return cls(source, tuple(described_by(source)))
 
     def attributes(self, state: SourceState) -> list[str]:
-        """The attributes that are watched: the numbers that do not tell groups apart and are no codes."""
+        """Returns the monitored attributes: numbers that neither identify groups nor are codes."""
         others = {*self.by, *state.codes}
         return [name for name, type_ in state.types.items() if type_.is_numeric and name not in others]
 
     def most_groups(self, attributes: int) -> int:
-        """How many groups are watched at most."""
+        """Returns the most groups that are monitored."""
         return max(1, min(MOST_GROUPS, MOST_SERIES // max(1, attributes)))
 
     def take(
         self, points: Sequence[Point], share: int, before: SourceState, after: SourceState
     ) -> list[Diagnostic]:
-        """What is doubtful about an epoch's points, in stream order: RQ223, RQ419. `share`: of the groups that were
-        looked at; `before`, `after`: where the source stands at the epoch's ends."""
-        if share != self.share:  # the epoch began before that was known
+        """Returns diagnostics for an epoch's points, in stream order: RQ223, RQ419.
+
+        `share`: that of the groups in the points. `before`, `after`: the source's state at the ends of the
+        epoch.
+        """
+        if share != self.share:  # the epoch began before the share changed
             return []
         self._forget_added(before, after)
         all_groups = self.groups.keys() | {point.group for point in points}
@@ -120,7 +128,7 @@ class Watch:
         return jumps
 
     def end(self, state: SourceState) -> list[Diagnostic]:
-        """What the latest values tell where no more will come."""
+        """Returns diagnostics from the latest values when no more will come."""
         return [
             self._tell(group, name, jump, state)
             for group, watched in self.groups.items()
@@ -129,7 +137,7 @@ class Watch:
         ]
 
     def _take_fewer(self, groups: int, most: int) -> list[Diagnostic]:
-        """Watch fewer groups, from now on and anew."""
+        """Reduces the share of monitored groups and restarts their sequences."""
         is_first = self.share == 1
         while groups > most:
             groups, self.share = groups // 2, self.share * 2
@@ -145,7 +153,7 @@ class Watch:
         return [warning] if is_first else []
 
     def _forget_added(self, before: SourceState, after: SourceState) -> None:
-        """An attribute that is added anew may come in any unit (G32): there its sequences begin anew, too."""
+        """Forgets sequences of an attribute that is added again, because its unit may be any (G32)."""
         for name in after.present:
             if (new := added(name, before, after)) is False:
                 continue
@@ -157,7 +165,7 @@ class Watch:
         watched = self.groups.setdefault(group, {})
         earlier = watched.get(name)
         if earlier is None or not 1 / _OTHER_WIDTH <= width / earlier.width <= _OTHER_WIDTH:
-            # What was told stays: without the values before it, it is not told again.
+            # `net` stays: without the values before it, a jump is not reported again.
             watched[name] = Watched(width=width, net=earlier.net if earlier else IDENTITY)
         return watched[name]
 
@@ -182,8 +190,10 @@ class Watch:
         return Diagnostic("RQ223", "warning", message, None, notes_on(jump, jump.place), _help(accent))
 
     def _accent(self, group: Group, name: str, change: Affine, state: SourceState) -> str | None:
-        """The accent that announces a change of canonical values, in the units in force; `None` where the group has
-        several."""
+        """Returns the accent that announces a change of canonical values, in the active units.
+
+        Returns `None` if the group has several units.
+        """
         conditions: list[str] = []
         for each, value in zip(self.by, group, strict=True):
             if value is None:
@@ -199,7 +209,9 @@ class Watch:
         return accent_text(tuple(conditions), Alter(name, function.after(change).after(function.inverse())))
 
     def _function(self, group: Group, name: str, state: SourceState) -> Affine | None:
-        """What the accents in force have made of an attribute of a group; `None` where that is not one function."""
+        """Returns the function of the active accents on an attribute of a group; `None` if it is not a single
+        one.
+        """
         if name not in state.units:
             return IDENTITY
         units = regions.choose(region_of(self.by, group), state.facts().live_units(name), NO_FEEDER)

@@ -1,4 +1,6 @@
-"""What a commit record keeps of a watch, so that a restart goes on with it and tells no jump twice. It is bounded."""
+"""Stores a monitor in a commit record, so that a restart continues it and reports no jump twice; its size is
+bounded.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,18 @@ from cedilla.runtime.jumps.series import LEAST, WINDOW, Series
 from cedilla.runtime.jumps.watch import Told, Watch, Watched
 
 KEPT = 1 << 14
-"""So many values of a source are kept, the latest of each sequence; none where that would be too few for a look."""
+"""The most values of a source that are stored, the latest of each sequence; none if they are too few for a
+look.
+"""
 
 _LARGEST = 3e38
 
 
 def dump_watch(watch: Watch) -> dict[str, Any]:
-    """A watch as JSON values; `load_watch` reads it. Values have seven digits, as the test needs no more."""
+    """Returns a monitor as JSON values; `load_watch` reads it.
+
+    Values have seven digits, which are enough for the test.
+    """
     count = sum(len(watched) for watched in watch.groups.values())
     each = min(WINDOW, KEPT // max(1, count))
     places: dict[str, int] = {}
@@ -44,7 +51,9 @@ def dump_watch(watch: Watch) -> dict[str, Any]:
 
 
 def load_watch(source: Source, data: Mapping[str, Any] | None) -> Watch:
-    """The watch that `dump_watch` wrote; one that begins where there is none, or groups were told apart otherwise."""
+    """Restores the monitor that `dump_watch` wrote; starts a new one without a record, or with other group
+    attributes.
+    """
     watch = Watch.of(source)
     if data is None:
         return watch
@@ -59,7 +68,7 @@ def load_watch(source: Source, data: Mapping[str, Any] | None) -> Watch:
 
 
 def told_of(data: Mapping[str, Any]) -> tuple[Told, ...]:
-    """The jumps that a watch has told, of what `dump_watch` wrote."""
+    """Returns the reported jumps in a record of `dump_watch`."""
     return tuple(Told(**told) for told in data["told"])
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.codegen.statements import bounds_sql, condition_sql, items_sql, named, window_sql
+from cedilla.compiler.codegen.statements import alias_sql, bounds_sql, condition_sql, items_sql, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Union, Window
@@ -72,7 +72,7 @@ class Epoch:
             )
         places = [column(ORDER)] if ORDER in frame.columns else []
         return self._result(
-            operator, frame.selectExpr(*(named(text, n) for n, text in items.items()), *places)
+            operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
 
     def window(self, operator: Window, frame: DataFrame) -> DataFrame:
@@ -87,7 +87,7 @@ class Epoch:
         names = operator.names
         names_out = [n for n in frame.columns if n in names or n not in names.values()]
         return self._result(
-            operator, frame.selectExpr(*(named(column(n), names.get(n, n)) for n in names_out))
+            operator, frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
         )
 
     def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:

@@ -1,5 +1,6 @@
-"""A stream from its sender's side: tuples and markers are checked before they are written.
+"""A stream from its sender's side: checks tuples and markers before writing them.
 
-In: calls. Out: lines of JSON at the end of a stream, which is a file, a folder, a topic, or whatever has a `write`;
-what is wrong is raised and never written. Imports `items`, `reference`, `streams`, `terminal` and `topics`.
+In: calls. Out: lines of JSON at the end of a stream: a file, a folder, a topic, or an object with a `write`.
+Errors are raised, and invalid lines never written. Imports `items`, `reference`, `streams`, `terminal` and
+`topics`.
 """

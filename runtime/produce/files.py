@@ -1,4 +1,4 @@
-"""Where checked lines go: to the end of a file, or to new files of a folder. One sender at a time has either."""
+"""Writes checked lines to the end of a file, or to new files of a folder. One sender at a time owns either."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 
 class Target(ABC):
-    """Takes lines."""
+    """A target for lines."""
 
     @abstractmethod
     def write(self, text: str) -> None:
-        """Take a line with its end."""
+        """Takes a line with its end."""
 
     @abstractmethod
     def flush(self) -> None:
-        """Let readers see all lines."""
+        """Makes all lines visible to readers."""
 
     @abstractmethod
     def close(self) -> None:
-        """The same, and let others write."""
+        """Flushes, and releases the target for other senders."""
 
     @abstractmethod
     def abandon(self) -> None:
-        """Let others write."""
+        """Releases the target for other senders."""
 
 
 class Appended(Target):
-    """The end of a file. A line is one write of the system's, so that readers and other senders never see half of one.
+    """The end of a file. A line is one system write, so that readers and other senders never see half of one.
 
-    Raises `DiagnosticError`: RQ437 where another sender has the file, RQ431 where it cannot be written.
+    Raises `DiagnosticError`: RQ437 if another sender has the file, RQ431 if it cannot be written.
     """
 
     def __init__(self, file: Path) -> None:
@@ -46,7 +46,7 @@ class Appended(Target):
         self._path = file
         _lock(self._file, file)
         size = os.fstat(self._file).st_size
-        # What its line lacks: an end. A line that is cut off is refused when the file is read.
+        # The last line may lack an end. A truncated line is rejected when the file is read.
         self._before = "" if size == 0 or os.pread(self._file, 1, size - 1) == b"\n" else "\n"
 
     def write(self, text: str) -> None:
@@ -76,7 +76,7 @@ class Appended(Target):
 
 
 class Published(Target):
-    """New files of a folder: each is written aside and renamed into place, since a run reads a file once.
+    """New files of a folder: each is written under another name and renamed, because a run reads a file once.
 
     Raises as `Appended` does.
     """
@@ -118,7 +118,7 @@ class Published(Target):
 
 
 def _lock(opened: int, path: Path) -> None:
-    """Have a file or folder for this sender alone, where the system can."""
+    """Locks a file or folder for this sender, if the system can."""
     try:
         import fcntl
     except ImportError:  # Windows

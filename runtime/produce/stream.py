@@ -29,36 +29,35 @@ if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery
 
 Where = str | Mapping[str, Any]
-"""A description: as accents write it, `'s in {1, 2}, ts >= 60'`, or attribute -> the value, or a list of the values."""
+"""A description: accent text, `'s in {1, 2}, ts >= 60'`, or attribute -> a value or a list of values."""
 
 
 class Writable(Protocol):
-    """What takes lines that are checked, each with its end: a text file that is open, or a topic."""
+    """A target for checked lines, each with its end: an open text file, or a topic."""
 
     def write(self, text: str, /) -> object: ...
 
 
-def _warn(found: Diagnostic) -> None:
-    warnings.warn(f"{found.code}: {found.message}", stacklevel=6)
+def _warn(diagnostic: Diagnostic) -> None:
+    warnings.warn(f"{diagnostic.code}: {diagnostic.message}", stacklevel=6)
 
 
 _NEXT_FILE = 0.002
-"""Seconds after which a file has another time than the one before; stores tell milliseconds."""
+"""Seconds after which a file gets a later time than the previous one; stores resolve milliseconds."""
 
 
 class Stream:
     """The end of a stream.
 
-    `to`: a file in JSON Lines, which is made or continued; a folder, in which each `flush` publishes a new file; a
-    topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to which each `flush` is a transaction; or
-    what has a `write`, behind which a stream begins. `query`, of which `source` is one (its only one otherwise), or
-    `schema`, as between the parentheses of a `stream`, tells the attributes. `markers`: the folder of markers beside
-    that of the tuples, into which they go then.
+    `to`: a file in JSON Lines, which is made or continued; a folder, to which each `flush` adds a new file; a
+    topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to which each `flush` is a
+    transaction; or an object with a `write`, on which a new stream begins. The attributes come from `source`
+    of `query` (its only source by default) or from `schema`, the text between the parentheses of a `stream`.
+    `markers`: a folder that takes the markers, next to the folder of tuples.
 
-    What a stream holds already is read first. Every method raises `DiagnosticError` with what `cedilla validate` would
-    find, and has written nothing then; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the place. A marker that is
-    doubtful is written, and `on_warning` told; otherwise it is a warning of Python's. It
-    is used by one thread.
+    The present content of a stream is read first. Every method raises `DiagnosticError` with the errors of
+    `cedilla validate`, and then writes nothing; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the target. A
+    suspicious marker is written and passed to `on_warning`, by default a Python warning. One thread uses it.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Stream:
     def of(
         cls, to: str, known: Schema | None, markers: str | None, on_warning: Callable[[Diagnostic], None]
     ) -> Stream:
-        """The end of a stream of a schema that is known; `None`: what its first lines tell."""
+        """Returns the end of a stream with a schema; `None`: the schema of its first lines."""
         stream = cls.__new__(cls)
         stream._open(to, known, markers, on_warning)
         return stream
@@ -110,7 +109,7 @@ class Stream:
                     try:
                         _checked(checker, line)
                     except DiagnosticError as error:
-                        raise _spoilt(self.name, error.diagnostics[0]) from None
+                        raise _cannot_continue(self.name, error.diagnostics[0]) from None
         except BaseException:
             self._each("abandon")
             raise
@@ -118,7 +117,7 @@ class Stream:
     # --- tuples and markers ---
 
     def tuple(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Write a tuple: attribute -> value. `None` is undefined."""
+        """Writes a tuple: attribute -> value. `None` is undefined."""
         row = {name: value for name, value in {**(values or {}), **more}.items() if value is not None}
         if marker := next((name for name in ("$accent", "$punctuation") if name in row), None):
             raise failure(
@@ -132,38 +131,40 @@ class Stream:
             self._write(self._tuples, text, self._parts(), lambda target: target.write(text + "\n"))
 
     def add(self, name: str, type: str | Type, where: Where = "", *, unit: str | None = None) -> None:
-        """Write an Add: from here on these tuples may have an attribute, in a unit if one is given."""
+        """Writes an Add: from here on these tuples may have an attribute, in a unit if one is given."""
         measured = "" if unit is None else f" unit {_unit(unit)}"
         self.accent(f"+({name}: {type}{measured})", where)
 
     def drop(self, name: str, where: Where = "") -> None:
-        """Write a Drop: from here on these tuples have it no more."""
+        """Writes a Drop: from here on these tuples lack the attribute."""
         self.accent(f"-({name})", where)
 
     def alter(self, name: str, function: str, where: Where = "", *, unit: str | None = None) -> None:
-        """Write an Alter: from here on values are those of `function`, `y -> y * 1000`, of what they were; in a unit,
-        if one is given, which is checked where the stream's units are known."""
+        """Writes an Alter: from here on values are `function` of the earlier ones, such as `y -> y * 1000`.
+
+        A unit is checked if the stream's units are known.
+        """
         measured = "" if unit is None else f", unit {_unit(unit)}"
         self.accent(f"alter({name}, {function}{measured})", where)
 
     def unit(self, name: str, unit: str, where: Where = "") -> None:
-        """Write the Alter to a unit: from here on values are in it."""
+        """Writes the Alter to a unit: from here on values are in it."""
         self.accent(f"unit({name}, {_unit(unit)})", where)
 
     def rename(self, field: str, name: str, where: Where = "") -> None:
-        """Write a Rename: from here on tuples bring as `field` what the stream's readers know as `name`."""
+        """Writes a Rename: from here on tuples have `field` for the attribute `name` of the stream's readers."""
         self.accent(f"rename({field}, {name})", where)
 
     def punctuate(self, where: Where) -> None:
-        """Write a punctuation: no more such tuples come; `""`: none at all."""
+        """Writes a punctuation: no more such tuples come; `""`: the stream ends."""
         self.marker(f"[{', '.join(self._conditions(where))}]")
 
     def accent(self, change: str, where: Where = "") -> None:
-        """Write an accent with any change."""
+        """Writes an accent with any change."""
         self.marker(f"[[{', '.join([*self._conditions(where), change])}]]")
 
     def marker(self, text: str) -> None:
-        """Write an accent `[[...]]` or a punctuation `[...]` as it stands."""
+        """Writes an accent `[[...]]` or a punctuation `[...]` unchanged."""
         kind = "accent" if text.lstrip().startswith("[[") else "punctuation"
         line = json_line({f"${kind}": text})
         parts = self._parts(text)
@@ -186,7 +187,7 @@ class Stream:
     # --- writing ---
 
     def _parts(self, marker: str | None = None) -> Sequence[int]:
-        """The partitions of the stream, or those that a marker goes to."""
+        """Returns the partitions of the stream, or those that a marker goes to."""
         if not isinstance(self._tuples, Sent):
             return (0,)
         return self._tuples.parts if marker is None else self._tuples.parts_of(marker, self._source)
@@ -199,7 +200,7 @@ class Stream:
         (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
         try:
             doubts = {(d.code, d.message): d for checker in checkers for d in _checked(checker, line)}
-            if self._last is not target:  # what came before is of an earlier file
+            if self._last is not target:  # earlier lines belong to an earlier file
                 self.flush()
                 sleep(_NEXT_FILE)
             self._last = target
@@ -209,15 +210,15 @@ class Stream:
                 checker.state = state
             raise
         self._written += 1
-        for each in doubts.values():
-            self._on_warning(each)
+        for doubt in doubts.values():
+            self._on_warning(doubt)
 
     def flush(self) -> None:
-        """What was written can be read: in a folder, a file of it appears."""
+        """Makes all lines visible to readers: in a folder, a new file appears."""
         self._each("flush")
 
     def close(self) -> None:
-        """The same, and the stream is let go."""
+        """Flushes, and releases the stream."""
         self._each("close")
 
     def _each(self, action: str) -> None:
@@ -233,16 +234,16 @@ class Stream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What was written was right, also where something else has gone wrong."""
+        """Closes the stream after an error, too, because all written lines are valid."""
         self.close()
 
 
 def _checked(checker: StreamChecker, line: Line) -> list[Diagnostic]:
-    """What is doubtful about the next line. Raises `DiagnosticError` with what is wrong."""
-    _, found = checker.take(line)
-    if errors := [each for each in found if each.severity == "error"]:
+    """Returns the warnings about the next line. Raises `DiagnosticError` for errors."""
+    _, diagnostics = checker.take(line)
+    if errors := [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]:
         raise DiagnosticError(errors)
-    return found
+    return diagnostics
 
 
 def _schema(query: str | Path | CompiledQuery | None, source: str | None, schema: str | None) -> Schema:
@@ -254,7 +255,7 @@ def _schema(query: str | Path | CompiledQuery | None, source: str | None, schema
 
     assert query is not None
     plan = compiled_query(query)[0].plan
-    names = [each.name for each in plan.sources]
+    names = [node.name for node in plan.sources]
     chosen = names[0] if source is None and len(names) == 1 else source
     if chosen not in names:
         raise TypeError(f"`source` has to be one of {', '.join(names)}")
@@ -277,7 +278,7 @@ def _target(path: str) -> Target:
 
 
 def _beside(tuples: Target | Writable, markers: str) -> Published:
-    """A folder of markers: its files stand between those of the tuples by the times at which they were written."""
+    """Returns a folder of markers; its files are ordered among those of the tuples by their times."""
     if isinstance(tuples, Published):
         return Published(Path(markers))
     if isinstance(tuples, Target):
@@ -286,15 +287,15 @@ def _beside(tuples: Target | Writable, markers: str) -> Published:
     raise failure("RQ435", message, hint="a folder for the tuples, or markers among them")
 
 
-def _spoilt(name: str, found: Diagnostic) -> DiagnosticError:
-    """RQ436: a stream that is not valid so far has no state to go on from."""
+def _cannot_continue(name: str, found: Diagnostic) -> DiagnosticError:
+    """Returns RQ436: an invalid stream has no state to continue from."""
     message = f"{name} cannot be continued, it is not valid: {found.code}: {found.message}"
     hint = f"`cedilla validate {name}` shows all that is wrong; mend it, or begin another stream"
     return failure("RQ436", message, hint=hint, notes=found.notes[-1:])
 
 
 def _unit(unit: str) -> str:
-    """A unit as accents write it, with its quotes or without."""
+    """Returns a unit in the spelling of accents, with or without quotes."""
     return unit if unit[:1] in "\"'" else unit_text(unit)
 
 

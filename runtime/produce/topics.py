@@ -1,4 +1,4 @@
-"""A topic that a sender writes to: which partitions a line goes to, and when readers see it (theory D1, N9)."""
+"""Writes to a topic: chooses the partitions of a line, and sends lines in transactions (theory D1, N9)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter, key_bytes
 
 
 class Sent(Target):
-    """Lines that wait in memory until each `flush` sends them in one transaction: a marker that goes to several
-    partitions is in all of them or in none.
+    """Lines that wait in memory until `flush` sends them in one transaction.
 
-    Raises `DiagnosticError`: RQ410 where the topic has no such partition, RQ442 to RQ445.
+    A marker for several partitions is then in all of them or in none. Raises `DiagnosticError`: RQ410 if the
+    topic lacks the partition, RQ442 to RQ445.
     """
 
     def __init__(self, place: Place) -> None:
@@ -34,30 +34,33 @@ class Sent(Target):
         self._records: list[Record] = []
 
     def check_key(self, source: Source) -> None:
-        """Raise RQ449 where the key of records is no attribute of the stream."""
+        """Raises RQ449 if the key of records is not an attribute of the stream."""
         names = [attribute.name for attribute in source.attributes]
         if self._key is not None and self._key not in names:
             message = f"`{self._key}` is to be the key of records, and is no attribute of the stream"
             raise failure("RQ449", message, hint=f"attributes: {', '.join(names)}")
 
     def dealt(self, row: Mapping[str, Any], text: str) -> Record:
-        """The record of a tuple."""
+        """Returns the record of a tuple."""
         return self._dealer.record(row.get(self._key) if self._key else None, text.encode())
 
     def parts_of(self, marker: str, source: Source) -> Sequence[int]:
-        """The partitions that a marker goes to: where `partitioned by` says that a key lives in one, and the marker
-        speaks of some keys, those of these keys; else all."""
+        """Returns the partitions that a marker goes to.
+
+        These are the partitions of its keys if `partitioned by` assigns keys to partitions and the marker
+        lists some; else all.
+        """
         if self._key is None or source.partitioned != self._key:
             return self.parts
         keys = _keys_in(marker, source)
         return self.parts if keys is None else sorted({self._dealer.of_key(key_bytes(key)) for key in keys})
 
     def take(self, record: Record) -> None:
-        """Keep a record for the next `flush`."""
+        """Keeps a record for the next `flush`."""
         self._records.append(record)
 
     def write(self, text: str) -> None:
-        """A line of every partition."""
+        """Adds a line to every partition."""
         self._records += ((part, None, text.encode()) for part in self.parts)
 
     def flush(self) -> None:
@@ -74,7 +77,7 @@ class Sent(Target):
 
 
 def _keys_in(marker: str, source: Source) -> list[int | str] | None:
-    """The keys that a marker lists; `None` where it speaks of all, or cannot be understood."""
+    """Returns the keys that a marker lists; `None` if it covers all keys, or is malformed."""
     name = source.partitioned
     type_ = next(attribute.type for attribute in source.attributes if attribute.name == name)
     if name is None or type_.name not in ("int", "long", "string"):
@@ -82,11 +85,11 @@ def _keys_in(marker: str, source: Source) -> list[int | str] | None:
     try:
         is_accent = marker.lstrip().startswith("[[")
         conditions = parse_accent(marker).description if is_accent else parse_punctuation(marker).conditions
-        of_key = tuple(each for each in conditions if each.attribute == name)
+        of_key = tuple(condition for condition in conditions if condition.attribute == name)
         if any(map(has_units, of_key)):
             return None
         region = patterns.region_of(of_key, {name: type_})
-    except DiagnosticError:  # the check of the marker says it
+    except DiagnosticError:  # the check of the marker reports the error
         return None
     if not isinstance(region, Level) or region.undefined or any(region.pieces):
         return None
