@@ -111,6 +111,8 @@ class FileStatistics:
 
 Numbered = Mapping[int, InputFile]
 """Files of a slice, or some of them, by their numbers in it."""
+StatisticsByFile = Mapping[int, FileStatistics]
+"""Statistics of files of a slice by their numbers in it."""
 
 
 class Format(ABC):

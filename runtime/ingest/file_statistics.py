@@ -22,7 +22,7 @@ from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import rejections
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics
+from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
 from cedilla.runtime.ingest.raw_names import statistics_by_attributes
 from cedilla.runtime.items.marker import NEXT_FILE
 
@@ -32,10 +32,10 @@ _NONE: Mapping[int, int] = {}
 def proven_valid(
     source: Source,
     state: SourceState,
-    statistics: Mapping[int, FileStatistics],
+    statistics: StatisticsByFile,
     markers_only: Set[int],
     partitions: Mapping[int, int] = _NONE,
-) -> Mapping[int, FileStatistics] | None:
+) -> StatisticsByFile | None:
     """Returns the statistics of files by attribute names if they prove all tuples valid, else `None`.
 
     `state`: the source's after all of its markers. `statistics`: statistics of each of its files. `markers_only`: the
@@ -58,7 +58,7 @@ def proven_valid(
     return statistics if are_valid else None
 
 
-def region_of_tuples(state: SourceState, statistics: Mapping[int, FileStatistics]) -> Tree:
+def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
     have statistics of. `statistics`: the result of `proven_valid`."""
     told, altered = _together([file for file in statistics.values() if file.rows]), _altered(state)
@@ -96,7 +96,7 @@ def _around(told: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
 def _are_all_valid(
     source: Source,
     state: SourceState,
-    statistics: Mapping[int, FileStatistics],
+    statistics: StatisticsByFile,
     markers_only: Set[int],
     partitions: Mapping[int, int],
     wrong: Mapping[int, Tree],

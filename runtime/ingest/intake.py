@@ -27,7 +27,7 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
-from cedilla.runtime.formats.source import CORRUPT, FileStatistics, Numbered, Scan, Types
+from cedilla.runtime.formats.source import CORRUPT, Numbered, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
@@ -120,7 +120,7 @@ def read(
     once; otherwise it runs in parallel. `is_read_again`: several jobs will use the tuples.
     """
     asked = _asked(state, part, undeclared)
-    noted: Callable[[], dict[int, FileStatistics] | None] | None = None
+    noted: Callable[[], StatisticsByFile | None] | None = None
     is_whole = not (undeclared or part.is_cut)
     table, statistics = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
     lines: Callable[[], DataFrame]
@@ -190,8 +190,8 @@ def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tu
 
 
 def _valid(
-    source: Source, state: SourceState, part: Slice, statistics: Mapping[int, FileStatistics] | None
-) -> Mapping[int, FileStatistics] | None:
+    source: Source, state: SourceState, part: Slice, statistics: StatisticsByFile | None
+) -> StatisticsByFile | None:
     """Returns the statistics of files if they prove all of their tuples valid."""
     partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
     return (
@@ -199,9 +199,7 @@ def _valid(
     )
 
 
-def _known_counts(
-    source: Source, part: Slice, statistics: Mapping[int, FileStatistics] | None
-) -> ReadCounts | None:
+def _known_counts(source: Source, part: Slice, statistics: StatisticsByFile | None) -> ReadCounts | None:
     """Returns the counts of a slice if they are known without a pass. `statistics`: the result of `_valid`."""
     if len(part.scan.empty) == len(part.files):
         return ReadCounts(0, {})
@@ -220,9 +218,7 @@ def _known_counts(
     return None if greatest is None else ReadCounts(kept, {}, greatest)
 
 
-def _greatest(
-    part: Slice, statistics: Mapping[int, FileStatistics], name: str
-) -> Mapping[int | None, Fraction] | None:
+def _greatest(part: Slice, statistics: StatisticsByFile, name: str) -> Mapping[int | None, Fraction] | None:
     """Returns the greatest value of an attribute by partition, if all files have it in their statistics."""
     greatest: dict[int | None, Fraction] = {}
     for number, file in statistics.items():

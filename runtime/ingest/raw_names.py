@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from attrs import evolve
 from pyspark.sql import DataFrame
@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.engines.lookups import Lookups
-from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics
+from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
 
 _SEVERAL = "*"
 """In place of a name: a tuple has more than one."""
@@ -51,7 +51,7 @@ def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str,
 
 
 def statistics_by_attributes(
-    names: Names, statistics: Mapping[int, FileStatistics]
+    names: Names, statistics: StatisticsByFile
 ) -> tuple[dict[int, FileStatistics], dict[int, Tree]] | None:
     """Returns the statistics of files by attributes, and the tuples that use a wrong name if the file uses only one
     name. `None` if some file lacks statistics, or uses several names for an attribute."""
