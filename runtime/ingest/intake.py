@@ -60,18 +60,18 @@ class ReadCounts:
 
 
 @define(eq=False)
-class Read:
+class SourceInput:
     """One source's input in an epoch. `frame`: its tuples, with the code that rejects them. `fields`: the types of raw
     tuples as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow
     table, if the driver has parsed them, and all are valid and canonical. The first reader counts the tuples.
     """
 
     _frame: Callable[[], DataFrame]
-    part: Slice
+    slice: Slice
     is_busy: bool
     _count: Callable[[], ReadCounts]
     _counted: ReadCounts | None = None
-    _uncounted: DataFrame | None = None
+    _unobserved_frame: DataFrame | None = None
     fields: Types = field(kw_only=True)
     region: Callable[[], Tree] = field(kw_only=True)
     valid: pa.Table | None = None
@@ -82,9 +82,9 @@ class Read:
         return self._frame()
 
     @property
-    def uncounted(self) -> DataFrame:
+    def unobserved_frame(self) -> DataFrame:
         """The frame for jobs that count nothing and may leave rows unread."""
-        return self.frame if self._uncounted is None else self._uncounted
+        return self.frame if self._unobserved_frame is None else self._unobserved_frame
 
     @property
     def read_counts(self) -> ReadCounts:
@@ -114,7 +114,7 @@ def read(
     jobs: Jobs,
     *,
     is_read_again: bool = False,
-) -> Read:
+) -> SourceInput:
     """Reads a slice's tuples. Skips the counting job if file statistics prove the counts. Otherwise the epoch's own
     jobs count, if a complete count can be recognized; else a separate Spark job does. A heartbeat needs that job at
     once; otherwise it runs in parallel. `is_read_again`: several jobs will use the tuples.
@@ -137,7 +137,7 @@ def read(
         lines = _given(read_lines)
     valid = _valid(source, state, part, statistics)
     region = partial(region_of_tuples, state, valid) if valid else lambda: True
-    result = partial(Read, fields=asked[1], region=region)
+    result = partial(SourceInput, fields=asked[1], region=region)
 
     def canonical() -> DataFrame:
         return _canonical(spark, source, state, part, lines(), undeclared, all_valid=valid is not None)

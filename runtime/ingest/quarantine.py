@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.source import CORRUPT
-from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, Read
+from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.storage.files import Files
@@ -20,7 +20,7 @@ from cedilla.runtime.storage.files import Files
 def quarantine(
     spark: SparkSession,
     files: Files,
-    read: Mapping[str, Read],
+    read: Mapping[str, SourceInput],
     settings: Mapping[str, str],
     checkpoint: str,
     epoch: str,
@@ -41,10 +41,12 @@ def quarantine(
     return total, notes
 
 
-def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], folder: str) -> Iterator[str]:
+def _about_whole_files(
+    spark: SparkSession, read: SourceInput, codes: Sequence[str], folder: str
+) -> Iterator[str]:
     """Yields a note with the first rejected line of the first file whose lines are all rejected. Files are only
     searched if enough lines are rejected for one of them."""
-    counts, rejected = read.part.scan.counts, sum(read.read_counts.rejected[code] for code in codes)
+    counts, rejected = read.slice.scan.counts, sum(read.read_counts.rejected[code] for code in codes)
     if rejected < min(counts.values(), default=rejected) or (not counts and read.read_counts.kept):
         return
     number = F.expr(f"shiftright({column(POSITION)}, 47)").alias("number")
@@ -53,7 +55,7 @@ def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], fo
     whole = sorted(n for n in found if not counts or found[n] == counts.get(n))
     if not whole:
         return
-    file = read.part.files[whole[0]]
+    file = read.slice.files[whole[0]]
     lines = _rejected_lines(spark, read, codes).where(F.col("position.file") == file.uri)
     first = lines.orderBy("position.line").first()
     assert first is not None
@@ -64,7 +66,7 @@ def _about_whole_files(spark: SparkSession, read: Read, codes: Sequence[str], fo
     )
 
 
-def _set_aside(spark: SparkSession, files: Files, read: Read, codes: Sequence[str], path: str) -> None:
+def _set_aside(spark: SparkSession, files: Files, read: SourceInput, codes: Sequence[str], path: str) -> None:
     """Writes the rejected lines of a slice into one file, and replaces remains of a run that did not commit."""
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/_{name}"
@@ -76,7 +78,7 @@ def _set_aside(spark: SparkSession, files: Files, read: Read, codes: Sequence[st
     files.delete(aside)
 
 
-def _refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> None:
+def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str]) -> None:
     for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
@@ -87,10 +89,10 @@ def _refuse(spark: SparkSession, read: Read, settings: Mapping[str, str]) -> Non
         raise refusal(code, count, first["reason"], place, first["raw"])
 
 
-def _rejected_lines(spark: SparkSession, read: Read, codes: Sequence[str]) -> DataFrame:
+def _rejected_lines(spark: SparkSession, read: SourceInput, codes: Sequence[str]) -> DataFrame:
     """Returns the rejected lines as read: code, reason, file, line, raw text. Only these lines are read a second
     time."""
-    part, paths = read.part, read.part.format.paths
+    part, paths = read.slice, read.slice.format.paths
     read_at = [f"WHEN {quote(name)} THEN {quote(read_from(name, paths))}" for name in paths]
     where = f"CASE attribute {' '.join(read_at)} ELSE '' END" if read_at else "''"
     reasons = " ".join(

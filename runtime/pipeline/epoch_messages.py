@@ -17,7 +17,7 @@ from cedilla.runtime.control.markers.advance import (
 )
 from cedilla.runtime.control.sources import active_accents
 from cedilla.runtime.formats.jsonl.records import copy_of
-from cedilla.runtime.ingest.intake import Read
+from cedilla.runtime.ingest.intake import SourceInput
 from cedilla.runtime.ingest.slices import Slice, line_of
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
@@ -48,7 +48,7 @@ def report(
     spark: SparkSession,
     plan: Plan,
     record: Commit,
-    read: Mapping[str, Read],
+    read: Mapping[str, SourceInput],
     effects: MarkerEffects,
     notes: tuple[str, ...],
 ) -> EpochReport:
@@ -57,7 +57,7 @@ def report(
         number=record.epoch,
         tuples=0,
         seconds=0.0,
-        files=sum(len(part.part.files) for part in read.values()),
+        files=sum(len(part.slice.files) for part in read.values()),
         accents=effects.accents,
         punctuations=effects.punctuations,
         in_force=sum(active_accents.count(source, record.sources[source.name]) for source in plan.sources),
@@ -68,7 +68,7 @@ def report(
         ),
         notes=notes,
         warnings=tuple(
-            _warned(spark if number < MAX_WARNINGS else None, warning, read[warning.source].part)
+            _warned(spark if number < MAX_WARNINGS else None, warning, read[warning.source].slice)
             for number, warning in enumerate(effects.warnings)
         ),
     )

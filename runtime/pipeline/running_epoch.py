@@ -33,7 +33,7 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.intake import REJECT, Read
+from cedilla.runtime.ingest.intake import REJECT, SourceInput
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
@@ -56,7 +56,7 @@ class RunningEpoch:
     after: Mapping[str, Facts]
     markers: Mapping[str, Markers]
     written: Mapping[str, Future[int | None]]
-    read: Mapping[str, Read]
+    read: Mapping[str, SourceInput]
     jobs: tuple[Future[object], ...]
     unused: frozenset[str]
     stops: Sequence[LocatedStop]
@@ -215,7 +215,7 @@ class EpochStarter:
             }
         return dict.fromkeys(sorted(unknown), "RQ306")
 
-    def _end(self, source: Source, state: SourceState, read: Read | None) -> SourceState:
+    def _end(self, source: Source, state: SourceState, read: SourceInput | None) -> SourceState:
         """The source at the end of the epoch: heartbeat, and a table's end."""
         if source.table:
             return state.close(True)
@@ -232,7 +232,7 @@ class EpochStarter:
         self,
         number: int,
         states: Mapping[str, SourceState],
-        read: Mapping[str, Read],
+        read: Mapping[str, SourceInput],
         parsed: Mapping[str, pa.Table | None],
     ) -> dict[str, DataFrame]:
         """The tuples of each source; sources that have none share a DataFrame where their attributes are the same."""

@@ -15,11 +15,11 @@ from cedilla.compiler.operators import Union
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.ingest.intake import Read
+from cedilla.runtime.ingest.intake import SourceInput
 
 
 def tables(
-    plan: Plan, read: Mapping[str, Read], states: Mapping[str, SourceState]
+    plan: Plan, read: Mapping[str, SourceInput], states: Mapping[str, SourceState]
 ) -> dict[str, pa.Table | None]:
     """The canonical tuples of sources, where the driver has them; `None` where they are in another source's table.
 

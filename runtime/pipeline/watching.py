@@ -21,7 +21,7 @@ from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
-from cedilla.runtime.ingest.intake import REJECT, Read
+from cedilla.runtime.ingest.intake import REJECT, SourceInput
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 from cedilla.runtime.jumps.points import LARGEST, MOST_POINTS, Point, run_bits
@@ -66,7 +66,7 @@ class Watches:
         return cls(plan, jobs, {s.name: load_watch(s, recorded.get(s.name)) for s in watched_sources(plan)})
 
     def start(
-        self, epoch: int, read: Mapping[str, Read], states: Mapping[str, SourceState]
+        self, epoch: int, read: Mapping[str, SourceInput], states: Mapping[str, SourceState]
     ) -> dict[str, Future[Sample]]:
         """Start a job for each source that has tuples in an epoch. `states`: those of the sources at its end."""
         return {
@@ -92,9 +92,9 @@ class Watches:
         """What a commit record keeps."""
         return {name: dump_watch(watch) for name, watch in self._watches.items()}
 
-    def _sample(self, watch: Watch, epoch: int, read: Read, state: SourceState) -> Sample:
+    def _sample(self, watch: Watch, epoch: int, read: SourceInput, state: SourceState) -> Sample:
         names, name = watch.attributes(state), watch.source.name
-        part = read.part
+        part = read.slice
         denser = self._denser.get(name, 1.0)
         tuples = part.length * _DENSITY * denser if part.scan.tuples is None else part.scan.tuples
         groups = len(watch.groups) or _possible_groups(watch.source, watch.by)
@@ -102,7 +102,7 @@ class Watches:
         bits = None
         if tuples > MOST_POINTS:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
-        medians = aggregate(read.uncounted, part, state, watch.by, names, watch.share, bits, wanted)
+        medians = aggregate(read.unobserved_frame, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
         rows = medians.coalesce(1).limit(_MOST_ROWS).collect()
         share, files = watch.share, part.files
