@@ -1,7 +1,7 @@
 """Plan to epochs: reads sources, runs compiled programs on Spark, writes sinks (design, section 5).
 
-What happens where is said by the packages' own docstrings, from the ground up: `items`, `storage`, `engines`,
-`control`, `jumps`, `topics`, `formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`,
+The docstrings of the packages describe them, from the ground up: `items`, `storage`, `engines`, `control`,
+`change_detection`, `topics`, `formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`,
 `pipeline`, `streams`, `reading`, `inspect`, `produce`, `cli`. Generated programs and users import from here only.
 """
 

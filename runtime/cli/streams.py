@@ -90,7 +90,7 @@ def suspect_command(
     STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
     is a stream. Starts no Spark.
     """
-    from cedilla.runtime.jumps.groups import described_by, time_axis
+    from cedilla.runtime.change_detection.groups import described_by, time_axis
     from cedilla.runtime.streams.suspect import Suspects, diagnostic, suspect_json
 
     console = Console()

@@ -21,6 +21,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
+from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint import Commit, moment
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
@@ -29,7 +30,6 @@ from cedilla.runtime.control.markers.warnings import converted_twice
 from cedilla.runtime.control.sources.active_accents import active_accents, of_source
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
-from cedilla.runtime.jumps.watch_record import told_of
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.streams.canonical import possible
 from cedilla.runtime.terminal.console import counted
@@ -118,7 +118,7 @@ def read_status(path: str) -> Status:
         suspects=tuple(
             f"source {name}: {told.text()}"
             for name, kept in commit.suspects.items()
-            for told in told_of(kept)
+            for told in reported_changes(kept)
         ),
         counters=dict(commit.counters),
         committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),

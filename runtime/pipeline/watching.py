@@ -19,17 +19,17 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.change_detection.monitor import MAX_GROUPS, Monitor, monitored_sources
+from cedilla.runtime.change_detection.monitor_record import dump_monitor, load_monitor
+from cedilla.runtime.change_detection.points import MAX_VALUE, TARGET_POINTS, Point, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.ingest.intake import REJECT, SourceInput
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
-from cedilla.runtime.jumps.points import LARGEST, MOST_POINTS, Point, run_bits
-from cedilla.runtime.jumps.watch import MOST_GROUPS, Watch, watched_sources
-from cedilla.runtime.jumps.watch_record import dump_watch, load_watch
 from cedilla.runtime.reference.node import key_value
 
-_MOST_ROWS = 4 * MOST_POINTS
+_MOST_ROWS = 4 * TARGET_POINTS
 """More rows of an aggregate are left in the engine."""
 
 _DENSITY = 1 / 64
@@ -57,13 +57,13 @@ class Watches:
 
     plan: Plan
     jobs: Jobs
-    _watches: dict[str, Watch] = field(factory=dict[str, Watch])
+    _watches: dict[str, Monitor] = field(factory=dict[str, Monitor])
     _denser: dict[str, float] = field(factory=dict[str, float])
 
     @classmethod
     def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
         """The watches as the last commit has left them."""
-        return cls(plan, jobs, {s.name: load_watch(s, recorded.get(s.name)) for s in watched_sources(plan)})
+        return cls(plan, jobs, {s.name: load_monitor(s, recorded.get(s.name)) for s in monitored_sources(plan)})
 
     def start(
         self, epoch: int, read: Mapping[str, SourceInput], states: Mapping[str, SourceState]
@@ -81,7 +81,7 @@ class Watches:
         before: Mapping[str, SourceState],
         after: Mapping[str, SourceState],
     ) -> list[Diagnostic]:
-        """What the samples of an epoch tell, whose jobs are done; epoch after epoch (`Watch.take`)."""
+        """What the samples of an epoch tell, whose jobs are done; epoch after epoch (`Monitor.take`)."""
         diagnostics: list[Diagnostic] = []
         for name, job in samples.items():
             sample = job.result()
@@ -90,17 +90,17 @@ class Watches:
 
     def dump(self) -> dict[str, Any]:
         """What a commit record keeps."""
-        return {name: dump_watch(watch) for name, watch in self._watches.items()}
+        return {name: dump_monitor(watch) for name, watch in self._watches.items()}
 
-    def _sample(self, watch: Watch, epoch: int, read: SourceInput, state: SourceState) -> Sample:
+    def _sample(self, watch: Monitor, epoch: int, read: SourceInput, state: SourceState) -> Sample:
         names, name = watch.attributes(state), watch.source.name
         part = read.slice
         denser = self._denser.get(name, 1.0)
         tuples = part.length * _DENSITY * denser if part.scan.tuples is None else part.scan.tuples
         groups = len(watch.groups) or _possible_groups(watch.source, watch.by)
-        wanted = max(1, MOST_POINTS // groups)
+        wanted = max(1, TARGET_POINTS // groups)
         bits = None
-        if tuples > MOST_POINTS:
+        if tuples > TARGET_POINTS:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
         medians = aggregate(read.unobserved_frame, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
@@ -168,11 +168,11 @@ def aggregate(
 
 def _number(value: str) -> str:
     """A value as a double, without NaN and infinities."""
-    return f"CASE WHEN abs(CAST({value} AS DOUBLE)) <= {LARGEST}D THEN CAST({value} AS DOUBLE) END"
+    return f"CASE WHEN abs(CAST({value} AS DOUBLE)) <= {MAX_VALUE}D THEN CAST({value} AS DOUBLE) END"
 
 
 def _possible_groups(source: Source, by: Sequence[str]) -> int:
     """How many groups there may be, where none has come."""
     domains = [a.domain_members() for a in source.attributes if a.name in by]
     sizes = [len(each.points) if isinstance(each, Level) and each.points else _GROUPS for each in domains]
-    return max(1, min(MOST_GROUPS, prod(sizes)))
+    return max(1, min(MAX_GROUPS, prod(sizes)))

@@ -9,10 +9,10 @@ from attrs import define, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.change_detection.groups import Group
+from cedilla.runtime.change_detection.monitor import Monitor, monitored_sources
+from cedilla.runtime.change_detection.points import TARGET_POINTS, points_of, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.jumps.groups import Group
-from cedilla.runtime.jumps.points import MOST_POINTS, points_of, run_bits
-from cedilla.runtime.jumps.watch import Watch, watched_sources
 from cedilla.runtime.reference.node import Row, key_value
 
 
@@ -20,13 +20,13 @@ from cedilla.runtime.reference.node import Row, key_value
 class SimulatedWatches:
     """The watches over the streams of a plan; none where it does not ask for them."""
 
-    watches: Mapping[str, Watch]
+    watches: Mapping[str, Monitor]
     _taken: dict[str, list[tuple[Group, str, Row]]] = field(factory=dict[str, list[tuple[Group, str, Row]]])
 
     @classmethod
     def of(cls, plan: Plan) -> SimulatedWatches:
         """The watches at the start of a plan."""
-        return cls({source.name: Watch.of(source) for source in watched_sources(plan)})
+        return cls({source.name: Monitor.of(source) for source in monitored_sources(plan)})
 
     def add(self, source: str, row: Row, place: str) -> None:
         """Take a canonical tuple that was not rejected."""
@@ -38,12 +38,12 @@ class SimulatedWatches:
     def step(
         self, before: Mapping[str, SourceState], after: Mapping[str, SourceState]
     ) -> Iterator[Diagnostic]:
-        """What the tuples since the last step tell (`Watch.take`). `before`, `after`: the sources at its ends."""
+        """What the tuples since the last step tell (`Monitor.take`). `before`, `after`: the sources at its ends."""
         taken, self._taken = self._taken, {}
         for name, watch in self.watches.items():
             rows, names = taken.get(name, []), watch.attributes(after[name])
             groups = len({group for group, *_ in rows})
-            bits = 0 if len(rows) <= MOST_POINTS else run_bits(len(rows), groups)
+            bits = 0 if len(rows) <= TARGET_POINTS else run_bits(len(rows), groups)
             values = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
             yield from watch.take(list(points_of(values, bits)), watch.share, before[name], after[name])
 

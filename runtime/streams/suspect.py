@@ -12,10 +12,10 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.change_detection.groups import MAX_SERIES, Group, added, jumps_like, notes_on, region_of
+from cedilla.runtime.change_detection.series import Jump, Series
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.jumps.groups import MOST_SERIES, Group, added, jumps_like, notes_on, region_of
-from cedilla.runtime.jumps.series import Jump, Series
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
@@ -107,7 +107,7 @@ class Suspects:
                 continue
             if name not in series:
                 self._count += 1
-                if self._count > MOST_SERIES:
+                if self._count > MAX_SERIES:
                     raise _too_many(self.by)
                 series[name] = Series()
             function = regions.contains(state.original.get(name, IDENTITY), row.raw)
@@ -157,8 +157,6 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
 
 
 def _too_many(by: Sequence[str]) -> DiagnosticError:
-    message = (
-        f"more than {MOST_SERIES:,} groups and attributes are told apart by {', '.join(by) or 'nothing'}"
-    )
+    message = f"more than {MAX_SERIES:,} groups and attributes are told apart by {', '.join(by) or 'nothing'}"
     hint = "--by NAME names attributes with fewer values"
     return failure("RQ228", message, hint=hint)

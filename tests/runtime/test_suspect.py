@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError
+from cedilla.runtime.change_detection.series import CONVERSIONS, MIN_VALUES, Series
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.jumps.series import CONVERSIONS, LEAST, Series
 from cedilla.runtime.streams import suspect as suspects_module
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.suspect import Suspects
@@ -145,7 +145,7 @@ def test_memory_does_not_grow_with_the_stream() -> None:
 def test_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [Line(json.dumps({"ts": n, "s": 1, "t": float(n % 7)}), f"x:{n}") for n in range(200)]
     schema = declared_schema(SCHEMA)
-    monkeypatch.setattr(suspects_module, "MOST_SERIES", 20)
+    monkeypatch.setattr(suspects_module, "MAX_SERIES", 20)
     with pytest.raises(DiagnosticError) as caught:
         list(Suspects(schema, ["ts"]).of(lines))
     assert caught.value.diagnostics[0].code == "RQ228"
@@ -156,7 +156,7 @@ def test_the_smallest_windows_are_enough_at_the_end() -> None:
     series: Series[int] = Series()
     rng = random.Random(3)
     function = dict(CONVERSIONS)["/ 1,000"]
-    values = [day(n, rng) * (1 if n < 100 else float(function.slope)) for n in range(100 + LEAST)]
+    values = [day(n, rng) * (1 if n < 100 else float(function.slope)) for n in range(100 + MIN_VALUES)]
     found = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
     found += [jump for jump in [series.look()] if jump]
     assert [(jump.place, jump.name) for jump in found] == [(100, "/ 1,000")]

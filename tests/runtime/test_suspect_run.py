@@ -19,15 +19,15 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.change_detection import monitor as monitor_module
+from cedilla.runtime.change_detection.monitor import Monitor
+from cedilla.runtime.change_detection.monitor_record import MAX_STORED, dump_monitor, load_monitor
+from cedilla.runtime.change_detection.points import TARGET_POINTS, Point, points_of, run_bits
+from cedilla.runtime.change_detection.series import CONVERSIONS
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
-from cedilla.runtime.jumps import watch as watch_module
-from cedilla.runtime.jumps.points import MOST_POINTS, Point, points_of, run_bits
-from cedilla.runtime.jumps.series import CONVERSIONS
-from cedilla.runtime.jumps.watch import Watch
-from cedilla.runtime.jumps.watch_record import KEPT, dump_watch, load_watch
 from cedilla.runtime.pipeline import watching
 from tests.pipeline import Run, save_parquet
 from tests.stream import Item
@@ -64,17 +64,17 @@ def followed(
     state: SourceState | None = None,
     *,
     restart: bool = False,
-    watch: Watch | None = None,
+    watch: Monitor | None = None,
 ) -> list[Told]:
     """What a watch tells of epochs of sensors and values, with the epoch; by medians as the engine makes them."""
-    state, watch = state or start(), watch or Watch.of(SOURCE)
+    state, watch = state or start(), watch or Monitor.of(SOURCE)
     found: list[Told] = []
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
         points = list(points_of(tuples, run_bits(len(values), 3)))
         found += [(number, each) for each in watch.take(points, watch.share, state, state)]
         if restart:
-            watch = load_watch(SOURCE, json.loads(json.dumps(dump_watch(watch))))
+            watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
     return found
 
 
@@ -103,7 +103,7 @@ def test_a_change_is_told_once_with_its_group_place_and_accent(
     assert (told.code, told.severity) == ("RQ223", "warning")
     assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
     epoch = next(n for n in range(len(sizes)) if sum(sizes[: n + 1]) > since)
-    assert told.notes[0] == f"epoch {epoch}: the first value behind it"
+    assert told.notes[0] == f"epoch {epoch}: the first value after it"
     assert ANNOUNCED in str(told.help)
     assert number <= epoch + max(1, 3 * 32 // sizes[0])
 
@@ -176,7 +176,7 @@ def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced(
     assert [(each.severity, each.message.partition(",")[0]) for _, each in told] == [
         ("warning", "`t` of s = 2 jumps like x 1"),
         ("warning", "`t` of s = 2 jumps like / 100"),
-        ("note", "`t` of s = 2 goes on as it was before it jumped"),
+        ("note", "`t` of s = 2 continues as before its jump"),
     ]
     assert "alter(t, y -> y * 1000)" in str(told[0][1].help)
     assert "alter(t, y -> y * 10)" in str(told[1][1].help)
@@ -208,7 +208,7 @@ def test_the_accent_is_in_the_units_in_force() -> None:
 
 
 def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:
-    watch, state = Watch.of(SOURCE), start("t")
+    watch, state = Monitor.of(SOURCE), start("t")
     epochs = list(sensors([600] * 8, since=2400))
     assert followed(epochs[:4], state, watch=watch) == []
     before = state
@@ -216,7 +216,7 @@ def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> No
         state = with_accent(state, read_accent(text, state.types), 0).next_epoch()
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, before, before.next_epoch()) != []
-    watch = Watch.of(SOURCE)
+    watch = Monitor.of(SOURCE)
     assert followed(epochs[:4], before, watch=watch) == []
     dropped = with_accent(before, read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
     assert watch.take([], 1, before, dropped) == []
@@ -226,44 +226,44 @@ def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> No
 
 
 def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_module, "MOST_GROUPS", 10)
+    monkeypatch.setattr(monitor_module, "MAX_GROUPS", 10)
     source = evolve(compile_query(QUERY.replace("s: int in {1, 2, 3}", "s: string")).plan.sources[0])
-    watch, state = Watch.of(source), SourceState.start(source, frozenset())
+    watch, state = Monitor.of(source), SourceState.start(source, frozenset())
 
     def take(names: Iterable[int], share: int) -> list[Diagnostic]:
         return watch.take([Point((str(n),), "", {"t": 1.0}, {"t": 1}) for n in names], share, state, state)
 
     assert take(range(10), 1) == []
     (said,) = take(range(5, 35), 1)
-    assert (said.code, said.notes) == ("RQ419", ("one group in 4 is watched from here on",))
+    assert (said.code, said.notes) == ("RQ419", ("one group in 4 is monitored from here on",))
     assert "at most 10 groups by s; `readings` has more" in said.message
     assert take(range(100), 1) == []  # of an epoch that began before
     assert (take(range(9), 4), len(watch.groups)) == ([], 9)
     assert take(range(20, 30), 4) == []
-    assert load_watch(source, dump_watch(watch)).share == watch.share == 8
+    assert load_monitor(source, dump_monitor(watch)).share == watch.share == 8
 
 
 def test_a_checkpoint_keeps_a_bounded_part() -> None:
-    rng, watch, state = random.Random(1), Watch.of(SOURCE), start()
+    rng, watch, state = random.Random(1), Monitor.of(SOURCE), start()
     for number in range(3):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(900) for _ in range(3))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
-    assert dump_watch(watch)["series"] == []  # too few of each to go on with
-    watch = Watch.of(SOURCE)
+    assert dump_monitor(watch)["series"] == []  # too few of each to go on with
+    watch = Monitor.of(SOURCE)
     for number in range(40):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(200) for _ in range(10))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
-    text = json.dumps(dump_watch(watch))
-    assert len(text) < 8 * KEPT
-    assert json.dumps(dump_watch(load_watch(SOURCE, json.loads(text)))) == text
+    text = json.dumps(dump_monitor(watch))
+    assert len(text) < 8 * MAX_STORED
+    assert json.dumps(dump_monitor(load_monitor(SOURCE, json.loads(text)))) == text
     regrouped = evolve(SOURCE, attributes=[evolve(a, domain=None) for a in SOURCE.attributes])
-    assert load_watch(regrouped, json.loads(text)).groups == {}
+    assert load_monitor(regrouped, json.loads(text)).groups == {}
 
 
 def test_points_are_few_however_many_tuples() -> None:
     tuples = [((n % 3,), f"line {n}", {"t": float(n % 7)}) for n in range(50_000)]
     points = list(points_of(tuples, run_bits(len(tuples), 3)))
-    assert MOST_POINTS / 2 <= len(points) <= MOST_POINTS + 3
+    assert TARGET_POINTS / 2 <= len(points) <= TARGET_POINTS + 3
     assert sum(point.counts["t"] for point in points) == len(tuples)
     assert list(points_of(tuples[:2], 0)) == [
         Point((0,), "line 0", {"t": 0.0}, {"t": 1}),
@@ -303,7 +303,7 @@ def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
     assert told.count("RQ223") == 1
     assert "warning[RQ223]: `t` of s = 2 jumps like °F to °C, and no accent says so" in told
     line = 1 + stream.index(next(i for i in stream if i.get("s") == 2 and i["ts"] == 480))
-    assert f"note: {tmp_path}/in/1.jsonl:{line}: the first value behind it" in told
+    assert f"note: {tmp_path}/in/1.jsonl:{line}: the first value after it" in told
     assert simulated(tmp_path, stream, "--set", "suspect=off") == ""
     # Announced where it is, it is no jump.
     at_line = [*stream[: line - 1], {"$accent": ANNOUNCED}, *stream[line - 1 :]]
@@ -337,11 +337,11 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
     epoch = 7 // minutes
     assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
     assert told.notes[0].startswith(f"epoch {epoch}, ")
-    assert told.notes[0].endswith(f"/in/readings/{epoch + 1:05d}.jsonl: the first value behind it")
+    assert told.notes[0].endswith(f"/in/readings/{epoch + 1:05d}.jsonl: the first value after it")
     assert ANNOUNCED in str(told.help)
     assert number - epoch <= 3 // minutes
     shown = status_text(read_status(str(tmp_path / "checkpoint")))
-    place = told.notes[0].removesuffix(": the first value behind it")
+    place = told.notes[0].removesuffix(": the first value after it")
     assert "jumps that no accent announces" in shown
     assert f"source readings: {place}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
 
@@ -395,7 +395,7 @@ def test_other_formats_are_watched_too(
     ((number, (told,)),) = warnings_of(run).items()
     assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
     assert told.notes[0].startswith("epoch 2, ")
-    assert told.notes[0].endswith(f".{form}: the first value behind it")
+    assert told.notes[0].endswith(f".{form}: the first value after it")
     assert ANNOUNCED in str(told.help)
 
 
@@ -419,7 +419,7 @@ def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Groups by a string of which there are too many; half of the tuples are late, in another unit."""
-    monkeypatch.setattr(watch_module, "MOST_GROUPS", 50)
+    monkeypatch.setattr(monitor_module, "MAX_GROUPS", 50)
     run = Run(spark, tmp_path, QUERY.replace("s: int in {1, 2, 3}", "s: string"))
     executor = run.executor()
     rng = random.Random(1)
@@ -461,8 +461,8 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Medians of some dozen tuples each, which tell of the change in the middle."""
-    monkeypatch.setattr(watching, "MOST_POINTS", 300)
-    monkeypatch.setattr("cedilla.runtime.jumps.points.MOST_POINTS", 300)
+    monkeypatch.setattr(watching, "TARGET_POINTS", 300)
+    monkeypatch.setattr("cedilla.runtime.change_detection.points.TARGET_POINTS", 300)
     run = Run(spark, tmp_path, QUERY)
     executor = run.executor()
     run.write("readings", items(range(200), 120, dict(CONVERSIONS)["x 1,000"]))

@@ -11,10 +11,10 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree, Value
+from cedilla.runtime.change_detection.series import Jump
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.jumps.series import Jump
 
-MOST_SERIES = 5_000
+MAX_SERIES = 5_000
 """The most sequences, groups times attributes; each keeps its latest values."""
 
 Group = tuple[Value | None, ...]
@@ -69,8 +69,8 @@ def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:
     """Writes the notes on a jump. `place`: that of the first value after it."""
     others = (f"it could be {', '.join(jump.others)}, too",) if jump.others else ()
     return (
-        f"{place}: the first value behind it",
-        f"about {jump.before:.4g} before it, {jump.behind:.4g} behind it; "
+        f"{place}: the first value after it",
+        f"about {jump.before:.4g} before it, {jump.after:.4g} after it; "
         f"the conversion explains {jump.confidence:.0%} of that",
         *others,
     )

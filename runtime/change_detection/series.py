@@ -25,10 +25,10 @@ from cedilla.compiler.regions.affine import Affine
 
 WINDOW = 128
 """The number of latest values that are compared."""
-LEAST = 16
+MIN_VALUES = 16
 """The minimum number of values on either side."""
 _STRIDE = 32
-_NEAR = 6
+_MAX_SHIFT = 6
 """The maximum distance of the longest step from the split of the test."""
 
 _HISTORY = 1024
@@ -45,7 +45,7 @@ _SCALE, _OTHER_SCALE = 2.0, 3.0
 """Alternatively the size of steps changes, as the logarithm of a ratio: with a long step, and without."""
 _GOES_ON, _LEVEL, _SPREAD = 1.0, 2.0, 0.6
 """With the conversion undone, the step, the level and the size of steps deviate at most by these."""
-_PART = 0.85
+_MIN_CONFIDENCE = 0.85
 """The share of the jump that the conversion has to explain."""
 _FLOOR = 1e-3
 """Steps and deviations below this share of the middle value count as zero."""
@@ -53,7 +53,7 @@ _FLOOR = 1e-3
 Place = TypeVar("Place")
 
 
-def _known() -> Iterator[tuple[str, Affine]]:
+def _conversions() -> Iterator[tuple[str, Affine]]:
     """Yields conversions with their names, and their inverses."""
     for power in (3, 2, 6, 1, 4, 5):
         yield f"x {10**power:,}", Affine(Fraction(10**power), Fraction(0))
@@ -86,7 +86,7 @@ def _known() -> Iterator[tuple[str, Affine]]:
         yield f"{second} to {first}", forth.inverse()
 
 
-CONVERSIONS = tuple(_known())
+CONVERSIONS = tuple(_conversions())
 
 
 @frozen
@@ -94,7 +94,7 @@ class Jump(Generic[Place]):
     """A jump: the place of the first value after it, and the conversion that explains it.
 
     `confidence`: the share of the jump, from 0 to 1, that disappears when the conversion is undone. `before`,
-    `behind`: the middle values on both sides. `others`: conversions that explain it, too.
+    `after`: the middle values on both sides. `others`: conversions that explain it, too.
     """
 
     place: Place
@@ -102,7 +102,7 @@ class Jump(Generic[Place]):
     function: Affine
     confidence: float
     before: float
-    behind: float
+    after: float
     others: tuple[str, ...] = ()
 
 
@@ -139,14 +139,14 @@ class Series(Generic[Place]):
         self._places.append(place)
         self._values.append(value)
         self._new += 1
-        if self._new < _STRIDE or len(self._values) < 2 * LEAST:
+        if self._new < _STRIDE or len(self._values) < 2 * MIN_VALUES:
             return None
         return self.look()
 
     def look(self) -> Jump[Place] | None:
         """Looks for a jump in the latest values; also used at the end of the sequence."""
         self._new = 0
-        jump = self._found() if len(self._values) >= 2 * LEAST else None
+        jump = self._jump() if len(self._values) >= 2 * MIN_VALUES else None
         gone = len(self._values) - WINDOW + _STRIDE
         if gone > 0:
             self._history.extend(self._values[:gone])
@@ -154,7 +154,7 @@ class Series(Generic[Place]):
             del self._places[:gone], self._values[:gone]
         return jump
 
-    def _found(self) -> Jump[Place] | None:
+    def _jump(self) -> Jump[Place] | None:
         split = _split(self._values)
         if split is None:
             return None
@@ -185,8 +185,8 @@ def _split(values: Sequence[float]) -> int | None:
         """Returns the part of the sum of squares that the means of both parts explain."""
         return sums[place - 1] ** 2 / place + (whole - sums[place - 1]) ** 2 / (count - place)
 
-    place = max(range(LEAST, count - LEAST + 1), key=between)
-    near = range(max(LEAST, place - _NEAR), min(count - LEAST, place + _NEAR) + 1)
+    place = max(range(MIN_VALUES, count - MIN_VALUES + 1), key=between)
+    near = range(max(MIN_VALUES, place - _MAX_SHIFT), min(count - MIN_VALUES, place + _MAX_SHIFT) + 1)
     return max(near, key=lambda n: abs(values[n] - values[n - 1]))
 
 
@@ -199,9 +199,13 @@ def explained(
     `steps`: earlier values of the sequence, whose steps measure the jump.
     """
     linear = _Scale.of(before, steps, _as_it_is)
-    fits = [fit for fit in linear.explanations(after) if fit.confidence >= _PART]
+    fits = [fit for fit in linear.explanations(after) if fit.confidence >= _MIN_CONFIDENCE]
     if min(*before, *after, *steps) > 0:
-        fits += [fit for fit in _Scale.of(before, steps, log).explanations(after) if fit.confidence >= _PART]
+        fits += [
+            fit
+            for fit in _Scale.of(before, steps, log).explanations(after)
+            if fit.confidence >= _MIN_CONFIDENCE
+        ]
     if not fits:
         return None
     # Of several, prefer the one that continues best in values, not only in ratios.
@@ -305,7 +309,7 @@ class _Scale:
         off = abs(median(back) - middle)
         if near:
             # A slow trend moves the level of all values, not that of those near the jump.
-            off = min(off, abs(median(back[:LEAST]) - self.near))
+            off = min(off, abs(median(back[:MIN_VALUES]) - self.near))
         return off / max(own, _deviation(back), self.least)
 
     def _spread(self, back: Sequence[float]) -> float:
@@ -319,7 +323,7 @@ class _Scale:
     @cached_property
     def near(self) -> float:
         """The median of the last values."""
-        return median(self.before[-LEAST:])
+        return median(self.before[-MIN_VALUES:])
 
     @cached_property
     def mean_step(self) -> float:

@@ -17,9 +17,8 @@ from cedilla.compiler.facts.markers import Alter, accent_text
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.jumps.groups import (
-    MOST_SERIES,
+from cedilla.runtime.change_detection.groups import (
+    MAX_SERIES,
     Group,
     added,
     described_by,
@@ -28,13 +27,14 @@ from cedilla.runtime.jumps.groups import (
     of_group,
     region_of,
 )
-from cedilla.runtime.jumps.points import Point
-from cedilla.runtime.jumps.series import Jump, Series
+from cedilla.runtime.change_detection.points import Point
+from cedilla.runtime.change_detection.series import Jump, Series
+from cedilla.runtime.control.sources.source_state import SourceState
 
-MOST_GROUPS = 1_000
+MAX_GROUPS = 1_000
 """The most groups of a source that are monitored; with more, only a share of them is (RQ419)."""
 
-MOST_TOLD = 20
+MAX_REPORTED = 20
 """The number of jumps that `status` remembers."""
 
 _LOOK = 8
@@ -45,7 +45,7 @@ _OTHER_WIDTH = 6
 
 
 @frozen
-class Told:
+class ReportedChange:
     """A reported jump: its place, its group, its conversion, and the accent that announces it."""
 
     place: str
@@ -60,7 +60,7 @@ class Told:
 
 
 @define
-class Watched:
+class MonitoredSeries:
     """One attribute of one group.
 
     `width`: the number of values of each median. `net`: the composition of all unannounced jumps.
@@ -71,26 +71,26 @@ class Watched:
     net: Affine = IDENTITY
 
 
-def watched_sources(plan: Plan) -> list[Source]:
+def monitored_sources(plan: Plan) -> list[Source]:
     """Returns the sources that `set suspect = warn` monitors: streams, because tables have no order."""
     return [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
 
 
 @define
-class Watch:
+class Monitor:
     """Monitors one source of a plan.
 
-    `share`: one group in this number is monitored; `told`: the latest jumps.
+    `share`: one group in this number is monitored; `reported`: the latest jumps.
     """
 
     source: Source
     by: tuple[str, ...]
     share: int = 1
-    told: tuple[Told, ...] = ()
-    groups: dict[Group, dict[str, Watched]] = field(factory=dict[Group, dict[str, Watched]])
+    reported: tuple[ReportedChange, ...] = ()
+    groups: dict[Group, dict[str, MonitoredSeries]] = field(factory=dict[Group, dict[str, MonitoredSeries]])
 
     @classmethod
-    def of(cls, source: Source) -> Watch:
+    def of(cls, source: Source) -> Monitor:
         """Returns a new monitor."""
         return cls(source, tuple(described_by(source)))
 
@@ -99,9 +99,9 @@ class Watch:
         others = {*self.by, *state.codes}
         return [name for name, type_ in state.types.items() if type_.is_numeric and name not in others]
 
-    def most_groups(self, attributes: int) -> int:
+    def max_groups(self, attributes: int) -> int:
         """Returns the most groups that are monitored."""
-        return max(1, min(MOST_GROUPS, MOST_SERIES // max(1, attributes)))
+        return max(1, min(MAX_GROUPS, MAX_SERIES // max(1, attributes)))
 
     def take(
         self, points: Sequence[Point], share: int, before: SourceState, after: SourceState
@@ -115,7 +115,7 @@ class Watch:
             return []
         self._forget_added(before, after)
         all_groups = self.groups.keys() | {point.group for point in points}
-        most = self.most_groups(len(self.attributes(after)))
+        most = self.max_groups(len(self.attributes(after)))
         if len(all_groups) > most:
             return self._take_fewer(len(all_groups), most)
         jumps: list[Diagnostic] = []
@@ -123,17 +123,17 @@ class Watch:
             for name in dict.fromkeys(name for point in own for name in point.medians):
                 values = [(p.place, p.medians[name]) for p in own if name in p.medians]
                 width = median(p.counts[name] for p in own if name in p.medians)
-                for jump in self._jumps(self._watched(group, name, width), values):
-                    jumps.append(self._tell(group, name, jump, after))
+                for jump in self._jumps(self._series_of(group, name, width), values):
+                    jumps.append(self._report(group, name, jump, after))
         return jumps
 
     def end(self, state: SourceState) -> list[Diagnostic]:
         """Returns diagnostics from the latest values when no more will come."""
         return [
-            self._tell(group, name, jump, state)
-            for group, watched in self.groups.items()
-            for name, each in watched.items()
-            if each.series.unseen and (jump := each.series.look()) is not None
+            self._report(group, name, jump, state)
+            for group, monitored in self.groups.items()
+            for name, sequence in monitored.items()
+            if sequence.series.unseen and (jump := sequence.series.look()) is not None
         ]
 
     def _take_fewer(self, groups: int, most: int) -> list[Diagnostic]:
@@ -146,9 +146,9 @@ class Watch:
         warning = Diagnostic(
             "RQ419",
             "warning",
-            f"`set suspect = warn` watches at most {most:,} groups by {by}; `{self.source.name}` has more",
-            notes=(f"one group in {self.share} is watched from here on",),
-            help="a jump of one of the others is not told; `cedilla suspect --by NAME` looks at what was recorded",
+            f"`set suspect = warn` monitors at most {most:,} groups by {by}; `{self.source.name}` has more",
+            notes=(f"one group in {self.share} is monitored from here on",),
+            help="jumps of the other groups are not reported; `cedilla suspect --by NAME` examines recorded files",
         )
         return [warning] if is_first else []
 
@@ -157,35 +157,37 @@ class Watch:
         for name in after.present:
             if (new := added(name, before, after)) is False:
                 continue
-            for group, watched in self.groups.items():
-                if name in watched and regions.intersection(region_of(self.by, group), new) is not False:
-                    del watched[name]
+            for group, monitored in self.groups.items():
+                if name in monitored and regions.intersection(region_of(self.by, group), new) is not False:
+                    del monitored[name]
 
-    def _watched(self, group: Group, name: str, width: float) -> Watched:
-        watched = self.groups.setdefault(group, {})
-        earlier = watched.get(name)
+    def _series_of(self, group: Group, name: str, width: float) -> MonitoredSeries:
+        monitored = self.groups.setdefault(group, {})
+        earlier = monitored.get(name)
         if earlier is None or not 1 / _OTHER_WIDTH <= width / earlier.width <= _OTHER_WIDTH:
             # `net` stays: without the values before it, a jump is not reported again.
-            watched[name] = Watched(width=width, net=earlier.net if earlier else IDENTITY)
-        return watched[name]
+            monitored[name] = MonitoredSeries(width=width, net=earlier.net if earlier else IDENTITY)
+        return monitored[name]
 
-    def _jumps(self, watched: Watched, values: Iterable[tuple[str, float]]) -> Iterator[Jump[str]]:
+    def _jumps(self, monitored: MonitoredSeries, values: Iterable[tuple[str, float]]) -> Iterator[Jump[str]]:
         for place, value in values:
-            if (jump := watched.series.add(place, value)) is not None:
+            if (jump := monitored.series.add(place, value)) is not None:
                 yield jump
-        if watched.series.unseen >= _LOOK and (jump := watched.series.look()) is not None:
+        if monitored.series.unseen >= _LOOK and (jump := monitored.series.look()) is not None:
             yield jump
 
-    def _tell(self, group: Group, name: str, jump: Jump[str], state: SourceState) -> Diagnostic:
-        watched = self.groups[group][name]
-        watched.net = jump.function.after(watched.net)
+    def _report(self, group: Group, name: str, jump: Jump[str], state: SourceState) -> Diagnostic:
+        monitored = self.groups[group][name]
+        monitored.net = jump.function.after(monitored.net)
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         where = of_group(name, members)
-        if watched.net.is_identity:
-            message = f"{where} goes on as it was before it jumped"
-            return Diagnostic("RQ223", "note", message, notes=(f"{jump.place}: the first value that does",))
-        accent = self._accent(group, name, watched.net, state)
-        self.told = (*self.told, Told(jump.place, where, jump.name, accent))[-MOST_TOLD:]
+        if monitored.net.is_identity:
+            message = f"{where} continues as before its jump"
+            return Diagnostic(
+                "RQ223", "note", message, notes=(f"{jump.place}: the first value that continues",)
+            )
+        accent = self._accent(group, name, monitored.net, state)
+        self.reported = (*self.reported, ReportedChange(jump.place, where, jump.name, accent))[-MAX_REPORTED:]
         message = jumps_like(name, members, jump)
         return Diagnostic("RQ223", "warning", message, None, notes_on(jump, jump.place), _help(accent))
 
@@ -195,14 +197,14 @@ class Watch:
         Returns `None` if the group has several units.
         """
         conditions: list[str] = []
-        for each, value in zip(self.by, group, strict=True):
+        for attribute, value in zip(self.by, group, strict=True):
             if value is None:
                 continue
-            function = self._function(group, each, state)
+            function = self._function(group, attribute, state)
             if function is None:
                 return None
             raw = value if function.is_identity or isinstance(value, bool | str) else function(value)
-            conditions.append(f"{each} = {state.types[each].wire(raw)}")
+            conditions.append(f"{attribute} = {state.types[attribute].wire(raw)}")
         function = self._function(group, name, state)
         if function is None:
             return None
@@ -220,10 +222,10 @@ class Watch:
 
 
 def _help(accent: str | None) -> str:
-    what = accent or "an accent for each of its units"
+    accents = accent or "an accent for each of its units"
     return (
-        f"if the unit did change, what comes next is read right behind {what}; what came since was read in the old "
-        "unit: with the accent before the first value behind the jump, a new checkpoint computes all anew"
+        f"if the unit changed, later values are read right after {accents}; values since the jump were read in the "
+        "old unit: to correct them, put the accent before the first value after it and start a new checkpoint"
     )
 
 

@@ -9,15 +9,15 @@ from statistics import median_low
 
 from attrs import frozen
 
-from cedilla.runtime.jumps.groups import Group
+from cedilla.runtime.change_detection.groups import Group
 
-MOST_POINTS = 1 << 11
+TARGET_POINTS = 1 << 11
 """The target number of points of an epoch, of all groups together ..."""
 
-_LEAST_POINTS = 4
+_MIN_POINTS_OF_GROUP = 4
 """... and the minimum for each group."""
 
-LARGEST = 1e30
+MAX_VALUE = 1e30
 """Larger values, NaN and infinities are ignored."""
 
 
@@ -38,7 +38,7 @@ def run_bits(places: float, groups: int) -> int:
     """Returns the number of low bits of a place to ignore, so that runs of places make the points of an
     epoch.
     """
-    wanted = max(_LEAST_POINTS, MOST_POINTS // max(1, groups))
+    wanted = max(_MIN_POINTS_OF_GROUP, TARGET_POINTS // max(1, groups))
     return max(0, ceil(log2(max(1.0, places / wanted))))
 
 
@@ -53,7 +53,7 @@ def points_of(
     for number, (group, place, values) in enumerate(tuples):
         _, values_of = runs.setdefault((number >> bits, group), (place, {}))
         for name, value in values.items():
-            if abs(value) <= LARGEST:
+            if abs(value) <= MAX_VALUE:
                 values_of.setdefault(name, []).append(float(value))
     for (_, group), (place, values_of) in runs.items():
         medians = {name: median_low(values) for name, values in values_of.items()}
