@@ -294,5 +294,5 @@ class _RowFaults:
         for batch in batches:
             if not batch.num_rows:
                 continue  # Spark would take it for the last one
-            faults = [self.of.fault(text.encode()) for text in batch.column("raw").to_pylist()]
+            faults = [self.of.row_error(text.encode()) for text in batch.column("raw").to_pylist()]
             yield batch.append_column("fault", pa.array(faults, pa.string()))

@@ -74,24 +74,24 @@ class TextBatches(ABC):
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """Yields the columns and positions of rows, one list for each piece that is parsed at once."""
-        found = self.together(text, starts, ends)
+        found = self.parse_block(text, starts, ends)
         if found is not None:
             yield found
         elif len(starts) <= _MAX_SINGLE_ROWS:
-            yield self.apart(text, starts, ends)
+            yield self.parse_rows(text, starts, ends)
         else:
             half = len(starts) // 2
             yield from self._pieces(text, starts[:half], ends[:half])
             yield from self._pieces(text, starts[half:], ends[half:])
 
-    def together(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+    def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of `parsed` and the positions of the tuples in the text; `None` if the parser refuses."""
         found = self.parsed(text, starts, ends)
         return None if found is None else [*found, pa.array(starts)]
 
     # --- row by row ---
 
-    def apart(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
+    def parse_rows(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
         """Returns the columns and positions of few rows, each parsed separately."""
         rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         return [*self._read(rows), pa.array(starts)]
@@ -103,14 +103,14 @@ class TextBatches(ABC):
         """Returns the columns of rows, given as pairs of values and error."""
         values: dict[str, list[Any]] = {name: [] for name in self.types}
         corrupt: list[str | None] = []
-        for row, fault in rows:
-            corrupt.append(fault)
+        for row, error in rows:
+            corrupt.append(error)
             for name, column in values.items():
                 column.append(row.get(name))
         columns = [pa.array(values[name], arrow_type(type_)) for name, type_ in self.types.items()]
         return [*columns, pa.array(corrupt, pa.string())]
 
-    def fault(self, row: bytes) -> str | None:
+    def row_error(self, row: bytes) -> str | None:
         """Returns the error in a row as text (RQ301), `None` for a valid row."""
         return self._row(row)[1]
 
@@ -120,9 +120,9 @@ class TextBatches(ABC):
             item = self.item(text)
         except ValueError as problem:
             return {}, str(problem)
-        return self.typed(item)
+        return self.convert_row(item)
 
-    def typed(self, item: JsonObject) -> tuple[dict[str, Any], str | None]:
+    def convert_row(self, item: JsonObject) -> tuple[dict[str, Any], str | None]:
         """Returns the values of an object, converted to the attributes' types, and the error of the first that does not
         fit."""
         texts = read_strings(item, self.types)

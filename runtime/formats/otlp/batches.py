@@ -39,10 +39,10 @@ class PointBatches(TextBatches):
             return None
         return Requests(self.reader).columns(plain, starts, self.types)
 
-    def together(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+    def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         return self.parsed(text, starts, ends)
 
-    def apart(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
+    def parse_rows(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
         rows: list[tuple[dict[str, Any], str | None]] = []
         places: list[int] = []
         for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -53,6 +53,6 @@ class PointBatches(TextBatches):
 
     def _rows(self, line: bytes) -> list[tuple[dict[str, Any], str | None]]:
         try:
-            return [self.typed(point) for point in self.reader.points(self.item(line))]
+            return [self.convert_row(point) for point in self.reader.points(self.item(line))]
         except ValueError:
             return [({}, NO_REQUEST)]
