@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import AntiJoin, Operator
 from cedilla.runtime.engines.frames import without_rows
-from cedilla.runtime.operators.join import FilteringDataflow, given_up, newly_purged
+from cedilla.runtime.operators.join import FilteringDataflow, expired_left, newly_purged
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -18,8 +18,8 @@ class AntiJoinDataflow(FilteringDataflow):
     """Returns left tuples without a match after their key is closed on the right, at once if it is closed already."""
 
     def run(self, epoch: Epoch, operator: AntiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
-        tuples = self.apart(epoch, operator, left, right)
-        passed = given_up(epoch, operator, tuples)
+        tuples = self.split_left(epoch, operator, left, right)
+        passed = expired_left(epoch, operator, tuples)
         return without_rows(left) if passed is None else passed
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:

@@ -48,7 +48,7 @@ class JoinDataflow(Dataflow):
         for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
             near = rows if is_near and times > 1 else None
             epoch.update_state(key, rows if stay else None, purged, in_memory=near)
-        pairs = met(old[0], new[0], old[1], new[1], operator.on)
+        pairs = matched_pairs(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
@@ -64,7 +64,7 @@ class JoinDataflow(Dataflow):
 # --- pairs -----------------------------------------------------------------------------------------------
 
 
-def met(
+def matched_pairs(
     old_left: DataFrame | None,
     new_left: DataFrame | None,
     old_right: DataFrame | None,
@@ -72,10 +72,10 @@ def met(
     on: Sequence[tuple[str, str]],
 ) -> DataFrame | None:
     """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
-    right = together(old_right, new_right)
+    right = stack_present(old_right, new_right)
     first = None if new_left is None or right is None else joined(new_left, right, on)
     second = None if old_left is None or new_right is None else joined(old_left, new_right, on)
-    return together(first, second)
+    return stack_present(first, second)
 
 
 def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
@@ -103,7 +103,7 @@ def _theirs(name: str) -> str:
     return f"{name}$right"
 
 
-def together(*frames: DataFrame | None) -> DataFrame | None:
+def stack_present(*frames: DataFrame | None) -> DataFrame | None:
     """Stacks the rows of all frames that are not `None`; `None` if all are."""
     there = [frame for frame in frames if frame is not None]
     return reduce(stacked, there) if there else None
@@ -141,46 +141,46 @@ def where_key(
 class LeftTuples:
     """The left tuples of an epoch, by whether the right has or had a tuple of their key; `None` for an empty part.
 
-    Pending tuples from earlier epochs are `late` if they match now, else `waiting`. New ones are `matched` or
+    Tuples of earlier epochs are `newly_matched` if they match now, else `pending`. New ones are `matched` or
     `unmatched`.
     """
 
-    late: DataFrame | None
-    waiting: DataFrame | None
+    newly_matched: DataFrame | None
+    pending: DataFrame | None
     matched: DataFrame | None
     unmatched: DataFrame | None
 
 
-def still_waiting(epoch: Epoch, operator: Matching, key: str) -> DataFrame | None:
+def pending_left(epoch: Epoch, operator: Matching, key: str) -> DataFrame | None:
     """Returns the rows of a state of left tuples without those that have matched since."""
-    waiting, met_since = epoch.state.read(key), epoch.state.read(_met_since(key))
-    if waiting is None or met_since is None:
-        return waiting
-    return where_key(waiting, "anti", met_since, operator.on)
+    pending, matched_since = epoch.state.read(key), epoch.state.read(_matched_key(key))
+    if pending is None or matched_since is None:
+        return pending
+    return where_key(pending, "anti", matched_since, operator.on)
 
 
-def _met_since(key: str) -> str:
+def _matched_key(key: str) -> str:
     """Returns the key of a second state: right keys whose left tuples have matched but are still in the first state."""
     return f"{key}.met"
 
 
-def apart(
+def split_left(
     operator: Matching,
-    waiting: DataFrame | None,
+    pending: DataFrame | None,
     new: DataFrame | None,
     known: DataFrame | None,
     fresh: DataFrame | None,
 ) -> LeftTuples:
     """Splits the left tuples by right keys, `known` before this epoch and `fresh`."""
-    late = None
-    if waiting is not None and fresh is not None:
-        late = where_key(waiting, "semi", fresh, operator.on)
-        waiting = where_key(waiting, "anti", fresh, operator.on)
-    keys = together(known, fresh)
+    newly_matched = None
+    if pending is not None and fresh is not None:
+        newly_matched = where_key(pending, "semi", fresh, operator.on)
+        pending = where_key(pending, "anti", fresh, operator.on)
+    keys = stack_present(known, fresh)
     if new is None or keys is None:
-        return LeftTuples(late, waiting, None, new)
+        return LeftTuples(newly_matched, pending, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
-    return LeftTuples(late, waiting, matched, unmatched)
+    return LeftTuples(newly_matched, pending, matched, unmatched)
 
 
 def known_keys(
@@ -196,7 +196,7 @@ def known_keys(
     return epoch.reused(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
 
 
-def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
+def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
     """Updates the state of left tuples without a match. If some of them match now, a small state is rewritten without
     them. For a large state, their keys are stored separately until it has to be rewritten anyway.
 
@@ -204,22 +204,22 @@ def keep_waiting(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples,
     (docs/tuning-notes.md).
     """
     stays = epoch.may_enter_state(operator.inputs[0], purged)
-    new, met_since = tuples.unmatched if stays else None, _met_since(key)
-    if tuples.late is None or purged is True:
+    new, matched_since = tuples.unmatched if stays else None, _matched_key(key)
+    if tuples.newly_matched is None or purged is True:
         epoch.update_state(key, new, purged)
     elif epoch.state.length_of(key) > costs.MATCHED_AT_ONCE and not any(
-        map(epoch.state.is_full, (key, met_since))
+        map(epoch.state.is_full, (key, matched_since))
     ):
         epoch.update_state(key, new, purged)
-        late = _as_right_keys(epoch.reused(tuples.late), operator)
-        epoch.state.append(met_since, late.distinct(), epoch.number)
+        matched = _as_right_keys(epoch.reused(tuples.newly_matched), operator)
+        epoch.state.append(matched_since, matched.distinct(), epoch.number)
     else:
-        rest = together(tuples.waiting, tuples.unmatched)
+        rest = stack_present(tuples.pending, tuples.unmatched)
         assert rest is not None
         epoch.state.replace(key, epoch.live(purged)(rest), epoch.number)
-        epoch.state.clear(met_since)
+        epoch.state.clear(matched_since)
     if key not in epoch.state.segments:
-        epoch.state.clear(met_since)
+        epoch.state.clear(matched_since)
 
 
 def keep_keys(epoch: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
@@ -228,11 +228,11 @@ def keep_keys(epoch: Epoch, operator: Matching, key: str, fresh: DataFrame | Non
     epoch.update_state(key, fresh if stays else None, purged, lambda rows: rows.distinct())
 
 
-def given_up(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
+def expired_left(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
     """Returns the left tuples that never matched a right one, and cannot from this epoch on."""
     purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
-    return together(
-        None if tuples.waiting is None or newly is False else where_inside(tuples.waiting, newly),
+    return stack_present(
+        None if tuples.pending is None or newly is False else where_inside(tuples.pending, newly),
         None if tuples.unmatched is None or purged is False else where_inside(tuples.unmatched, purged),
     )
 
@@ -251,20 +251,20 @@ def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
 class FilteringDataflow(Dataflow):
     """Semi and anti join. State: left tuples without a match (`left`), right keys (`right`)."""
 
-    def apart(self, epoch: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
+    def split_left(self, epoch: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
         """Splits the left tuples by whether they match, and stores everything that later epochs need."""
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
         busy = [epoch.is_busy(name) for name in operator.inputs]
         fresh = epoch.reused(keys_of(right, operator)) if busy[1] else None
         new = epoch.reused(left) if busy[0] else None
         known = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
-        tuples = apart(operator, still_waiting(epoch, operator, waiting), new, known, fresh)
+        tuples = split_left(operator, pending_left(epoch, operator, waiting), new, known, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
-        keep_waiting(epoch, operator, waiting, tuples, purged[0])
+        update_pending(epoch, operator, waiting, tuples, purged[0])
         keep_keys(epoch, operator, keys, fresh, operator.released(epoch.inputs(operator.name))[1])
         return tuples
 
     def attribute_states(self, epoch: Epoch, operator: Matching, attribute: str) -> Iterable[AttributeState]:
         key = f"{operator.name}.left"
         purged = operator.purge(epoch.inputs(operator.name))[0]
-        yield AttributeState(key, column(attribute), purged, partial(still_waiting, epoch, operator, key))
+        yield AttributeState(key, column(attribute), purged, partial(pending_left, epoch, operator, key))

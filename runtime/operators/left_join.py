@@ -13,16 +13,16 @@ from cedilla.compiler.operators import LeftJoin, Operator
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
-    apart,
-    given_up,
-    keep_waiting,
+    expired_left,
     keys_of,
     known_keys,
-    met,
+    matched_pairs,
     newly_purged,
     no_pairs,
-    still_waiting,
-    together,
+    pending_left,
+    split_left,
+    stack_present,
+    update_pending,
 )
 
 if TYPE_CHECKING:
@@ -41,18 +41,20 @@ class LeftJoinDataflow(Dataflow):
             epoch.reused(frame) if epoch.is_busy(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
-        waiting = still_waiting(epoch, operator, key)
-        pairs = met(together(old_left, waiting), new_left, old_right, new_right, operator.on)
+        waiting = pending_left(epoch, operator, key)
+        pairs = matched_pairs(stack_present(old_left, waiting), new_left, old_right, new_right, operator.on)
         fresh = None if new_right is None else keys_of(new_right, operator)
         known = known_keys(epoch, operator, right_key, old_right, new_left)
-        tuples = apart(operator, waiting, new_left, known, fresh)
+        tuples = split_left(operator, waiting, new_left, known, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
-        keep_waiting(epoch, operator, key, tuples, purged[0])
-        epoch.update_state(f"{operator.name}.{LEFT}", together(tuples.matched, tuples.late), purged[0])
+        update_pending(epoch, operator, key, tuples, purged[0])
+        epoch.update_state(
+            f"{operator.name}.{LEFT}", stack_present(tuples.matched, tuples.newly_matched), purged[0]
+        )
         released = operator.released(epoch.inputs(operator.name))[1]
         right_stays = epoch.may_enter_state(operator.inputs[1], released)
         epoch.update_state(right_key, new_right if right_stays else None, released)
-        alone = given_up(epoch, operator, tuples)
+        alone = expired_left(epoch, operator, tuples)
         if pairs is None:
             pairs = no_pairs(left, right, operator.on)
         return pairs if alone is None else stacked(pairs, alone)
@@ -69,5 +71,5 @@ class LeftJoinDataflow(Dataflow):
         for index, key in ((0, LEFT), (0, WAITING), (1, RIGHT)):
             if attribute in inputs[index].types:
                 state = f"{operator.name}.{key}"
-                rows = partial(still_waiting, epoch, operator, state) if key == WAITING else None
+                rows = partial(pending_left, epoch, operator, state) if key == WAITING else None
                 yield AttributeState(state, column(attribute), purged[index], rows)

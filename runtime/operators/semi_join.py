@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import Operator, SemiJoin
 from cedilla.runtime.engines.frames import without_rows
-from cedilla.runtime.operators.join import FilteringDataflow, together
+from cedilla.runtime.operators.join import FilteringDataflow, stack_present
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -18,8 +18,8 @@ class SemiJoinDataflow(FilteringDataflow):
     """Returns new left tuples whose key the right has or had, and pending ones whose key is new."""
 
     def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
-        tuples = self.apart(epoch, operator, left, right)
-        passed = together(tuples.matched, tuples.late)
+        tuples = self.split_left(epoch, operator, left, right)
+        passed = stack_present(tuples.matched, tuples.newly_matched)
         return without_rows(left) if passed is None else passed
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:

@@ -15,7 +15,7 @@ from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import partition_keys, row_number, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
-from cedilla.runtime.operators.join import together
+from cedilla.runtime.operators.join import stack_present
 from cedilla.runtime.operators.sort import ordering
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TopDataflow(Dataflow):
             partial(_best, operator, epoch),
             in_memory=new if epoch.is_read_from_memory(name) else None,
         )
-        rows = together(old, new)
+        rows = stack_present(old, new)
         if rows is None:
             return without_rows(frame)
         return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name)))

@@ -63,7 +63,9 @@ class Watches:
     @classmethod
     def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
         """The watches as the last commit has left them."""
-        return cls(plan, jobs, {s.name: load_monitor(s, recorded.get(s.name)) for s in monitored_sources(plan)})
+        return cls(
+            plan, jobs, {s.name: load_monitor(s, recorded.get(s.name)) for s in monitored_sources(plan)}
+        )
 
     def start(
         self, epoch: int, read: Mapping[str, SourceInput], states: Mapping[str, SourceState]
