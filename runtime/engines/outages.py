@@ -57,5 +57,5 @@ def lost_server(problem: BaseException) -> DiagnosticError | None:
         return None
     details = _DETAILS.search(text)
     said = details[1] if details else text.partition("\n")[0]
-    hint = "start it, and run the query again: what is committed stays, and the run goes on behind it"
+    hint = "start it, and run the query again: the run continues after the last commit"
     return failure("RQ427", f"the server of Spark Connect has gone away: {said}", hint=hint)

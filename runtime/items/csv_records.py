@@ -30,8 +30,8 @@ MALFORMED = "the record has an open quote, signs beside a quoted text, or is no 
 
 MARKER_NAMES = ("$accent", "$punctuation")
 NO_MARKERS = (
-    "a line of a CSV file is meant as a marker, and CSV has no place for markers",
-    'a folder of files in JSON Lines beside it: `markers "ops/..."` on the stream; `--markers FOLDER`',
+    "a line of a CSV file looks like a marker, but CSV files cannot contain markers",
+    'write markers into a folder of JSON Lines files: `markers "ops/..."` on the stream; `--markers FOLDER`',
 )
 """Message and hint for such a line (RQ212)."""
 BAD_HEADER = "RQ426"

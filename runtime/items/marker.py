@@ -14,7 +14,7 @@ NEXT_FILE = 1 << 47
 """The first position of a slice's second file."""
 
 STRAY = (
-    "a line of a marker folder is no marker",
+    "a line of a marker folder is not a marker",
     'it holds lines {"$accent": "..."} and {"$punctuation": "..."}; tuples belong into the folder of the stream',
 )
 """Message and hint for such a line (RQ224)."""

@@ -69,20 +69,20 @@ def problem(line: str) -> tuple[str, str]:
     if key is not None:
         meant = min(_EDITS, key=lambda word: _distance(_core(key), word))
         return (
-            f"a line with the key `{key}` is nearly a marker, and none",
-            f"`${meant}` if it is meant as one; an attribute of that name has to be declared",
+            f"a line with the key `{key}` looks like a marker, but is not one",
+            f"write `${meant}` for a marker; an attribute of that name has to be declared",
         )
     if any(f'"{word}"' in line for word in KEYS):
         hint = 'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}'
     else:
         hint = 'keys and texts in double quotes: {"$accent": "[[-(p)]]"}; `json.dumps` of Python writes them'
-    return "a line that is meant as a marker is no JSON object", hint
+    return "a line that looks like a marker is not a JSON object", hint
 
 
 def more_beside(names: Iterable[str]) -> tuple[str, str]:
     """Returns message and hint for a marker with other keys or columns on its line."""
     return (
-        f"the line of a marker has more on it: {', '.join(names)}",
+        f"the line of a marker contains more: {', '.join(names)}",
         "each marker is a line of its own, and so is each tuple: the tuples that an accent changes come after it",
     )
 

@@ -26,7 +26,7 @@ MARKERS = (b"<accent:", b"<punct:")
 MEANT = (*MARKERS, b"$accent", b"$punctuation")
 """Texts in pieces that look like markers, including markers in JSON."""
 SPOILT = (
-    "an element that is meant as a marker is malformed",
+    "an element that looks like a marker is malformed",
     "`<accent:NAME>[[...]]</accent:NAME>`, inside it `<` and `&` are written `&lt;` and `&amp;`; a punctuation is "
     "`<punct:NAME>` with an element for each pattern",
 )

@@ -69,7 +69,7 @@ def test_values_that_tell_others_apart_do_not_begin_anew(
 ) -> None:
     """They were converted by the new values, and announced by the old ones: an output was wrong without a word."""
     it = reference([*before, again[0]])
-    with pytest.raises(DiagnosticError, match=f"RQ467.* of `{others}` was about its old values"):
+    with pytest.raises(DiagnosticError, match=f"RQ467.* on `{others}` were about its old values"):
         it.step([("r", {"$accent": again[1]})])
 
 

@@ -147,7 +147,7 @@ def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str]
     assert validate(lines, declared_schema(FIRMWARE), found.append).valid
     warnings = [each for each in found if each.code == "RQ229"]
     assert [each.message for each in warnings] == (
-        [f"the accent drops `fw`, by which accents have told apart how {told} is written"] if told else []
+        [f"the accent drops `fw`, and accents on {told} were about its values"] if told else []
     )
 
 

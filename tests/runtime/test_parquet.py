@@ -196,7 +196,7 @@ def test_a_marker_with_values_in_other_columns_ends_the_query(
         run.process()
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "RQ212"
-    assert diagnostic.message == f"the line of a marker has more on it: {', '.join(beside)}"
+    assert diagnostic.message == f"the line of a marker contains more: {', '.join(beside)}"
     assert diagnostic.notes[-1].endswith("/in/r/1.parquet:4: [[-(note)]]")
     assert len(decode(run.output("r"))) == 3
 

@@ -34,12 +34,12 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
         possible = _possible(name, code, universe)
         if possible is not None and (strange := sorted(named.keys() - possible)):
             values, theirs = (", ".join(map(recode.type.wire, each)) for each in (strange, sorted(possible)))
-            hint = "each pair has the value as it was until here, and then as it is from here on"
+            hint = "each pair is the value until here, then the value from here on"
             if possible.issuperset(named.values()):
                 hint += f": did you mean `{evolve(recode, code=recode.code.inverse())}`?"
             raise failure(
                 "RQ464",
-                f"the accent recodes {values}, which `{name}` never is there",
+                f"the accent recodes {values}, but no tuple there has such a `{name}`",
                 accent.span,
                 hint=hint,
                 notes=(f"it is one of {theirs}",) if len(possible) <= _MAX_SHOWN else (),
@@ -149,5 +149,5 @@ def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) 
     attributes to which the other change has happened."""
     name = accent.primitive.attribute
     if name in others:
-        hint = "a code is no quantity: an attribute has the one or the other as long as the stream lasts"
+        hint = "codes are not quantities: in one stream, an attribute is either recoded or altered"
         raise failure("RQ463", f"the accent {verb} `{name}`, which has been {other}", accent.span, hint=hint)

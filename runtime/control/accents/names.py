@@ -95,7 +95,7 @@ def renamed_to(names: Names, accent: Accent, rename: Rename, live: Tree, univers
     if not regions.is_empty(names.by(rename.attribute, rename.name, live), universe):
         raise failure(
             "RQ461",
-            f"the accent renames `{rename.attribute}` to `{rename.name}`, by which tuples there bring it already",
+            f"the accent renames `{rename.attribute}` to `{rename.name}`, a name that tuples there use for it already",
             accent.span,
             hint="the description must leave these out",
         )

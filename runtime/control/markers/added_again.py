@@ -36,10 +36,10 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         others = ", ".join(f"`{other}`" for other in sorted(told))
         raise failure(
             "RQ467",
-            f"the accent adds `{name}` again, and what accents have said of {others} was about its old values",
+            f"the accent adds `{name}` again, but accents on {others} were about its old values",
             accent.span,
-            hint=f"before `{name}` is dropped, its values come back to what they were at first, or what was said of "
-            f"{others} is taken back; or the new attribute has another name",
+            hint=f"before `{name}` is dropped, undo the accents on it, or those on "
+            f"{others}; or give the new attribute another name",
         )
 
 

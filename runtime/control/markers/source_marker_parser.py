@@ -43,7 +43,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     by = _by(state, accent.named)
     name = accent.primitive.attribute
     if name in regions.attributes(by):
-        why = f"by which name tuples bring an attribute depends on `{name}` itself"
+        why = f"the name that tuples use for an attribute depends on `{name}` itself"
         raise failure(
             "RQ201", why, accent.span, hint="the names of the query describe tuples whatever theirs are"
         )

@@ -178,10 +178,10 @@ def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> It
         yield Diagnostic(
             "RQ229",
             "warning",
-            f"the accent drops `{name}`, by which accents have told apart how {others} is written",
+            f"the accent drops `{name}`, and accents on {others} were about its values",
             accent.span,
-            (f"no description by `{name}` matches tuples without it: what it said of {others} ends here",),
-            f"before the drop, an accent that does not name `{name}` says how {others} is written in all these tuples",
+            (f"no description by `{name}` matches tuples without it: accents on {others} by it end here",),
+            f"before the drop, bring {others} of all these tuples to one form; that accent must not name `{name}`",
         )
 
 
@@ -293,7 +293,7 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree
             f"an equal recode of `{name}` is in force already{there}: from here on the first codes are back",
             accent.span,
             (),
-            "a pair has the value as it was until here, and then as it is from here on; by mistake: send it once more",
+            "a pair is the value until here, then the value from here on; if this was a mistake, send it once more",
         )
 
 

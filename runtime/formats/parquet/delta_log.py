@@ -55,7 +55,7 @@ class DeltaLog:
         named = ((_ENTRY.fullmatch(name_of(f.path)), f) for f in self.files.list(f"{self.table}/_delta_log"))
         entries = sorted((LogEntry(int(n[1]), f) for n, f in named if n), key=lambda entry: entry.version)
         if not entries:
-            message = f"{self.table}, which stream `{self.source}` reads, is no Delta table: it has no log"
+            message = f"{self.table}, which stream `{self.source}` reads, is not a Delta table: it has no log"
             raise failure(
                 "RQ439", message, hint="the folder in which `_delta_log` lies; a table without rows is fine"
             )
@@ -139,7 +139,7 @@ class DeltaLog:
         """Returns RQ438: a version does more than add rows."""
         message = f"version {version} of {self.table} {what} that stream `{self.source}` may have read"
         hint = (
-            "`--set gaps=skip` goes on behind it: what was read stays, and what it adds is not read; "
-            "a new checkpoint, with other outputs, reads the table as it is"
+            "`--set gaps=skip` continues after it: rows that were read remain, and rows that it adds are not read; "
+            "a new checkpoint, with other outputs, reads the current table"
         )
         return failure("RQ438", message, hint=hint)

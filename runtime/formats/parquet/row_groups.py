@@ -25,7 +25,7 @@ from cedilla.runtime.storage.parquet import UNREADABLE, RowGroup, reason
 
 pc: Any = pyarrow.compute
 UNREADABLE_HINT = (
-    "a whole file in its place, written elsewhere and renamed; or one without rows: the run goes on there"
+    "replace the file by a whole one (write elsewhere, then rename) or by one without rows, and run again"
 )
 
 

@@ -59,7 +59,7 @@ class KafkaSink(JsonLinesSink):
 
     def _check(self, writer: TopicWriter, identity: str) -> None:
         if writer.identity() != identity:
-            raise self._another("was deleted and made anew since the output has begun")
+            raise self._another("was deleted and created again since the output began")
 
     def _another(self, why: str) -> DiagnosticError:
         hint = "a new checkpoint, and a topic without records, begin a new output"
