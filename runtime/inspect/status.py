@@ -1,4 +1,6 @@
-"""`cedilla status`: where a query stands, from its last commit record, without Spark (design, section 7)."""
+"""`cedilla status`: shows the state of a query from its last commit record, without Spark (design, section
+7).
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,16 @@ from cedilla.runtime.streams.canonical import possible
 from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 8
-"""So many parts of a region are shown; of the rest, their number."""
+"""The number of parts of a region that are shown; the others are counted."""
 
 
 @frozen
 class Stream:
-    """A source or an output: what its accents and punctuations have said so far, as texts.
+    """A source or an output, with its accents and punctuations so far as texts.
 
-    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from tables;
-    `units`: those of canonical values, as they are declared, added or computed; `offsets`: those that come next, by
-    partition of a topic; `inferred`: attributes that `set drift = infer` has added, with the epoch that did.
+    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from
+    tables. `units`: those of canonical values, as declared, added or computed. `offsets`: the next ones, by
+    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch.
     """
 
     name: str
@@ -83,10 +85,9 @@ class Status:
 
 
 def read_status(path: str) -> Status:
-    """The status of a checkpoint in a local folder.
+    """Reads the status of a checkpoint in a local folder.
 
-    Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ412 where the path is
-    not local.
+    Raises `DiagnosticError`: RQ411 without a readable checkpoint, RQ412 if the path is not local.
     """
     folder = read_checkpoint(path, "status")
     root, plan, commit = folder.root, folder.stored.plan, folder.commit
@@ -129,12 +130,12 @@ def read_status(path: str) -> Status:
 
 
 def status_json(status: Status) -> dict[str, Any]:
-    """The status as plain JSON values."""
+    """Returns the status as plain JSON values."""
     return {"version": 1, **asdict(status)}
 
 
 def status_text(status: Status) -> str:
-    """The status for people."""
+    """Writes the status for people."""
     if status.epoch is None:
         head = [f"{status.path}: nothing is committed yet"]
         return "\n".join([*head, *_block("to be read", _left(status)), *_error(status)])
@@ -167,7 +168,7 @@ def _left(status: Status) -> list[str]:
 
 
 def _error(status: Status) -> list[str]:
-    """What ended the last run that ended so; whether the query has gone on since."""
+    """Returns the error of the last run that failed, and whether the query continued since."""
     if status.error is None:
         return []
     since = "" if status.epoch is None or status.epoch <= status.error.epoch else ", and went on since"
@@ -235,18 +236,18 @@ def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) 
 
 
 def _accents(found: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
-    """What is in force, where tuples may still come."""
+    """Yields the active accents on tuples that may still come."""
     for change, region in found:
         if (where := _where(region, facts)) is not None:
             yield f"{change} {where}"
 
 
 def _where(region: Tree, facts: Facts) -> str | None:
-    """A region without what is closed, in words; `None` if that is nothing."""
+    """Describes a region without its closed part; `None` if that is empty."""
     live = regions.difference(region, facts.closed)
     if regions.is_empty(live, facts.universe):
         return None
-    # What is closed may be said either way: the shorter text is the one that the accents had.
+    # Closed tuples may be included or not: the shorter text is that of the accents.
     text = _text(region, facts, facts.closed)
     return "everywhere" if text == "everything" else f"where {text}"
 
@@ -282,7 +283,7 @@ def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
 
 
 def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
-    """Drops that wait for state (G13)."""
+    """Yields Drops that wait for state (G13)."""
     for name, state in commit.state_facts.items():
         for attribute, region in state.retained.items():
             if where := _where(region, facts[name]):
@@ -290,7 +291,7 @@ def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
 
 
 def _waiting(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator[str]:
-    """Alters and Drops that an operator has from some feeders and not from all (D1)."""
+    """Yields Alters and Drops that some feeders of an operator have, but not all (D1)."""
     units = relation_units(plan, commit.sources)
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
@@ -330,7 +331,9 @@ def _waiting_alters(
 
 
 _WAIT = ("coordinates", "accumulates")
-"""The inputs of one that coordinates wait for the same tuples, the cells of one that accumulates for all."""
+"""An operator that coordinates waits for the same tuples of its inputs; one that accumulates waits for all
+cells.
+"""
 
 
 def _feeders(
@@ -340,7 +343,7 @@ def _feeders(
     near: Tree,
     lags: Callable[[History], object],
 ) -> Iterator[str]:
-    """Where the live feeders are that an accent waits for."""
+    """Yields the regions of live feeders that an accent waits for."""
     for name, facts in zip(operator.inputs, inputs, strict=True):
         if attribute in facts.types:
             behind = regions.map_leaves(facts.live_units(attribute), lambda leaf: bool(lags(leaf)))

@@ -1,5 +1,6 @@
-"""What every operator would do with a marker: it is applied to the control plane alone, without any tuples
-(design, section 7: `cedilla trace`)."""
+"""`cedilla trace`: applies a marker to the control plane alone, without tuples, and shows its effects
+(design, section 7).
+"""
 
 from __future__ import annotations
 
@@ -33,10 +34,10 @@ from cedilla.runtime.items.marker import MarkerLine
 
 @frozen
 class At:
-    """What a relation says of a marker: its accents and punctuations, and what it keeps back.
+    """The effect of a marker at a relation: its accents and punctuations, and those that wait.
 
-    `does`: the operator's reaction to an accent with its rule; `waits`: what an accent waits for there;
-    `releases`: the state that a punctuation lets go of.
+    `does`: the operator's reaction to an accent with its rule. `waits`: the reasons why an accent waits.
+    `releases`: the state that a punctuation releases.
     """
 
     relation: str
@@ -52,7 +53,7 @@ class At:
 class Traced:
     """A marker of a source, and every relation that it can reach, from the source to the outputs.
 
-    `warnings`: what is doubtful about it.
+    `warnings`: the warnings about it.
     """
 
     source: str
@@ -63,11 +64,10 @@ class Traced:
 
 
 def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
-    """Apply markers, each with its source, one after the other to streams without accents so far.
+    """Applies markers, each with its source, one after the other to streams without accents so far.
 
-    Tables are closed from the start, but for those that are given a marker. Raises `DiagnosticError` (RQ0xx,
-    RQ2xx) at a marker that is wrong, or after which the query could not go on; its span is in a text of the
-    name `marker_name` gives.
+    Tables are closed from the start, unless they get a marker. Raises `DiagnosticError` (RQ0xx, RQ2xx) at an
+    invalid marker, or one that ends the query. Its span is in a text named by `marker_name`.
     """
     all_markers = list(markers)
     named = {source for source, _ in all_markers}
@@ -126,12 +126,12 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
-    """Whether a marker has changed names or codes, of which nothing behind the source knows."""
+    """Returns True if a marker changed names or codes, which only the source uses."""
     return before.names.here != after.names.here or before.codes != after.codes
 
 
 def marker_name(number: int) -> str:
-    """The name of a marker's text in diagnostics: markers are counted from 1."""
+    """Returns the name of a marker's text in diagnostics; numbers start at 1."""
     return f"<marker {number}>"
 
 
@@ -142,7 +142,7 @@ def _derived(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Facts]:
 def _advanced(
     plan: Plan, states: Mapping[str, SourceState], source: str, text: str, number: int
 ) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...]]:
-    # A marker ends an epoch: what comes before it is told before it.
+    # A marker ends an epoch: earlier ones are announced before it.
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
     marker = MarkerLine(kind, text, 0)
@@ -159,7 +159,7 @@ def _is_accent(text: str) -> bool:
 
 
 def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
-    """The diagnostic at its place in the marker, or at the whole marker."""
+    """Gives a diagnostic its position in the marker, or the whole marker."""
     whole = Span(marker_name(number), 0, len(text), 1, 1, 1, len(text) + 1)
     span = whole if diagnostic.span is None else evolve(diagnostic.span, source=marker_name(number))
     return evolve(diagnostic, span=span)
@@ -169,7 +169,7 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 
 
 def _accent(plan: Plan, state: SourceState, source: str, text: str) -> Accent | None:
-    """The accent that a marker is; `None` for a punctuation, a growth, and an accent that is passed over."""
+    """Parses an accent; `None` for a punctuation, a growth, and a skipped accent."""
     if not _is_accent(text):
         return None
     try:
@@ -183,13 +183,13 @@ def _accent(plan: Plan, state: SourceState, source: str, text: str) -> Accent | 
 
 
 def _is_dead(begun: SourceState, accent: Accent) -> bool:
-    """Whether an accent describes only tuples that never come (P-dead)."""
+    """Returns True if an accent describes only tuples that never come (P-dead)."""
     described = begun.canonical(accent.description)
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
 def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, list[tuple[Kind, Step]]]:
-    """The steps of an accent by operator."""
+    """Returns the steps of an accent by operator."""
     match accent.primitive:
         case Rename() | Recode():
             return {}  # undone at the source (N2, N3)
@@ -213,7 +213,7 @@ def _at(
     before: Mapping[str, Facts],
     after: Mapping[str, Facts],
 ) -> At:
-    """The row of an operator, with what it does and keeps back."""
+    """Adds an operator's reaction, waiting accents and released state to its effect."""
     steps = [(kind, step) for kind, step in steps if step.verdict != "aborts"]  # it did not: P-dead
     does = [f"{step.verdict} ({step.reaction.rule})" for _, step in steps]
     waits: list[str] = []
@@ -239,7 +239,7 @@ def _at(
 def _lagging(
     kind: Kind, step: Step, before: Mapping[str, Facts], after: Mapping[str, Facts]
 ) -> Iterator[str]:
-    """The cells that the accent waits for: live, with the attribute, and not evolved alike yet (D1)."""
+    """Yields the cells that the accent waits for: live, with the attribute, and not yet changed equally (D1)."""
     operator, name, source = step.operator, step.attribute, after[step.input]
     changed = _changed(kind, name, before[step.input], source)
     others = [i for i in operator.inputs if i != step.input] if step.reaction.kind == "coordinates" else []
@@ -258,7 +258,7 @@ def _lagging(
 
 
 def _changed(kind: Kind, name: str, before: Facts, after: Facts) -> list[tuple[Any, Tree]]:
-    """What is new of an attribute, a function or its absence, and where."""
+    """Returns the new functions of an attribute, or its absence, each with its region."""
     if kind == "drop":
         gone = regions.difference(before.may_have(name), after.may_have(name))
         return [(ABSENT, regions.difference(gone, after.closed))]
@@ -274,7 +274,7 @@ def _changed(kind: Kind, name: str, before: Facts, after: Facts) -> list[tuple[A
 
 
 def _done(kind: Kind, name: str, target: Any, facts: Facts) -> Tree:
-    """Where a feeder has gone through the same."""
+    """Returns the region where a feeder has the same change."""
     if kind == "drop":
         return regions.complement(facts.may_have(name))
     return regions.map_leaves(facts.units.get(name, ORIGINAL), lambda history: target in history)
@@ -286,7 +286,7 @@ def _done(kind: Kind, name: str, target: Any, facts: Facts) -> Tree:
 def _released(
     operator: Operator, memory: Memory, before: Mapping[str, Facts], after: Mapping[str, Facts]
 ) -> list[str]:
-    """The newly closed region that lets go of what an operator keeps."""
+    """Returns the newly closed region that releases an operator's state."""
     waits_for_output = memory.output and len(operator.inputs) == 1
     closer = operator.name if waits_for_output else operator.inputs[memory.side]
     facts = after[closer]
@@ -300,7 +300,7 @@ def _released(
 
 
 def trace_text(traced: Traced) -> str:
-    """A marker with a line per relation: what it says, what it does, what it keeps back; and what is doubtful."""
+    """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
     texts = {each.span.source: traced.text for each in traced.warnings if each.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
     rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
@@ -323,11 +323,11 @@ def _first(texts: list[str]) -> list[str]:
 
 def _why(at: At) -> str:
     line = [f"line {at.line}"] if at.title not in ("", "emit") and at.line else []
-    return "; ".join([*at.does, *at.waits, *(f"lets go of {text}" for text in at.releases), *line])
+    return "; ".join([*at.does, *at.waits, *(f"releases {text}" for text in at.releases), *line])
 
 
 def trace_json(traced: Iterable[Traced]) -> dict[str, Any]:
-    """The traces as plain JSON values."""
+    """Returns the traces as plain JSON values."""
     markers = [
         {**asdict(each), "warnings": [to_json(warning) for warning in each.warnings]} for each in traced
     ]

@@ -1,7 +1,7 @@
-"""`cedilla verify`: Figure 3 of the paper on a user's own input (theory 2.5, G30, G31).
+"""`cedilla verify`: tests Figure 3 of the paper on a user's own input (theory 2.5, G30, G31).
 
-The query runs on Spark over the input as it is, and its output is decoded; the reference runs it over the
-decoded input. Both must give the same tuples.
+The query runs on Spark over the raw input, and its output is decoded; the reference runs it over the decoded
+input. Both must give the same tuples.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DIGITS = 9
 
 @frozen
 class Verdict:
-    """What Figure 3 says of one emit: how many tuples, and those that only one side has."""
+    """The result of Figure 3 for one emit: the number of tuples, and those that only one side has."""
 
     emit: str
     tuples: int
@@ -51,11 +51,11 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether both sides are the same."""
+        """True if both sides are the same."""
         return not self.only_spark and not self.only_reference
 
     def text(self) -> str:
-        """The verdict in words, with the first difference."""
+        """Writes the verdict, with the first difference."""
         if self.holds:
             return f"{self.emit}: {self.tuples} tuples, decode(out) = query(decode(in))"
         lines = [f"{self.emit}: the two sides of Figure 3 differ"]
@@ -66,9 +66,9 @@ class Verdict:
 
 
 def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
-    """Compare both sides for every emit. Nothing is written but to a temporary folder.
+    """Compares both sides for every emit. Writes only to a temporary folder.
 
-    Raises `DiagnosticError` where the input ends the query.
+    Raises `DiagnosticError` if the input ends the query.
     """
     plan = apply(plan, options)
     expected: dict[str, list[Row]] = {emit.name: [] for emit in plan.emits}
@@ -99,7 +99,7 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
         topics = any(source.is_topic for source in plan.sources)
         final = {} if topics else replay(read, *ignored)
         start(apply(plan, aside), flow, aside, lambda report: None, spark)
-        if topics:  # others may write to them meanwhile
+        if topics:  # other programs may write to them meanwhile
             final = replay(read, *ignored, until=_offsets(f"{folder}/checkpoint"))
         for emit in plan.emits:
             types[emit.name] = final[emit.relation].types
@@ -114,13 +114,13 @@ _BINARY = "parquet"
 
 
 def _offsets(checkpoint: str) -> Offsets:
-    """Up to where a run has read its topics."""
+    """Returns the offsets up to which a run has read its topics."""
     streams = read_status(checkpoint).sources
     return {s.name: {int(partition): offset for partition, offset in s.offsets.items()} for s in streams}
 
 
 def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
-    """The plan over copies in JSON Lines of what is in Parquet, as far as that is there."""
+    """Returns the plan over copies in JSON Lines of existing Parquet files."""
 
     def copied(node: Source | Emit) -> Source | Emit:
         if spark is None or node.format != _BINARY:
@@ -134,7 +134,9 @@ def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
 
 
 def _copy(spark: SparkSession, path: str, folder: Path) -> None:
-    """The rows of a stream in Parquet as lines of JSON, file by file; small streams only, as the driver takes all."""
+    """Copies a stream in Parquet to lines of JSON, file by file; for small streams, because all rows pass the
+    driver.
+    """
     folder.mkdir(parents=True)
     parquet = Parquet()
     files = listed_files(Files(), path)
@@ -151,7 +153,7 @@ def _shown(row: Row) -> str:
 
 
 def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
-    """The canonical tuples of an output folder."""
+    """Returns the canonical tuples of an output folder."""
 
     def read(attribute: str, value: Any) -> Any:
         type_ = types.get(attribute)
@@ -185,7 +187,7 @@ def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[s
 
 
 def _plain(type_: Type | None, value: Any) -> Any:
-    """A value that equals its like from the other side."""
+    """Converts a value to a form that equals the value of the other side."""
     if isinstance(value, list):
         return tuple(_plain(type_, each) for each in value)
     if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
@@ -196,12 +198,12 @@ def _plain(type_: Type | None, value: Any) -> Any:
     if isinstance(plain, str | bool):
         return plain
     if isinstance(plain, int) and type_ is not None and type_.is_integral:
-        return plain  # a double does not tell moments of the year 9999 apart
+        return plain  # a double cannot distinguish moments of the year 9999
     return round(float(plain), _DIGITS) + 0.0
 
 
 def _cancel_close(here: Counter[Any], there: Counter[Any]) -> None:
-    """Take out pairs of rows whose numbers differ in the last digits only: rounding put them apart."""
+    """Removes pairs of rows whose numbers differ in the last digits only, because of rounding."""
     for mine in list(here.elements()):
         for theirs in list(there.elements()):
             if _close(dict(mine), dict(theirs)):

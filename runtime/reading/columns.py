@@ -1,4 +1,4 @@
-"""The tuples of an output as the columns of a pandas DataFrame or an Arrow table."""
+"""Converts the tuples of an output to columns of a pandas DataFrame or an Arrow table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
-    """The values of each attribute, `None` where it is undefined, in its type: the known one, or the one that all of
-    its values have. Raises `DiagnosticError` RQ423 where a value is none of a type that is known."""
-    values_of: dict[str, list[Any]] = {name: [] for name in units.told}
+    """Returns the values of each attribute, `None` for undefined ones, with its declared or common type.
+
+    Raises `DiagnosticError` RQ423 if a value is not of its declared type.
+    """
+    values_of: dict[str, list[Any]] = {name: [] for name in units.declared}
     count = 0
     for row in rows:
         for name, value in row.items():
@@ -32,7 +34,7 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
             values.extend([None] * (count - len(values)))
             values.append(value)
         count += 1
-    histories = {n: _altered(units, n, t) for n, t in units.told.items()}
+    histories = {n: _altered(units, n, t) for n, t in units.declared.items()}
     result: dict[str, tuple[Type, list[Any]]] = {}
     for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
@@ -49,7 +51,7 @@ def _altered(units: Units, name: str, type_: Type) -> Type:
 
 
 def _common(values: Iterable[Any]) -> Type:
-    """The type of values that nothing has declared."""
+    """Returns the common type of values without a declared one."""
     shown = [v for v in values if v is not None]
     if shown and all(isinstance(v, int) and not isinstance(v, bool) for v in shown):
         return LONG if all(-(2**63) <= v < 2**63 for v in shown) else Type("decimal", (38, 0))
@@ -65,7 +67,7 @@ def _common(values: Iterable[Any]) -> Type:
 
 
 def _typed(type_: Type, value: Any) -> Any:
-    """A value as Python has it."""
+    """Converts a value to its Python type."""
     match type_.name:
         case "double":
             return float(value)
@@ -94,7 +96,11 @@ def _typed(type_: Type, value: Any) -> Any:
 
 
 def pandas_frame(rows: Iterable[Mapping[str, Any]], units: Units) -> pandas.DataFrame:
-    """Whole numbers and booleans are nullable where some are undefined; doubles are NaN there; times are in UTC."""
+    """Returns a DataFrame.
+
+    Whole numbers and booleans are nullable if some are undefined; undefined doubles are NaN; times are in
+    UTC.
+    """
     import pandas as pd
 
     return pd.DataFrame({name: _series(pd, *typed) for name, typed in columns(rows, units).items()})
@@ -118,7 +124,7 @@ def _series(pd: Any, type_: Type, values: list[Any]) -> Any:
 
 
 def arrow_table(rows: Iterable[Mapping[str, Any]], units: Units) -> pyarrow.Table:
-    """A column for each attribute, null where it is undefined."""
+    """Returns a table with a column for each attribute, null for undefined values."""
     import pyarrow as pa
 
     from cedilla.runtime.engines.arrow_types import arrow_type

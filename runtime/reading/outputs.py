@@ -1,4 +1,4 @@
-"""Where an output is read: a folder, or a topic, of which each partition is a stream with all markers of its own."""
+"""Reads an output: a folder, or a topic whose partitions are streams with all markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cedilla.runtime.items.lines import files_of
 from cedilla.runtime.topics.recorded import Place, RecordedTopic
 
 Entries = Callable[[Callable[[], Mapping[str, Type]]], Iterator[Entry]]
-"""Goes through items, the same each time; it is told the types of the attributes so far."""
+"""Yields items, the same each time; gets a function that returns the types of the attributes so far."""
 
 
 class Output(Protocol):
@@ -21,11 +21,11 @@ class Output(Protocol):
 
     @property
     def parts(self) -> Sequence[int]:
-        """Their numbers."""
+        """The numbers of the streams."""
         ...
 
     def new(self, part: int) -> Entries:
-        """What has come in a stream since this was asked last, or since its beginning."""
+        """Returns the items that came in a stream since the last call, or since its beginning."""
         ...
 
 
@@ -39,7 +39,7 @@ class FolderOutput:
         self._earlier: set[Path] = set()
 
     def new(self, part: int) -> Entries:
-        """The files that are new."""
+        """Returns the items of new files."""
         files = [file for file in files_of(self._folder) if file not in self._earlier]
         self._earlier.update(files)
         return lambda types: chain.from_iterable(entries_of(file, types) for file in files)
@@ -54,11 +54,11 @@ class TopicOutput:
 
     @property
     def parts(self) -> Sequence[int]:
-        """Those of the topic, or the one that the place names."""
+        """The partitions of the topic, or the one that the place names."""
         return self._topic.partitions
 
     def new(self, part: int) -> Entries:
-        """The records that are new."""
+        """Returns the items of new records."""
         low, end = self._topic.ends(part)
         begin, self._next[part] = self._next.get(part, low), end
         return lambda types: entries_in(self._topic.lines(part, begin, end))

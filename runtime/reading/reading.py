@@ -1,4 +1,6 @@
-"""`cedilla.read`: an output for whoever knows no accents, as rows, pandas, Arrow or Spark, in one unit (theory D0)."""
+"""`cedilla.read`: reads an output without knowledge of accents: rows, pandas, Arrow or Spark, in one unit
+(theory D0).
+"""
 
 from __future__ import annotations
 
@@ -37,17 +39,19 @@ def read(
     query: str | Path | CompiledQuery | None = None,
     schema: str | None = None,
 ) -> Reading:
-    """The tuples of an output, a folder (JSON Lines, Parquet or XML) or a topic, all of an attribute in one unit.
+    """Returns the tuples of an output, a folder (JSON Lines, Parquet or XML) or a topic, each attribute in
+    one unit.
 
-    `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that Add.
-    `original`: in the units of the output's start: the same, but refused (RQ422) where there are none, because an
-    attribute was altered, dropped and added again. `latest`: as the tuple would be written now, at the end of what
-    there is; refused like `original`.
+    `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that
+    Add. `original`: the units of the output's start. These are the same, but are refused (RQ422) if an
+    attribute was altered, dropped and added again. `latest`: the units of a tuple written now, at the end of
+    the output; refused like `original`.
 
-    `query`: the query that writes the output (its path, its text, or what `compile_query` made of it), or `schema`,
-    `"minute: long, litres: double"`, tells the types; what they do not tell is seen from the values.
+    The types come from `query`, which writes the output (its path, its text, or the result of
+    `compile_query`), or from `schema`, `"minute: long, litres: double"`. Other types are inferred from
+    values.
 
-    Raises `DiagnosticError`: RQ421 where there is no folder, and as `compile_query` does.
+    Raises `DiagnosticError`: RQ421 without a folder, and as `compile_query`.
     """
     if units not in get_args(InUnits):
         raise ValueError(f"units are {', '.join(get_args(InUnits))}; not {units}")
@@ -60,9 +64,9 @@ def read(
 
 @frozen
 class Reading:
-    """An output, read when it is asked for: each method sees the epochs that are committed then.
+    """An output that is read on demand: each method sees the epochs that are committed then.
 
-    `types`: of the attributes that are declared; an Add tells that of the one that it adds.
+    `types`: of the declared attributes; an Add has the type of its own one.
     """
 
     folder: str
@@ -70,18 +74,18 @@ class Reading:
     types: Mapping[str, Type]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The tuples in stream order, values as they are written but for their unit; undefined ones are absent. Of a
-        topic, partition after partition.
+        """Yields the tuples in stream order, as written except for their unit; undefined values are absent.
 
-        One tuple at a time; `latest` goes through the output twice. Raises `DiagnosticError`: RQ422, RQ423; RQ444 of a
-        topic.
+        Partitions of a topic follow each other. Reads one tuple at a time; `latest` reads the output twice.
+        Raises `DiagnosticError`: RQ422, RQ423; RQ444 for a topic.
         """
         yield from self._gathered()[0]
 
     def follow(self, interval: float = 1.0) -> Iterator[dict[str, Any] | None]:
-        """As `rows`, then what is new as it comes, for ever; `None` before each wait of so many seconds.
+        """Yields as `rows`, then new tuples as they come, for ever; `None` before each wait of `interval`
+        seconds.
 
-        `latest` is of the moment: rows that were given before an Alter stay as they were.
+        `latest` means the present: rows from before an Alter keep their units.
         """
         output = self._output()
         units = {part: Units(self.types) for part in output.parts}
@@ -92,21 +96,21 @@ class Reading:
             time.sleep(interval)
 
     def pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame, which holds all tuples in memory."""
+        """Returns a pandas DataFrame with all tuples in memory."""
         from cedilla.runtime.reading.columns import pandas_frame
 
         return pandas_frame(*self._gathered())
 
     def arrow(self) -> pyarrow.Table:
-        """An Arrow table, which holds all tuples in memory."""
+        """Returns an Arrow table with all tuples in memory."""
         from cedilla.runtime.reading.columns import arrow_table
 
         return arrow_table(*self._gathered())
 
     def spark(self, session: SparkSession) -> DataFrame:
-        """A Spark DataFrame that reads and converts when it is used; only accents come to the driver.
+        """Returns a Spark DataFrame that reads and converts lazily; only accents come to the driver.
 
-        The folder may be wherever Spark finds files. Raises `DiagnosticError`: RQ421 of a topic, RQ422.
+        The folder may be any that Spark can read. Raises `DiagnosticError`: RQ421 for a topic, RQ422.
         """
         if place_of(self.folder) is not None:
             hint = "`.arrow()` or `.pandas()`, or an output in Parquet"
@@ -122,7 +126,7 @@ class Reading:
         return FolderOutput(self.folder) if place is None else TopicOutput(place)
 
     def _gathered(self) -> tuple[Iterator[dict[str, Any]], Units]:
-        """The tuples of all parts, and the units of the last one: all markers are in each."""
+        """Returns the tuples of all parts, and the units of the last one: each part contains all markers."""
         output = self._output()
         entries = {part: output.new(part) for part in output.parts}
         units = {part: Units(self.types) for part in entries}
@@ -138,7 +142,7 @@ class Reading:
         return rows, units[output.parts[-1]]
 
     def _through(self, entries: Entries, units: Units) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The tuples as they are written, each with its place; `units` follows."""
+        """Yields the tuples as written, each with its place; updates `units`."""
         for entry in entries(lambda: units.state.types):
             if entry.kind is None:
                 units.learn(entry.values)
@@ -167,7 +171,7 @@ def _take(units: Units, place: str, text: str) -> None:
 
 
 def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | None) -> dict[str, Type]:
-    """What the attributes' types are said to be at the output's start."""
+    """Returns the types of the attributes at the output's start, by `query` or `schema`."""
     if schema is not None:
         return _declared(schema)
     if query is None:
@@ -193,7 +197,7 @@ _ARRAY = re.compile(r"(?P<name>[^\s,:?]+)(?P<between>\s*\??\s*:\s*)(?P<type>arra
 
 
 def _declared(schema: str) -> dict[str, Type]:
-    """The types that a schema tells; outputs, and no streams, may have arrays: `top: array<double>`."""
+    """Parses the types of a schema; outputs may have arrays, which streams cannot: `top: array<double>`."""
     from cedilla.runtime.streams.schema import declared_schema
 
     arrays: dict[str, Type] = {}
@@ -201,6 +205,6 @@ def _declared(schema: str) -> dict[str, Type]:
         change = parse_accent(f"[[+({found['name']}: {found['type']})]]", "<schema>").primitive
         assert isinstance(change, AddAttribute)
         arrays[change.name] = Type.of(change.type)
-    # A type of the same length in its place leaves all other places as they are.
+    # A type of the same length keeps all other positions.
     plain = _ARRAY.sub(lambda m: f"{m['name']}{m['between']}{'double'.ljust(len(m['type']))}", schema)
     return {a.name: a.type for a in declared_schema(plain).source.attributes} | arrays

@@ -1,5 +1,8 @@
-"""An output as a Spark DataFrame: its accents as one expression for each attribute that was altered, chosen by place
-and region as for a query's source (`intake`)."""
+"""Reads an output as a Spark DataFrame.
+
+Its accents become one expression for each altered attribute, chosen by position and region as for a query's
+source (`intake`).
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ from cedilla.runtime.storage.files import Files
 
 
 def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str, Type]) -> DataFrame:
-    """The tuples of an output, in no order. Lazy, but for the accents, and for types that nobody has told.
+    """Returns the tuples of an output, unordered. Lazy, except for accents and undeclared types.
 
-    Raises `DiagnosticError`: RQ422; RQ423 for XML whose types nobody has told.
+    Raises `DiagnosticError`: RQ422; RQ423 for XML without declared types.
     """
     files = listed_files(Files(), folder)
     slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
@@ -46,7 +49,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
             raise mixed(known.came_back, units)
         states.append(known.state.placed_original)
         known.state = evolve(known.state, placed_original=known.state.original)
-    if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - known.told.keys())):
+    if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - known.declared.keys())):
         problem = f"the type of `{unknown[0]}` is not known, and XML does not tell it"
         raise unreadable(folder, problem, TYPES_HINT)
     if not slices:
@@ -68,7 +71,7 @@ def _format(files: Sequence[InputFile]) -> Format:
 
 
 def _readable(rows: DataFrame, format_: Format) -> DataFrame:
-    """The tuples; one that cannot be read ends the job."""
+    """Returns the tuples; a malformed one ends the job."""
     message = quote(f"RQ423: {format_.malformed}: ")
     bad = f"{column(CORRUPT)} IS NOT NULL AND raise_error(concat({message}, {column(CORRUPT)})) IS NULL"
     return rows.where(f"NOT ({bad})")
@@ -81,7 +84,7 @@ def _converted(
     purpose: tuple[object, ...],
     places: Mapping[str, str],
 ) -> DataFrame:
-    """The attributes of rows, each through the function of its cell."""
+    """Converts the attributes of rows, each by the function of its cell."""
     types = units.state.types
     lookups = Lookups(Tables.of(frame.sparkSession), types, places)
     columns: list[str] = []
@@ -100,19 +103,22 @@ def _converted(
     return lookups.joined(frame).selectExpr(*columns)
 
 
-# --- types that nobody has told ------------------------------------------------------------------------------
+# --- types that are not declared
+# -----------------------------------------------------------------------------
 
 
 def _seen(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> dict[str, Type]:
-    """The attributes that tuples have, with the types that their values have. One pass over the files, two where there
-    are texts."""
+    """Returns the attributes of tuples with the types of their values.
+
+    Reads the files once, twice if there are texts.
+    """
     types: dict[str, Type] = {}
     for part in slices:
         for name, kind in format_.fields(spark, part).items():
-            found = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as `Units` takes them
+            found = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as in `Units`
             try:
                 found.spark  # noqa: B018
-            except KeyError:  # of no type of the language: its text
+            except KeyError:  # not a type of the language: read as text
                 found = STRING
             before = types.get(name, found)
             types[name] = found if found == before else _both(before, found)
@@ -129,7 +135,7 @@ def _both(first: Type, second: Type) -> Type:
 def _times(
     spark: SparkSession, format_: Format, slices: Sequence[Numbered], texts: Sequence[str]
 ) -> dict[str, Type]:
-    """Those of some attributes of texts that are all moments, or all days, in ISO form."""
+    """Returns the text attributes whose values are all moments, or all days, in ISO form."""
     every = [
         f"bool_and({column(name)} RLIKE {quote(f'^({pattern})$')}) AS {kind}_{number}"
         for number, name in enumerate(texts)

@@ -1,7 +1,7 @@
-"""The units of a stream that is read: what its accents so far make of a value (theory 2.5, D0).
+"""The units of a stream that is read: decodes values by the accents so far (theory 2.5, D0).
 
-The control plane is the engine's own, without what a reader has no use for: whether a marker is right, what is
-closed, which attribute may be where.
+The control plane is the engine's own, without the parts that a reader does not need: validity of markers,
+closed regions, presence.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Item = Mapping[str, Any]
 
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 MOMENT = DAY + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
-"""Texts that are taken for days and moments where nothing tells the type; regular expressions of Python and Java."""
+"""Texts that count as days and moments without a declared type; regular expressions of Python and Java."""
 
 
 def type_of_value(value: Any) -> Type:
-    """The type that a value shows: numbers are doubles, texts of ISO form moments and days."""
+    """Infers the type of a value: numbers are doubles, texts in ISO form are moments and days."""
     match value:
         case bool():
             return BOOLEAN
@@ -66,23 +66,26 @@ def type_of_value(value: Any) -> Type:
 
 
 class Units:
-    """Takes a stream's accents in order. `state`: where they lead; `told`: types that are known and not guessed.
+    """Takes a stream's accents in order. `state`: the state after them; `declared`: types that are not
+    inferred.
 
-    Attributes that nothing has declared are learnt from the tuples and accents that have them.
+    Undeclared attributes are learned from tuples and accents.
     """
 
     def __init__(self, types: Mapping[str, Type]) -> None:
-        self.told = dict(types)
-        # All is closed: so no accent is refused, for it concerns nobody (P-dead).
+        self.declared = dict(types)
+        # All is closed, so that no accent is refused (P-dead).
         self.state = evolve(_start(types), closed=True)
         self.came_back: str | None = None
-        """An accent that adds an attribute which had other units when it was dropped, the first one."""
+        """The first accent that adds an attribute which had other units when it was dropped."""
         self._scale: Mapping[str, Tree] | None = None
         self._needed: frozenset[str] = frozenset()
 
     def learn(self, item: Item) -> None:
-        """Take notice of a tuple's attributes. An Alter that came before any tuple does not tell a number from an
-        array of numbers."""
+        """Declares a tuple's new attributes.
+
+        An Alter before any tuple cannot distinguish a number from an array of numbers.
+        """
         types = self.state.types
         new = {n: type_of_value(v) for n, v in item.items() if n not in types and v is not None}
         if new:
@@ -90,13 +93,13 @@ class Units:
         arrays = [
             n
             for n, v in item.items()
-            if isinstance(v, list) and types.get(n) == DOUBLE and n not in self.told
+            if isinstance(v, list) and types.get(n) == DOUBLE and n not in self.declared
         ]
         if arrays:
             self.state = evolve(self.state, types={**types, **dict.fromkeys(arrays, array_of(DOUBLE))})
 
     def declare(self, types: Mapping[str, Type]) -> None:
-        """Take attributes for there from the start, if they are not known."""
+        """Declares unknown attributes as present from the start."""
         more, state = _start({n: t for n, t in types.items() if n not in self.state.types}), self.state
         self.state = evolve(
             state,
@@ -106,7 +109,10 @@ class Units:
         )
 
     def accent(self, text: str, position: int = 0) -> None:
-        """Take an accent. Raises `DiagnosticError` as for the markers of a source. That a domain grows is no news."""
+        """Takes an accent.
+
+        Raises `DiagnosticError` as for the markers of a source. Ignores growths of domains.
+        """
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
         if isinstance(parse_accent(text).primitive, syntax.RenameAttribute | syntax.RecodeAttribute):
@@ -118,9 +124,9 @@ class Units:
         accent = evolve(accent, description=region, quantities={})
         name, before = accent.primitive.attribute, self.state
         if isinstance(accent.primitive, Add):
-            if name in before.types and name not in self.told:  # no longer a guess
+            if name in before.types and name not in self.declared:  # the type was inferred
                 before = evolve(before, types={**before.types, name: accent.primitive.type})
-            self.told.setdefault(name, accent.primitive.type)
+            self.declared.setdefault(name, accent.primitive.type)
             lost = regions.within(
                 before.canonical(accent.description),
                 before.units.get(name, ORIGINAL),
@@ -130,7 +136,7 @@ class Units:
                 self.came_back = text
         element = before.types.get(name, DOUBLE).element
         state = evolve(with_accent(before, accent, position), dropped={})
-        if element is not None:  # an Alter makes a double of what it changes
+        if element is not None:  # an Alter turns its values into doubles
             state = evolve(state, types={**state.types, name: array_of(DOUBLE)})
         self.state, self._scale = state, None
         maps = (*state.original.items(), *state.units.items())
@@ -138,7 +144,7 @@ class Units:
 
     @property
     def scale(self) -> Mapping[str, Tree]:
-        """Attribute -> tree over canonical values: the function that leads to the units of this place."""
+        """Attribute -> tree over canonical values: the function to the units at this position."""
         if self._scale is None:
             self._scale = canonical_maps(self.state)
         return self._scale
@@ -146,9 +152,9 @@ class Units:
     # --- tuples ---
 
     def decoded(self, item: Item, end: Units | None = None) -> dict[str, Any]:
-        """A tuple of this place in canonical units, or in those at the place where `end` stands.
+        """Returns a tuple at this position in canonical units, or in the units of `end`.
 
-        Raises `ValueError` where a value is not of its attribute's type.
+        Raises `ValueError` if a value is not of its attribute's type.
         """
         raw = {n: self._value(n, item[n]) for n in self._needed if item.get(n) is not None}
         canonical = {n: _through(self.state.original.get(n, IDENTITY), raw, v) for n, v in raw.items()}
@@ -164,9 +170,9 @@ class Units:
         return result
 
     def _value(self, name: str, value: Any) -> Value:
-        """A value as the control plane has it; one that no function changes as it is."""
+        """Converts a value for the control plane; values without functions stay unchanged."""
         if self.state.types[name].has_units and _is_not_finite(value):
-            # Functions that increase leave it as it is; NaN is ordered above all numbers, as in Spark.
+            # Increasing functions keep infinities; NaN is ordered above all numbers, as in Spark.
             return -math.inf if str(value).startswith("-") else math.inf  # type: ignore[return-value]
         if self.state.types[name].is_numeric and isinstance(value, int | float | Decimal):
             return exact(Fraction(str(value)))
@@ -193,8 +199,10 @@ def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
 
 
 def _written(value: Value, came: Any) -> Any:
-    """A value as an output has it: a double, or all digits of a whole number that no double has. `came`: as it came,
-    which NaN and infinities inside of arrays stay."""
+    """Writes a value as an output does: a double, or all digits of a whole number that doubles cannot hold.
+
+    `came`: the original value; NaN and infinities inside arrays stay as in it.
+    """
     if isinstance(value, tuple):
         return [c if _is_not_finite(c) else number_to_json(v) for v, c in zip(value, came, strict=True)]
     is_whole = isinstance(came, int) and isinstance(value, int) and abs(value) >= LARGEST
@@ -202,7 +210,7 @@ def _written(value: Value, came: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as `values.parse_line` would have read it."""
+    """Converts a value to the form that `values.parse_line` gives."""
     match value:
         case float():
             return Decimal(repr(value))
@@ -215,13 +223,13 @@ def _plain(value: Any) -> Any:
 
 
 def added(text: str) -> tuple[str, Type] | None:
-    """The attribute that an accent adds, with its type."""
+    """Returns the attribute that an accent adds, with its type."""
     primitive = parse_accent(text).primitive
     return (primitive.name, Type.of(primitive.type)) if isinstance(primitive, syntax.AddAttribute) else None
 
 
 def _mentioned(text: str) -> Iterable[tuple[str, Type]]:
-    """What an accent says of the types of attributes that no tuple has had yet."""
+    """Yields the types that an accent implies for attributes that no tuple has had yet."""
     node = parse_accent(text)
     if not isinstance(node.primitive, syntax.AddAttribute):
         yield node.primitive.name, DOUBLE
@@ -244,7 +252,7 @@ def _type_in(pattern: object) -> Type:
 
 
 def mixed(accent: str, units: str) -> DiagnosticError:
-    """RQ422: one unit is asked for where there is none."""
+    """Returns RQ422: a single unit is requested for an attribute that has none."""
     message = f"there are no {units} units of an attribute that had others when it was dropped: {accent}"
     hint = "`canonical` gives the values before and after in the units of their own beginnings"
     return failure("RQ422", message, hint=hint)

@@ -1,4 +1,5 @@
-"""One stream without a query and without Spark: check, validate, canonize, look for changes that nobody announced.
+"""Works on one stream without a query and without Spark: checks, validates, canonizes, finds unannounced
+changes.
 
 In: lines. Out: findings, canonical streams, proposals. Imports `items`, `control`, `change_detection`,
 `reference` and `topics`.

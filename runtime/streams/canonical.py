@@ -1,7 +1,7 @@
-"""The markers of a canonical stream as wire text (theory 2.4, 3.3).
+"""Writes the markers of a canonical stream as wire text (theory 2.4, 3.3).
 
-Regions become descriptions again: conjunctions, disjoint where it takes several. What no conjunction can say is
-told (RQ213).
+Regions become descriptions again: one conjunction, or several disjoint ones. A region that no conjunction can
+express is reported (RQ213).
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.replacements import Described
 
 Conjunction = tuple[tuple[str, ...], Box]
-"""The conditions of a marker, and what they describe."""
+"""The conditions of a marker, and the box that they describe."""
 Maps = Mapping[str, Tree]
-"""Attribute -> tree over raw values: the function that leads to the canonical value."""
+"""Attribute -> tree over raw values: the function to the canonical value."""
 
 
 @frozen
 class Canonical:
-    """A canonical stream but for its tuples, in output order; `names`: renames and recodes. `lost`: what the wire has
-    no words for."""
+    """A canonical stream without its tuples, in output order.
+
+    `names`: renames and recodes. `lost`: warnings about regions that the wire cannot express.
+    """
 
     adds: tuple[str, ...]
     punctuations: tuple[str, ...]
@@ -51,15 +53,17 @@ class Canonical:
 
 @frozen
 class CanonicalMarker:
-    """A marker of the canonical stream, with its text where that is still as it was read."""
+    """A marker of the canonical stream, with its original text if that is still right."""
 
     item: Any
     text: str | None = None
 
 
 class Writer:
-    """Regions back to wire text, in the types and over the values that the stream has at its end. `start`, `state`:
-    where it starts and ends, over values of which codes are canonical."""
+    """Writes regions as wire text, in the types and value sets at the stream's end.
+
+    `start`, `state`: the states at the start and the end, over values whose codes are canonical.
+    """
 
     def __init__(
         self,
@@ -72,7 +76,7 @@ class Writer:
     ) -> None:
         self._types: Mapping[str, Type] = state.types
         self._altered = state.units.keys()
-        self._start = start.original  # not canonical where each tuple names its unit (N5)
+        self._start = start.original  # not canonical if each tuple names its unit (N5)
         self._original = state.original
         self._units = state.added_units
         self._names = names
@@ -91,7 +95,7 @@ class Writer:
         )
         self._lost: list[Diagnostic] = []
         self._there: dict[str, Tree] = dict.fromkeys(born, True)
-        """Where each attribute is there before anything is dropped."""
+        """The region where each attribute exists before any Drop."""
 
     def write(
         self,
@@ -125,15 +129,16 @@ class Writer:
             for conditions, box in self._exactly(region, self._first, marker.item.primitive)
             if self._is_of_tuples(box, self._start, True)
         ]
-        if not texts and name not in self._there:  # later markers may know the attribute
+        if not texts and name not in self._there:  # later markers may use the attribute
             which = "only tuples that lack what all tuples have"
             raise DiagnosticError([_no_words("error", which, marker.item.primitive)])
         self._there[name] = regions.union(self._there.get(name, False), translate(region, self._start))
         yield from texts
 
     def _placed(self, alters: Sequence[CanonicalMarker]) -> Iterator[tuple[CanonicalMarker, Maps]]:
-        """The Alters, each with the functions that lead to canonical values before it; with none, where nothing needs
-        them."""
+        """Yields the Alters, each with the functions to canonical values before it; unchanged ones if not
+        needed.
+        """
         needed = self._names.units or any(
             marker.text is None or self._there.get(marker.item.primitive.attribute) is not True
             for marker in alters
@@ -147,8 +152,11 @@ class Writer:
                 original = rename_raw_values(original, alter.attribute, changes)
 
     def _in_unit(self, marker: CanonicalMarker, before: Maps, closed: Tree) -> CanonicalMarker:
-        """An Alter with the unit that values are in behind it, where this has a name. What comes in canonical order has
-        come to more tuples, or to other ones, so that a unit may be wrong here that was right before."""
+        """Gives an Alter the unit of the values after it, if that has a name.
+
+        In canonical order the Alter applies to other tuples, so a unit that was right before may be wrong
+        here.
+        """
         described, alter = marker.item.description, marker.item.primitive
         if alter.attribute not in self._names.units or (marker.text is not None and alter.unit is None):
             return marker
@@ -162,8 +170,11 @@ class Writer:
         return CanonicalMarker(evolve(marker.item, primitive=evolve(alter, unit=unit)), text)
 
     def _behind(self, alter: Alter, described: Tree, original: Maps, closed: Tree) -> Affine | None:
-        """What values have gone through behind an Alter, all that it describes and that may come. `original`: the
-        functions that lead to canonical ones before it."""
+        """Returns the function of all possible values of `described` after an Alter; `None` if there are
+        several.
+
+        `original`: the functions to canonical values before it.
+        """
         found: set[Affine] = set()
         before = regions.restricted(original.get(alter.attribute, IDENTITY), described)
         for undone, cell in regions.cells(before).items():
@@ -180,7 +191,7 @@ class Writer:
         return self._names.of(alter.attribute, behind)
 
     def _alter(self, marker: CanonicalMarker, before: Maps) -> Iterator[str]:
-        """Nothing where no tuple has ever had the attribute (P-dead): a reader would refuse it."""
+        """Yields an Alter, unless no tuple ever had the attribute (P-dead): a reader would reject it."""
         alter: Described = marker.item
         there = self._there.get(alter.primitive.attribute, False)
         if marker.text is None:
@@ -196,8 +207,10 @@ class Writer:
                 yield accent_text(conditions, drop.primitive)
 
     def _is_of_tuples(self, box: Box, original: Maps, there: Tree) -> bool:
-        """Whether a box describes canonical tuples of a region that can be. `original`: the functions that lead from
-        its values to canonical ones, of which domains are."""
+        """Returns True if a box describes possible canonical tuples of a region.
+
+        `original`: the functions from its values to canonical ones, which domains use.
+        """
         if there is True and self._altered.isdisjoint(box):
             return True
         return self._may_be(regions.box(box), original, there)
@@ -229,7 +242,7 @@ class Writer:
     def _boxes(
         self, region: Tree, universe: Universe, primitive: Primitive | None
     ) -> Iterator[tuple[dict[str, Tree], str | None]]:
-        """Disjoint boxes of what is defined, and an attribute whose ⊥ had to be left out of one, if any."""
+        """Yields disjoint boxes of defined values, each with an attribute whose ⊥ had to be omitted, if any."""
         if primitive is not None and (own := primitive.attribute) in regions.attributes(region):
             raise DiagnosticError([_no_words("error", f"some values of `{own}` itself (G23)", primitive)])
         for box in simple_boxes(possible(region, universe), universe, False):
@@ -249,7 +262,7 @@ class Writer:
 
 
 def possible(region: Tree, universe: Universe) -> Tree:
-    """A region without what lies outside declared domains."""
+    """Returns a region without its part outside declared domains."""
     domains = [universe[name].members for name in regions.attributes(region) if name in universe]
     return regions.intersection(
         region, *(d for d in domains if isinstance(d, Level) and (d.cuts or d.points))
@@ -263,7 +276,7 @@ def _without_undefined(name: str, domain: Domain, always: set[str]) -> Domain:
 
 
 def _composed(alters: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
-    """Neighbours of one attribute and description as one Alter (R11), or as none (R10)."""
+    """Composes neighbouring Alters of one attribute and description (R11), or cancels them (R10)."""
     kept: list[CanonicalMarker] = []
     for marker in alters:
         composed = replacements.r11(kept[-1].item, marker.item) if kept else None
@@ -276,7 +289,7 @@ def _composed(alters: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
 
 
 def _absorbed(punctuations: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
-    """Punctuations without those that later ones imply (theory 3.1)."""
+    """Drops punctuations that later ones imply (theory 3.1)."""
     kept: list[CanonicalMarker] = []
     closed: Tree = False
     for marker in reversed(list(punctuations)):

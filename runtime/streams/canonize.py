@@ -1,8 +1,9 @@
-"""`cedilla canonize`: a stream in canonical order (paper, section 5.2; theory 2.4, 3.3).
+"""`cedilla canonize`: puts a stream into canonical order (paper, section 5.2; theory 2.4, 3.3).
 
-`+` accents, tuples, punctuations, `≀` accents, `−` accents; tuples in the units of the stream's start. What the
-rules of `replacements` do pair by pair is done here in one pass: the maps of `SourceState` are all Alters so far
-at once (R6, R7, P-alter), and Adds and Drops of one attribute are one region each (R8, R9).
+The order is `+` accents, tuples, punctuations, `≀` accents, `−` accents, with tuples in the units of the
+stream's start. The rules of `replacements` work pair by pair; this module works in one pass. The maps of
+`SourceState` contain all Alters so far at once (R6, R7, P-alter), and Adds and Drops of one attribute are one
+region each (R8, R9).
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 def canonize(
     lines: Iterable[Line], schema: Schema, output: IO[str], used: Counter[str] | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Write a valid stream in canonical order, as JSON Lines; what is doubtful, and what came out narrower
-    than it should, as warnings.
+    """Writes a valid stream in canonical order, as JSON Lines, and returns warnings.
 
-    Tuples wait in a temporary file. With `used`, the rules are applied pair by pair, in memory, and it counts
-    them; the stream that comes out says the same.
+    Warnings are those about markers, and about descriptions that became narrower. Tuples wait in a temporary
+    file. With `used`, the rules are applied pair by pair, in memory, and counted there; the resulting stream
+    is equivalent.
 
-    Raises `DiagnosticError` where the stream is not valid, with the codes of `validate`; RQ213 where a
-    description has to be written that the wire has no words for. Nothing is written then.
+    Raises `DiagnosticError` for an invalid stream, with the codes of `validate`; RQ213 for a description that
+    the wire cannot express. It writes nothing then.
     """
     follower = StreamChecker(schema)
     start = follower.state
@@ -67,7 +68,7 @@ def canonize(
             if isinstance(item, Grow):
                 if follower.state is not before:
                     raise DiagnosticError([line.mark(_grows(item), item.text)])
-                continue  # no news
+                continue  # no change
             warnings += diagnostics
             if isinstance(item, PassedOver):
                 continue
@@ -108,7 +109,7 @@ _HINT = "only a valid stream has a canonical form; `cedilla validate` shows all 
 
 
 class _AlwaysThere:
-    """The attributes that no tuple lacks: a description need not tell of tuples without them."""
+    """The attributes that every tuple has: descriptions need not cover tuples without them."""
 
     def __init__(self, schema: Schema) -> None:
         attributes = schema.source.attributes
@@ -128,9 +129,11 @@ class _AlwaysThere:
 
 
 def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Accent | Punctuation | Row]:
-    """An item without what it stands for, in whose place it has no text: for a unit accent the Alters (theory N4), for
-    an Add in another unit than before an Alter as well, for names of renames those of attributes (N2), for codes of
-    recodes those of before (N3)."""
+    """Expands an item that has no text of its own in canonical order.
+
+    A unit accent becomes Alters (theory N4), and an Add in another unit than before also an Alter. Names of
+    renames become those of attributes (N2), codes of recodes the earlier ones (N3).
+    """
     match item:
         case Accent(_, _, Rename() | Recode()):
             return []
@@ -157,13 +160,13 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
 
 
 def _in_unit(accent: Accent, unit: str) -> Accent:
-    """An Alter that says the unit to which it leads, and has no text."""
+    """Returns an Alter with the unit after it, and without text."""
     assert isinstance(accent.primitive, Alter)
     return evolve(accent, text="", primitive=evolve(accent.primitive, unit=unit))
 
 
 def _recoded_back(raw: Tree, state: SourceState) -> Tree:
-    """A region over raw values, with canonical ones of attributes that have been recoded."""
+    """Returns a region over raw values with canonical values of recoded attributes."""
     maps = {name: tree for name, tree in state.original.items() if name in state.codes}
     if not maps:
         return raw
@@ -173,7 +176,7 @@ def _recoded_back(raw: Tree, state: SourceState) -> Tree:
 
 
 def _without_codes(state: SourceState) -> SourceState:
-    """The state over values of which codes are canonical."""
+    """Returns the state over values whose codes are canonical."""
     if not state.codes:
         return state
     original: dict[str, Tree] = {}
@@ -187,13 +190,13 @@ def _without_codes(state: SourceState) -> SourceState:
 
 @define
 class _Rows:
-    """Tuples as lines of JSON. `whole`: the attributes that are declared as whole numbers."""
+    """Writes tuples as lines of JSON. `whole`: the attributes that are declared as whole numbers."""
 
     file: IO[str]
     whole: set[str]
 
     def write(self, line: Line, row: Row, values: Mapping[str, Value]) -> None:
-        """A tuple with other values; as it was read, where they are the same."""
+        """Writes a tuple with other values; copies the line if they are the same."""
         changed = {name: value for name, value in values.items() if value != row.raw[name]}
         if not changed and line.item is None and not row.renamed:
             self.file.write(f"{line.text}\n")
@@ -214,10 +217,10 @@ class _Gathered(Protocol):
 
 
 def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
-    """The Alters that an Add stands for as well, in the units at its place.
+    """Yields the Alters that an Add implies, in the units at its position.
 
     An Add begins a new incarnation with its own canonical units (theory 2.5, G32). The rules know no
-    incarnations: R9 lets the old one go on. So what its values went through is undone at the Add.
+    incarnations: R9 continues the old one. Therefore the Add undoes the functions of the old values.
     """
     name = accent.primitive.attribute
     if name not in before.units:
@@ -233,15 +236,18 @@ def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
 
 
 def _added(accent: Accent, before: SourceState) -> Iterator[tuple[Tree, bool]]:
-    """Where an Add is new, in canonical values, and whether tuples may have the attribute there already, as it is
-    declared optional. Where it was added before, all tuples are closed (P-dead)."""
+    """Yields the canonical regions where an Add is new: without the attribute, and where it is optional
+    (True).
+
+    If it was added there before, all tuples are closed (P-dead).
+    """
     where, presence = before.canonical(accent.description), _presence(accent, before)
     for leaf in (ABSENT, LATENT):
         yield regions.within(where, presence, lambda here, leaf=leaf: here is leaf), leaf is LATENT
 
 
 def _dropped(accent: Accent, before: SourceState) -> Tree:
-    """Where a Drop takes something away, in canonical values."""
+    """Returns the canonical region where a Drop removes an attribute."""
     there = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is not ABSENT)
     return regions.intersection(before.canonical(accent.description), there)
 
@@ -251,8 +257,10 @@ def _presence(accent: Accent, before: SourceState) -> Tree:
 
 
 def _in_force(state: SourceState) -> Iterator[Described]:
-    """The renames and recodes that a canonical stream ends with, so that what comes behind it is read right. Raises
-    `DiagnosticError` RQ213 where they are told by codes of another attribute."""
+    """Yields the renames and recodes at the end of a canonical stream, so that a continuation is read right.
+
+    Raises `DiagnosticError` RQ213 if codes of another attribute determine them.
+    """
     names, facts, scale = state.names, state.facts(), canonical_maps(state)
     changes: list[tuple[Recode | Rename, Tree]] = [*active_recodes(state.codes, state.types)]
     changes += [(Rename(of, name), names.by(of, name)) for name, of in names.of.items()]
@@ -260,8 +268,8 @@ def _in_force(state: SourceState) -> Iterator[Described]:
         there = regions.intersection(cell, facts.may_have(change.attribute))
         if regions.is_empty(there, facts.universe):
             continue
-        if told := regions.attributes(there) & state.codes.keys():
-            what = f"the accent {change} is of tuples that codes of `{min(told)}` tell"
+        if codes := regions.attributes(there) & state.codes.keys():
+            what = f"the accent {change} is of tuples that codes of `{min(codes)}` tell"
             why = "codes that are told by codes have no canonical form"
             raise DiagnosticError([Diagnostic("RQ213", "error", what, notes=(why,))])
         yield Described(translate(there, scale), change)
@@ -269,8 +277,10 @@ def _in_force(state: SourceState) -> Iterator[Described]:
 
 @define
 class _AtOnce:
-    """The canonical stream kept up item by item; Adds and Drops in canonical values. `start`: the functions that lead
-    from these to the values of the stream's start, where each tuple names its unit (N5)."""
+    """Maintains the canonical stream item by item, with Adds and Drops in canonical values.
+
+    `start`: the functions from these to the values of the stream's start, if each tuple names its unit (N5).
+    """
 
     follower: StreamChecker
     rows: _Rows
@@ -278,7 +288,7 @@ class _AtOnce:
     alters: list[CanonicalMarker] = field(factory=list)
     punctuations: list[CanonicalMarker] = field(factory=list)
     drops: dict[str, Tree] = field(factory=dict[str, Tree])
-    told: dict[str, Tree] = field(init=False)
+    announced: dict[str, Tree] = field(init=False)
     initial: frozenset[str] = field(init=False)
     start: Mapping[str, Tree] = field(init=False)
 
@@ -286,7 +296,7 @@ class _AtOnce:
         self.start = canonical_maps(self.follower.state)
         present = self.follower.state.present
         self.initial = frozenset(present)
-        self.told = {
+        self.announced = {
             name: regions.map_leaves(tree, lambda leaf: leaf is PRESENT) for name, tree in present.items()
         }
 
@@ -312,16 +322,16 @@ class _AtOnce:
                 self.drops[name] = regions.union(self.drops.get(name, False), _dropped(item, before))
 
     def _add(self, primitive: Add, where: Tree) -> None:
-        """Case 4: what was dropped there before is as if it had not been; the rest is new (R8, R9)."""
+        """Adds an attribute (case 4): cancels an earlier Drop there; the rest is new (R8, R9)."""
         name = primitive.attribute
-        new = regions.difference(where, self.told.get(name, False))
-        self.told[name] = regions.union(self.told.get(name, False), new)
+        new = regions.difference(where, self.announced.get(name, False))
+        self.announced[name] = regions.union(self.announced.get(name, False), new)
         if name in self.drops:
             self.drops[name] = regions.difference(self.drops[name], where)
         self._merge(Described(new, primitive))
 
     def _merge(self, new: Described) -> None:
-        """One more Add, together with the last of its attribute where the order of births allows it (R3, R8)."""
+        """Appends an Add, merged with the last one of its attribute if their order allows it (R3, R8)."""
         names = [add.item.primitive.attribute for add in self.adds]
         if (name := new.primitive.attribute) in names:
             last = len(names) - 1 - names[::-1].index(name)
@@ -344,7 +354,7 @@ class _AtOnce:
 
 @define
 class _OneByOne:
-    """The stream as it is, to be brought in order by the rules."""
+    """Keeps the stream unchanged; the rules sort it at the end."""
 
     follower: StreamChecker
     rows: _Rows

@@ -1,4 +1,4 @@
-"""The streams at a place: the one of a file or folder, or those of a topic, of which each partition is one."""
+"""The streams at a path: one for a file or folder, one for each partition of a topic."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cedilla.runtime.topics.recorded import RecordedTopic, place_of
 
 @frozen
 class OrderedStream:
-    """A stream that is one list of lines (theory G38), and what it is called."""
+    """A stream that is one list of lines (theory G38), with its name."""
 
     name: str
     lines: Iterator[Line]
 
 
 def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
-    """The streams at a path: a file, a folder or `-`; a topic, `host:9092/topic`, or one partition of it,
-    `host:9092/topic/2`, as it is now.
+    """Returns the streams at a path: a file, a folder or `-`; a topic, `host:9092/topic`, or one partition,
+    `host:9092/topic/2`.
 
-    Raises `DiagnosticError`: RQ410 where there is none; RQ441 where a topic is to have a folder of markers; RQ442 to
-    RQ445.
+    A topic is read up to its present end. Raises `DiagnosticError`: RQ410 without a stream; RQ441 for a
+    topic with a folder of markers; RQ442 to RQ445.
     """
     if (place := place_of(path)) is None or Path(path).exists():
         return [OrderedStream(path, stream_lines(path, markers))]
@@ -41,7 +41,7 @@ def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
 
 
 def single_stream(path: str, markers: str | None = None) -> OrderedStream:
-    """The one stream at a path. Raises as `streams_at` does; RQ410 where there are several."""
+    """Returns the only stream at a path. Raises as `streams_at`; RQ410 if there are several."""
     first, *others = streams_at(path, markers)
     if others:
         message = f"the topic at {path} has {len(others) + 1} partitions, and each is a stream of its own"
@@ -50,9 +50,10 @@ def single_stream(path: str, markers: str | None = None) -> OrderedStream:
 
 
 def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
-    """The lines of a stream: a file, a folder, or `-`, one after the other; those of its folder of markers in between.
+    """Returns the lines of a file, a folder, or `-`, in order, with those of its folder of markers in
+    between.
 
-    Raises `DiagnosticError` RQ410 where there is none, or a file is Parquet.
+    Raises `DiagnosticError` RQ410 without a stream, or a file is Parquet.
     """
     for each in (path, markers or path):
         if each != "-" and not Path(each).exists():
@@ -78,7 +79,9 @@ def _no_stream(message: str) -> DiagnosticError:
 def with_schema(
     streams: Sequence[OrderedStream], schema: Schema | None
 ) -> tuple[Schema, list[OrderedStream]]:
-    """The schema given, or what the first lines of all streams tell; and the streams by it."""
+    """Returns the schema, inferred from the first lines of all streams if it is `None`; and the streams with
+    it.
+    """
     if schema is not None:
         return schema, [evolve(each, lines=tuples_of(each.lines, schema.source)) for each in streams]
     samples = [list(islice(each.lines, SAMPLE)) for each in streams]

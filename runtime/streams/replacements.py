@@ -1,10 +1,10 @@
-"""The replacement rules of accented-punctuated streams, and canonization by them (paper, section 5; theory 2.3,
+"""Replacement rules of accented-punctuated streams, and canonization by them (paper, section 5; theory 2.3,
 2.4, 3.1, 3.3).
 
-Items carry descriptions as regions, so that a description can be split where two overlap. Each rule is a
-function of two adjacent items that gives what may stand in their place, `None` where it does not apply; each
-inversion has one function that brings a pair into canonical order by the rules. They are the paper's, with the
-corrections of theory 2.3 and 2.4. `canonize` gives the same stream faster; this is what it has to agree with.
+Items carry descriptions as regions, so that a description can be split where two overlap. Each rule takes two
+adjacent items and returns their replacement, or `None` if it does not apply. Each inversion has one function
+that brings a pair into canonical order by the rules. The rules are the paper's, with the corrections of
+theory 2.3 and 2.4. `canonize` is faster and must give the same stream.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ class Tuple:
 
     values: Mapping[str, Value]
     number: int = 0
-    """Which tuple of the stream it is."""
+    """The number of the tuple in the stream."""
 
 
 @frozen
 class Described:
-    """An accent: `[[description, primitive]]`. The description does not tell by the primitive's attribute (G23).
-    `optional`: an Add of what is declared optional, so that tuples may have the attribute before it."""
+    """An accent: `[[description, primitive]]`. The description does not depend on the primitive's attribute
+    (G23).
+
+    `optional`: an Add of an attribute that is declared optional, so that tuples may have it before.
+    """
 
     description: Tree
     primitive: Primitive
@@ -63,7 +66,7 @@ class Rank(IntEnum):
 
 
 def rank(item: Item) -> Rank:
-    """An item's place in the canonical order."""
+    """Returns the rank of an item in the canonical order."""
     match item:
         case Tuple():
             return Rank.TUPLE
@@ -78,14 +81,14 @@ def rank(item: Item) -> Rank:
 
 
 class NotValid(Exception):
-    """Two items that no valid stream has next to each other."""
+    """Two adjacent items that no valid stream contains."""
 
 
 # --- rules -----------------------------------------------------------------------------------------------
 
 
 def r1(first: Item, second: Item) -> Replaced | None:
-    """An accent commutes with a tuple that does not match its description."""
+    """Swaps an accent and a tuple that does not match its description."""
     match first, second:
         case (Described(d), Tuple(values)) | (Tuple(values), Described(d)) if not regions.contains(d, values):
             return second, first
@@ -94,7 +97,7 @@ def r1(first: Item, second: Item) -> Replaced | None:
 
 
 def r2(first: Item, second: Item) -> Replaced | None:
-    """Accents with descriptions that do not overlap commute."""
+    """Swaps accents with disjoint descriptions."""
     match first, second:
         case Described(d), Described(e) if regions.intersection(d, e) is False:
             return second, first
@@ -103,8 +106,11 @@ def r2(first: Item, second: Item) -> Replaced | None:
 
 
 def r3(first: Item, second: Item) -> Replaced | None:
-    """Accents on different attributes, no Alters, commute; added: if neither description tells by the attribute
-    of the other, or a use of X might come before its Add."""
+    """Swaps accents on different attributes, if neither is an Alter.
+
+    Added to the paper: neither description may depend on the attribute of the other, because a use of X might
+    precede its Add.
+    """
     match first, second:
         case Described(d, Add() | Drop() as a), Described(e, Add() | Drop() as b):
             named = regions.attributes(d) | regions.attributes(e)
@@ -114,8 +120,10 @@ def r3(first: Item, second: Item) -> Replaced | None:
 
 
 def r4(first: Item, second: Item) -> Replaced | None:
-    """An Add commutes with a tuple that is undefined on its attribute. Added: and with any, where the attribute is
-    declared optional."""
+    """Swaps an Add and a tuple that is undefined on its attribute.
+
+    Added to the paper: also any tuple, if the attribute is declared optional.
+    """
     match first, second:
         case (Tuple(), Described(_, Add(), True)) | (Described(_, Add(), True), Tuple()):
             return second, first
@@ -124,7 +132,7 @@ def r4(first: Item, second: Item) -> Replaced | None:
 
 
 def r5(first: Item, second: Item) -> Replaced | None:
-    """A Drop commutes with a tuple that is undefined on its attribute."""
+    """Swaps a Drop and a tuple that is undefined on its attribute."""
     return _commute_undefined(first, second, Drop)
 
 
@@ -137,7 +145,7 @@ def _commute_undefined(first: Item, second: Item, kind: type[Add] | type[Drop]) 
 
 
 def r6(first: Item, second: Item) -> Replaced | None:
-    """A tuple moves to the front of an Alter that it matches, its value undone by β."""
+    """Moves a tuple before an Alter that it matches; β undoes its value."""
     match first, second:
         case Described(d, Alter(attribute, function)), Tuple(values) if regions.contains(d, values):
             if attribute not in values:
@@ -148,10 +156,10 @@ def r6(first: Item, second: Item) -> Replaced | None:
 
 
 def r7(first: Item, second: Item) -> Replaced | None:
-    """An accent moves to the front of an Alter of X whose description holds its own: X's bounds go through β.
+    """Moves an accent before an Alter of X whose description contains its own; β maps X's bounds.
 
-    The paper prints d with its bounds changed; but d cannot name X, and it is d' that moves. Added: two Alters
-    commute so only if they are of different attributes, and neither description tells by the other's.
+    The paper prints d with its bounds changed; but d cannot name X, and it is d' that moves. Added: two
+    Alters commute only if their attributes differ, and neither description depends on the other's.
     """
     match first, second:
         case Described(d, Alter() as alter), Described(e) if _implies(e, d) and _apart(first, second):
@@ -160,7 +168,7 @@ def r7(first: Item, second: Item) -> Replaced | None:
 
 
 def r7_back(first: Item, second: Item) -> Replaced | None:
-    """R7 from right to left: an accent moves behind an Alter, X's bounds go through α."""
+    """Moves an accent after an Alter (R7 from right to left); α maps X's bounds."""
     match first, second:
         case Described(d), Described(e, Alter() as alter) if _implies(d, e) and _apart(second, first):
             return second, evolve(first, description=_moved(d, alter.attribute, alter.function))
@@ -168,17 +176,17 @@ def r7_back(first: Item, second: Item) -> Replaced | None:
 
 
 def _apart(alter: Described, other: Described) -> bool:
-    """Whether an accent, should it be an Alter too, changes nothing that another Alter speaks of."""
+    """Returns True if an accent, should it be an Alter too, changes nothing that another Alter mentions."""
     name = other.primitive.attribute
     changed = {alter.primitive.attribute} | regions.attributes(alter.description)
     return not isinstance(other.primitive, Alter) or name not in changed
 
 
 def r8(item: Described, region: Tree) -> tuple[Described, ...]:
-    """An accent as two, inside a region and outside; what is empty is left out.
+    """Splits an accent at a region; omits empty parts.
 
-    Outside is also where the attributes that the region tells by are undefined: `c θ v` and its complement alone
-    do not make up a description unless c is defined on all of it.
+    The outer part includes tuples without the attributes of the region: `c θ v` and its complement together
+    cover a description only if c is defined on all of it.
     """
     inside = regions.intersection(item.description, region)
     outside = regions.difference(item.description, region)
@@ -186,13 +194,13 @@ def r8(item: Described, region: Tree) -> tuple[Described, ...]:
 
 
 def r8_back(items: Iterable[Described]) -> Described:
-    """Several accents of one primitive as one."""
+    """Joins several accents of one primitive."""
     first, *rest = items
     return evolve(first, description=regions.union(first.description, *(item.description for item in rest)))
 
 
 def r9(first: Item, second: Item) -> Replaced | None:
-    """A Drop and an Add of one attribute, on the same tuples, are nothing, in either order (offline only: G32)."""
+    """Cancels a Drop and an Add of one attribute on the same tuples, in either order (offline only: G32)."""
     match first, second:
         case (Described(d, Drop(x)), Described(e, Add(y))) | (Described(d, Add(x)), Described(e, Drop(y))):
             if x == y and d == e:
@@ -201,7 +209,7 @@ def r9(first: Item, second: Item) -> Replaced | None:
 
 
 def r10(first: Item, second: Item) -> Replaced | None:
-    """An Alter and its inverse, on the same tuples, are nothing."""
+    """Cancels an Alter and its inverse on the same tuples."""
     match first, second:
         case Described(d, Alter(x, f)), Described(e, Alter(y, g)):
             if x == y and d == e and g.after(f).is_identity:
@@ -210,7 +218,7 @@ def r10(first: Item, second: Item) -> Replaced | None:
 
 
 def r11(first: Item, second: Item) -> Replaced | None:
-    """Two Alters of one attribute, on the same tuples, are one: the second function after the first, to its unit."""
+    """Composes two Alters of one attribute on the same tuples; the result has the unit of the second."""
     match first, second:
         case Described(d, Alter(x, f)), Described(e, Alter(y, g) as last) if x == y and d == e:
             return (Described(d, evolve(last, function=g.after(f))),)
@@ -218,12 +226,12 @@ def r11(first: Item, second: Item) -> Replaced | None:
 
 
 def p_add(first: Item, second: Item) -> Replaced | None:
-    """A punctuation commutes with an Add (theory 3.1)."""
+    """Swaps a punctuation and an Add (theory 3.1)."""
     return _commute_punctuation(first, second, Add)
 
 
 def p_drop(first: Item, second: Item) -> Replaced | None:
-    """A punctuation commutes with a Drop: on tuples without X, a pattern on X says nothing (theory 3.1)."""
+    """Swaps a punctuation and a Drop: a pattern on X does not match tuples without X (theory 3.1)."""
     return _commute_punctuation(first, second, Drop)
 
 
@@ -236,7 +244,7 @@ def _commute_punctuation(first: Item, second: Item, kind: type[Add] | type[Drop]
 
 
 def p_alter(first: Item, second: Item) -> Replaced | None:
-    """A punctuation moves behind an Alter: where they overlap, bounds on X go through α (theory 3.1)."""
+    """Moves a punctuation after an Alter: in the overlap, α maps bounds on X (theory 3.1)."""
     match first, second:
         case Closing(p), Described(d, Alter(attribute, function)):
             return second, Closing(_moved_within(p, d, attribute, function))
@@ -245,7 +253,7 @@ def p_alter(first: Item, second: Item) -> Replaced | None:
 
 
 def p_alter_back(first: Item, second: Item) -> Replaced | None:
-    """P-alter from right to left: a punctuation moves to the front of an Alter, through β."""
+    """Moves a punctuation before an Alter (P-alter from right to left); β maps bounds on X."""
     match first, second:
         case Described(d, Alter(attribute, function)), Closing(p):
             return Closing(_moved_within(p, d, attribute, function.inverse())), first
@@ -254,7 +262,7 @@ def p_alter_back(first: Item, second: Item) -> Replaced | None:
 
 
 def p_tuple(first: Item, second: Item) -> Replaced | None:
-    """A punctuation commutes with a tuple: in a valid stream, the tuple after it does not match it."""
+    """Swaps a punctuation and a tuple: in a valid stream, the tuple after it does not match it."""
     match first, second:
         case (Closing(p), Tuple(values)) if regions.contains(p, values):
             raise NotValid("a tuple comes after the punctuation that closes it")
@@ -281,28 +289,30 @@ def _moved_within(region: Tree, where: Tree, attribute: str, function: Affine) -
 
 
 def tuple_then_add(first: Item, second: Item) -> Replaced | None:
-    """Case 1: R1 or R4."""
+    """Sorts an Add before a tuple (case 1): R1 or R4."""
     return r1(first, second) or r4(first, second)
 
 
 def alter_then_tuple(first: Item, second: Item) -> Replaced | None:
-    """Case 2: R1 or R6."""
+    """Sorts a tuple before an Alter (case 2): R1 or R6."""
     return r1(first, second) or r6(first, second)
 
 
 def drop_then_tuple(first: Item, second: Item) -> Replaced | None:
-    """Case 3: R1 or R5."""
+    """Sorts a tuple before a Drop (case 3): R1 or R5."""
     return r1(first, second) or r5(first, second)
 
 
 def drop_then_add(first: Item, second: Item) -> Replaced | None:
-    """Case 4: R2; of one attribute divide by each other (R8), annihilate the middle (R9), commute the rest (R2)."""
+    """Sorts an Add before a Drop (case 4): R2; for one attribute, splits both (R8), cancels the overlap (R9),
+    swaps the rest (R2).
+    """
     if commuted := r2(first, second):
         return commuted
     assert isinstance(first, Described)
     assert isinstance(second, Described)
     if first.primitive.attribute != second.primitive.attribute:
-        # Where they overlap, one cannot tell by the other's attribute: it is not there (validity).
+        # In the overlap neither description can use the other's attribute, because it is absent (validity).
         return second, first
     drop_only = regions.difference(first.description, second.description)
     add_only = regions.difference(second.description, first.description)
@@ -311,8 +321,11 @@ def drop_then_add(first: Item, second: Item) -> Replaced | None:
 
 
 def drop_then_alter(first: Item, second: Item) -> Replaced | None:
-    """Case 5: R2, always so of one attribute (validity). Only what overlaps goes through α (R8, R7); the paper also
-    changes a description that does not overlap, which R2 leaves as it is."""
+    """Sorts an Alter before a Drop (case 5): R2, always for one attribute (validity).
+
+    Only the overlap goes through α (R8, R7). The paper also changes a disjoint description, which R2 leaves
+    unchanged.
+    """
     if commuted := r2(first, second):
         return commuted
     assert isinstance(first, Described)
@@ -328,8 +341,11 @@ def drop_then_alter(first: Item, second: Item) -> Replaced | None:
 
 
 def alter_then_add(first: Item, second: Item) -> Replaced | None:
-    """Case 6: R2, always so of one attribute (validity). Only what overlaps goes through β (R8, R7); the paper divides
-    by the wrong side and leaves an Add behind the Alter."""
+    """Sorts an Add before an Alter (case 6): R2, always for one attribute (validity).
+
+    Only the overlap goes through β (R8, R7). The paper divides by the wrong side and leaves an Add after the
+    Alter.
+    """
     if commuted := r2(first, second):
         return commuted
     assert isinstance(first, Described)
@@ -356,13 +372,13 @@ INVERSIONS: Mapping[tuple[Rank, Rank], Callable[[Item, Item], Replaced | None]] 
     (Rank.ALTER, Rank.PUNCTUATION): p_alter_back,
     (Rank.DROP, Rank.PUNCTUATION): p_drop,
 }
-"""What brings two items in the wrong order into the right one: the paper's six cases and theory 3.3."""
+"""Pair of ranks in the wrong order -> function that sorts it: the paper's six cases and theory 3.3."""
 
 
 def in_order(stream: Iterable[Item], used: Counter[str] | None = None) -> list[Item]:
-    """A stream in canonical order, by replacing adjacent pairs until none is in the wrong order.
+    """Sorts a stream into canonical order, by replacing adjacent pairs until none is in the wrong order.
 
-    `used` counts the inversions. Raises `NotValid`. Takes time that grows with the square of the length.
+    `used` counts the inversions. Raises `NotValid`. Time grows with the square of the length.
     """
     done: list[Item] = []
     waiting = deque(stream)

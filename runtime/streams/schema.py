@@ -1,4 +1,4 @@
-"""What a stream's tuples look like at its start: declared, or inferred from its first lines."""
+"""The attributes at a stream's start: declared, or inferred from its first lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import marker_of
 
 SAMPLE = 1000
-"""How many lines tell the schema where none is given."""
+"""The number of lines that infer a schema."""
 
 _BEFORE = "stream s(\n"
 _AFTER = '\n) from json "s"; emit s to json "o";'
@@ -34,9 +34,9 @@ class Schema:
 
 
 def declared_schema(text: str) -> Schema:
-    """The schema of `ts: long, s: int in {1, 2}, p?: double`.
+    """Parses the schema `ts: long, s: int in {1, 2}, p?: double`.
 
-    Raises `DiagnosticError` as for a `stream` declaration, with places in `text` (source `<schema>`).
+    Raises `DiagnosticError` as for a `stream` declaration, with positions in `text` (source `<schema>`).
     """
     try:
         query = parse_query(f"{_BEFORE}{text}{_AFTER}", "<schema>")
@@ -46,7 +46,7 @@ def declared_schema(text: str) -> Schema:
 
 
 def _within(span: Span | None, text: str) -> Span | None:
-    """A place in the declaration around a text, as a place in the text."""
+    """Translates a position in the declaration around a text to a position in the text."""
     if span is None:
         return None
     lines = text.split("\n")
@@ -68,10 +68,10 @@ def _within(span: Span | None, text: str) -> Span | None:
 
 
 def inferred_schema(lines: Iterable[Line]) -> Schema:
-    """The attributes that tuples have before any Add of them; none is required.
+    """Infers the attributes that tuples have before any Add of them; none is required.
 
-    Numbers are doubles, NaN and infinities beside numbers too; true and false are booleans, and all else, or a mixture,
-    strings.
+    Numbers are doubles, including NaN and infinities among numbers. True and false are booleans; other
+    values, or mixtures, are strings.
     """
     kinds: dict[str, set[str]] = {}
     added: set[str] = set()
@@ -91,7 +91,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
 
 
 def _added(text: str) -> set[str]:
-    """The attribute that an accent adds, if it is an Add at all."""
+    """Returns the attribute that an accent adds, if it is an Add."""
     try:
         primitive = parse_accent(text).primitive
     except DiagnosticError:
@@ -108,7 +108,7 @@ def _kind(value: Any) -> str:
 
 
 _WORD = "word"
-"""The kind of a string that means NaN or an infinity where it stands for a double."""
+"""The kind of a string that represents NaN or an infinity among doubles."""
 
 
 def _type(kinds: set[str]) -> str:

@@ -1,7 +1,7 @@
-"""One stream followed line by line, without Spark: the rules of validity (theory 2.7 G34, section 3).
+"""Checks one stream line by line, without Spark, by the rules of validity (theory 2.7 G34, section 3).
 
-The control plane is the engine's own (`control.SourceState`); tuples are judged one at a time, with the
-codes that the engine's quarantine gives (`intake`).
+The control plane is the engine's own (`control.SourceState`). Tuples are checked one at a time, with the
+codes of the engine's quarantine (`intake`).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.streams.schema import Schema
 
 _REMEMBERED = 1000
-"""The latest punctuations, to name the one that a late tuple follows."""
+"""The number of latest punctuations kept, to name the one that a late tuple violates."""
 
 _COALESCE_EVERY = 256
-"""After so many punctuations, neighbouring patterns become ranges (theory 1.4)."""
+"""The number of punctuations after which neighbouring patterns become ranges (theory 1.4)."""
 
 _HINTS = {
     "RQ302": "`{}?` declares an attribute that may be missing",
@@ -53,8 +53,10 @@ _HINTS = {
 
 @frozen
 class Row:
-    """A tuple: its attributes as they are read of JSON, as the control plane has them, and canonical. `renamed`: the
-    line has other names."""
+    """A tuple: its attributes as JSON values, as control-plane values, and canonical.
+
+    `renamed`: the line uses other names.
+    """
 
     item: Mapping[str, Any]
     raw: Mapping[str, Value]
@@ -66,10 +68,10 @@ Read = Accent | Grow | Punctuation | Row | PassedOver
 
 
 class StreamChecker:
-    """Takes a stream's lines in order; `state` is where the stream stands after those that were right.
+    """Takes a stream's lines in order; `state` is the state after the valid ones.
 
-    `is_reader`: markers about attributes that a declared schema does not have are passed over, as queries do. A sender
-    knows its attributes, so to it they are wrong.
+    `is_reader`: skips markers about attributes that a declared schema lacks, as queries do. A sender knows
+    its attributes, so its marker is an error.
     """
 
     def __init__(self, schema: Schema, *, is_reader: bool = True) -> None:
@@ -81,15 +83,15 @@ class StreamChecker:
         self._rejecting: Sequence[Rejection] = ()
         self._judged: SourceState | None = None
         self._punctuations = 0
-        # A drop of anything may come: what reads the stream has no say here.
+        # Any attribute may be dropped: the reader of the stream does not matter here.
         self.state = SourceState.start(
             schema.source, frozenset(attribute.name for attribute in schema.source.attributes)
         )
 
     def take(self, line: Line) -> tuple[Read | None, list[Diagnostic]]:
-        """A line's item, and what is wrong or doubtful about it; no item where it is not to be understood.
+        """Returns a line's item, and its errors and warnings; `None` for a line that cannot be parsed.
 
-        A wrong marker changes nothing; one that is only doubtful counts.
+        An invalid marker changes nothing; one with warnings only takes effect.
         """
         try:
             if line.is_csv and csv_records.is_marker(line.text):
@@ -136,7 +138,7 @@ class StreamChecker:
             return growth, ()
         accent = read_accent(self._source, self.state, text)
         warnings = warnings_about(self.state, accent)
-        # Every marker is an epoch of its own here, so none is cut at a re-Add (G32).
+        # Every marker is an epoch of its own here, so no epoch is cut at a re-Add (G32).
         self.state = evolve(with_accent(self.state, accent, 0, line.place), dropped={})
         return accent, warnings
 
@@ -221,7 +223,7 @@ class StreamChecker:
         return diagnostics
 
     def _rejections(self) -> Sequence[Rejection]:
-        """What rejects tuples here; an attribute that was only inferred from data is not required."""
+        """Returns the conditions that reject tuples here; inferred attributes are not required."""
         if self._judged is not self.state:
             state, self._judged = self.state, self.state
             every = rejections(self._source, state, state.present, state.closed)

@@ -1,4 +1,4 @@
-"""`cedilla suspect`: jumps of attributes, per group, that no accent announces and a change of unit explains."""
+"""`cedilla suspect`: finds unannounced jumps of attributes, per group, that a change of unit explains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 @frozen
 class Where:
-    """A tuple: its place, the function that the accents so far undo its values by, where it stands on the time axis."""
+    """A tuple: its place, the function to canonical values, and its value on the time axis."""
 
     place: str
     function: Affine
@@ -31,10 +31,10 @@ class Where:
 
 @frozen
 class Suspect:
-    """A jump of an attribute in a group (attribute -> value), and the Alter that would explain it.
+    """A jump of an attribute in a group (attribute -> value), and the Alter that explains it.
 
-    `accent` belongs before the line at the jump's place; `planned`, where there is a time axis, says the same by it and
-    may be sent earlier.
+    `accent` belongs before the line at the jump's place. `planned` expresses the same by the time axis, if
+    there is one, and may be sent earlier.
     """
 
     group: Mapping[str, Value]
@@ -50,9 +50,10 @@ class Suspect:
 
 @define
 class Suspects:
-    """Follows a stream. `by`: the attributes that tell groups apart; `axis`: the one that tells time, if there is one.
+    """Follows a stream. `by`: the attributes that identify groups; `axis`: the time attribute, if there is
+    one.
 
-    Values are canonical: what an accent has announced is no jump.
+    Values are canonical: an announced change is not a jump.
     """
 
     schema: Schema
@@ -60,13 +61,16 @@ class Suspects:
     axis: str | None = None
     tuples: int = 0
     passed_over: int = 0
-    """Lines that are wrong; `validate` tells why."""
+    """Invalid lines; `validate` gives the reasons."""
     _series: dict[Group, dict[str, Series[Where]]] = field(factory=dict)
     _count: int = 0
 
     def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
-        """The suspects of a stream, each as soon as it is certain. Memory is a window of values for each group and
-        attribute. Raises `DiagnosticError`: RQ228 where these are too many."""
+        """Yields the suspects of a stream, each as soon as it becomes certain.
+
+        Memory is a window of values for each group and attribute. Raises `DiagnosticError`: RQ228 if these
+        are too many.
+        """
         follower = StreamChecker(self.schema)
         for line in lines:
             before = follower.state
@@ -84,7 +88,7 @@ class Suspects:
                     yield self._suspect(follower, group, name, jump)
 
     def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
-        """An attribute that is added anew may come in any unit (G32): there its sequences begin anew, too."""
+        """Restarts the sequences of an attribute that is added again, because its unit may be any (G32)."""
         new = added(name, before, follower.state)
         for group, series in self._series.items():
             if name in series and regions.intersection(region_of(self.by, group), new) is not False:
@@ -93,7 +97,7 @@ class Suspects:
                 series[name] = Series()
 
     def text(self, name: str, found: int) -> str:
-        """What was looked at, in one line."""
+        """Summarises the examined stream in one line."""
         by = f" by {', '.join(self.by)}" if self.by else ""
         wrong = f", {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
         return f"{name}: {found:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
@@ -120,7 +124,7 @@ class Suspects:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
-        # Of the values as they are written there, in the units that accents have brought.
+        # For values as written there, in the units of the accents so far.
         canonical = jump.place.function
         alter = Alter(name, canonical.inverse().after(jump.function).after(canonical))
         planned = None
@@ -131,7 +135,7 @@ class Suspects:
 
 
 def diagnostic(suspect: Suspect) -> Diagnostic:
-    """RQ227, with the place and the proposal."""
+    """Returns RQ227, with the place and the proposal."""
     help = f"before that line: {suspect.accent}"
     if suspect.planned:
         help += f"; or earlier, or in a marker folder: {suspect.planned}"
@@ -140,7 +144,7 @@ def diagnostic(suspect: Suspect) -> Diagnostic:
 
 
 def suspect_json(suspect: Suspect) -> dict[str, Any]:
-    """A suspect as plain JSON values; `slope` and `shift` as exact fractions."""
+    """Returns a suspect as plain JSON values; `slope` and `shift` are exact fractions."""
     function = suspect.jump.function
     return {
         "place": suspect.place,

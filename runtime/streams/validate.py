@@ -1,4 +1,4 @@
-"""`cedilla validate`: is an accented-punctuated stream valid (paper, section 3; theory G34, 3)?"""
+"""`cedilla validate`: checks that an accented-punctuated stream is valid (paper, section 3; theory G34, 3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cedilla.runtime.streams.stream_checker import Row, StreamChecker
 
 @define
 class Verdict:
-    """What was read, the findings by code, and the warnings, which a valid stream may have."""
+    """Counts of lines and items, the findings by code, and the warnings, which a valid stream may have."""
 
     lines: int = 0
     tuples: int = 0
@@ -38,12 +38,13 @@ def validate(
     on_finding: Callable[[Diagnostic], None] = lambda found: None,
     verdict: Verdict | None = None,
 ) -> Verdict:
-    """Follow a stream and report everything that makes it invalid or doubtful, in order. A wrong line changes nothing.
+    """Checks a stream and reports every error and warning, in order. An invalid line changes nothing.
+
     `verdict`: that of other streams, to which this one is added.
 
     Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: those of
-    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number of
-    different descriptions and patterns, not with tuples.
+    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number
+    of different descriptions and patterns, not with tuples.
     """
     follower = StreamChecker(schema)
     verdict = verdict or Verdict()
@@ -61,7 +62,7 @@ def validate(
 
 
 def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any]:
-    """The verdict and findings as plain JSON values."""
+    """Returns the verdict and findings as plain JSON values."""
     return {
         "version": 1,
         "valid": verdict.valid,
@@ -76,7 +77,7 @@ def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any
 
 
 def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
-    """The verdict in one line."""
+    """Writes the verdict in one line."""
     read = (
         f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
         f"{verdict.punctuations:,} punctuations"
