@@ -33,7 +33,7 @@ from cedilla.runtime.items.marker import MarkerLine
 
 
 @frozen
-class At:
+class RelationEffect:
     """The effect of a marker at a relation: its accents and punctuations, and those that wait.
 
     `does`: the operator's reaction to an accent with its rule. `waits`: the reasons why an accent waits.
@@ -50,7 +50,7 @@ class At:
 
 
 @frozen
-class Traced:
+class MarkerTrace:
     """A marker of a source, and every relation that it can reach, from the source to the outputs.
 
     `warnings`: the warnings about it.
@@ -58,12 +58,12 @@ class Traced:
 
     source: str
     text: str
-    relations: tuple[At, ...]
-    outputs: tuple[At, ...]
+    relations: tuple[RelationEffect, ...]
+    outputs: tuple[RelationEffect, ...]
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
+def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrace]:
     """Applies markers, each with its source, one after the other to streams without accents so far.
 
     Tables are closed from the start, unless they get a marker. Raises `DiagnosticError` (RQ0xx, RQ2xx) at an
@@ -88,31 +88,33 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
         dead = accent is not None and _is_dead(begun, accent)
         steps = {} if accent is None else _steps(plan, source, accent, state_safety)
         units = relation_units(plan, states)
-        relations: list[At] = []
+        relations: list[RelationEffect] = []
         for node in (plan.source_of[source], *plan.operators):
             name = node.name
             if plan.source_of[source] not in plan.ancestors(name):
                 continue
             names = UnitNames(units[name], name, plan, states)
-            said[name], markers_there = announce(
+            said[name], announced = announce(
                 said[name], most[name], after[name], required_attributes(plan, name, states), names=names
             )
-            here = At(name, node.title if isinstance(node, Operator) else "", node.line, markers_there)
+            effect = RelationEffect(
+                name, node.title if isinstance(node, Operator) else "", node.line, announced
+            )
             if dead and name == source:
-                here = evolve(here, does=("concerns only tuples that are closed",))
+                effect = evolve(effect, does=("concerns only tuples that are closed",))
             if begun.undeclared != states[source].undeclared and name == source:
-                here = evolve(here, does=("passed over: it is about what the query does not declare",))
+                effect = evolve(effect, does=("passed over: it is about what the query does not declare",))
             if begun.grown != states[source].grown and name == source:
-                here = evolve(here, does=("its domain grows",))
+                effect = evolve(effect, does=("its domain grows",))
             if name == source and _is_undone(begun, states[source]):
-                here = evolve(here, does=("undone at the source (N2, N3)",))
+                effect = evolve(effect, does=("undone at the source (N2, N3)",))
             if isinstance(node, Operator):
-                here = _at(here, node, steps.get(name, []), state_safety, before, after)
-            relations.append(here)
-        outputs: list[At] = []
+                effect = _with_reaction(effect, node, steps.get(name, []), state_safety, before, after)
+            relations.append(effect)
+        outputs: list[RelationEffect] = []
         for emit in plan.emits:
             if plan.source_of[source] in plan.ancestors(emit.relation):
-                sinks[emit.name], markers_there = announce(
+                sinks[emit.name], announced = announce(
                     sinks[emit.name],
                     most[emit.relation],
                     after[emit.relation],
@@ -120,8 +122,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[Traced]:
                     original_units=emit.original_units,
                     names=UnitNames(units[emit.relation], emit.relation, plan, states),
                 )
-                outputs.append(At(emit.name, "emit", emit.line, markers_there))
-        yield Traced(source, text, tuple(relations), tuple(outputs), warnings)
+                outputs.append(RelationEffect(emit.name, "emit", emit.line, announced))
+        yield MarkerTrace(source, text, tuple(relations), tuple(outputs), warnings)
         before = after
 
 
@@ -205,14 +207,14 @@ def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, 
     return by_operator
 
 
-def _at(
-    here: At,
+def _with_reaction(
+    effect: RelationEffect,
     operator: Operator,
     steps: list[tuple[Kind, Step]],
     state_safety: Safety,
     before: Mapping[str, Facts],
     after: Mapping[str, Facts],
-) -> At:
+) -> RelationEffect:
     """Adds an operator's reaction, waiting accents and released state to its effect."""
     steps = [(kind, step) for kind, step in steps if step.verdict != "aborts"]  # it did not: P-dead
     does = [f"{step.verdict} ({step.reaction.rule})" for _, step in steps]
@@ -229,7 +231,7 @@ def _at(
         for text in together(_released(operator, bound.memory, before, after))
     ]
     return evolve(
-        here,
+        effect,
         does=tuple(dict.fromkeys(does)),
         waits=tuple(dict.fromkeys(waits)),
         releases=tuple(releases),
@@ -299,7 +301,7 @@ def _released(
 # --- texts -----------------------------------------------------------------------------------------------
 
 
-def trace_text(traced: Traced) -> str:
+def trace_text(traced: MarkerTrace) -> str:
     """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
     texts = {each.span.source: traced.text for each in traced.warnings if each.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
@@ -307,11 +309,11 @@ def trace_text(traced: Traced) -> str:
     return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
 
 
-def _label(at: At) -> str:
+def _label(at: RelationEffect) -> str:
     return f"{at.title} {at.relation}".strip()
 
 
-def _said(at: At) -> str:
+def _said(at: RelationEffect) -> str:
     texts = [*at.says.adds, *at.says.punctuations, *at.says.alters, *at.says.drops]
     return "   ".join(_first(texts)) or "nothing"
 
@@ -321,12 +323,12 @@ def _first(texts: list[str]) -> list[str]:
     return [*texts[:MAX_SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _why(at: At) -> str:
+def _why(at: RelationEffect) -> str:
     line = [f"line {at.line}"] if at.title not in ("", "emit") and at.line else []
     return "; ".join([*at.does, *at.waits, *(f"releases {text}" for text in at.releases), *line])
 
 
-def trace_json(traced: Iterable[Traced]) -> dict[str, Any]:
+def trace_json(traced: Iterable[MarkerTrace]) -> dict[str, Any]:
     """Returns the traces as plain JSON values."""
     markers = [
         {**asdict(each), "warnings": [to_json(warning) for warning in each.warnings]} for each in traced

@@ -331,7 +331,7 @@ class _AtOnce:
         self._merge(Described(new, primitive))
 
     def _merge(self, new: Described) -> None:
-        """Appends an Add, merged with the last one of its attribute if their order allows it (R3, R8)."""
+        """Appends an Add, merged with the last one of its attribute if possible (R3, R8)."""
         names = [add.item.primitive.attribute for add in self.adds]
         if (name := new.primitive.attribute) in names:
             last = len(names) - 1 - names[::-1].index(name)

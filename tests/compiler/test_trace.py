@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.operators import Select, Union
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.inspect.trace import Traced, marker_name, trace
+from cedilla.runtime.inspect.trace import MarkerTrace, marker_name, trace
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def reads_and_merges(plan: Plan, outcome: Outcome) -> bool:
     return bool(read & set(outcome.attributes)) and any(isinstance(s.operator, Union) for s in outcome.steps)
 
 
-def traced(query: str, *markers: tuple[str, str]) -> list[Traced]:
+def traced(query: str, *markers: tuple[str, str]) -> list[MarkerTrace]:
     return list(trace(compile_query(query).plan, markers))
 
 
