@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define, field
 
 from cedilla.runtime.engines import java
-from cedilla.runtime.topics.client import library
+from cedilla.runtime.topics.kafka_client import library
 from tests.stream import Item
 
 VERSION = "4.1.1"

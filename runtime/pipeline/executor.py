@@ -49,7 +49,7 @@ from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
-from cedilla.runtime.topics.topics import Topics
+from cedilla.runtime.topics.query_topics import Topics
 
 
 @define(eq=False, slots=False)

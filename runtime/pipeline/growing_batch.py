@@ -9,7 +9,7 @@ from attrs import define, field
 
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Progress
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.topics.topics import Topics
+from cedilla.runtime.topics.query_topics import Topics
 
 More = Callable[[], Mapping[str, Sequence[InputFile]]]
 """The files of streams that have come since a batch was made, or since it was asked last; it does not wait for any."""

@@ -42,7 +42,7 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
-from cedilla.runtime.topics.topics import Topics
+from cedilla.runtime.topics.query_topics import Topics
 
 
 class Outgrown(Exception):

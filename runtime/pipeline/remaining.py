@@ -13,7 +13,7 @@ from cedilla.runtime.control.markers.advance import Stop
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
-from cedilla.runtime.topics.topics import Topics
+from cedilla.runtime.topics.query_topics import Topics
 
 Listed = Mapping[str, Sequence[InputFile]]
 """The files of a micro-batch in stream order, by source."""

@@ -23,7 +23,7 @@ from cedilla.runtime.streams.places import OrderedStream, streams_at, with_schem
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
 from cedilla.runtime.terminal.rowtext import json_line
-from cedilla.runtime.topics.recorded import place_of
+from cedilla.runtime.topics.topic_lines import place_of
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import CompiledQuery

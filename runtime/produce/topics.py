@@ -15,8 +15,8 @@ from cedilla.compiler.regions import Level
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.produce.files import Target
-from cedilla.runtime.topics.recorded import Place
-from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter, key_bytes
+from cedilla.runtime.topics.topic_lines import Place
+from cedilla.runtime.topics.topic_writer import Dealer, Record, TopicWriter, key_bytes
 
 
 class Sent(Target):

@@ -10,7 +10,7 @@ from typing import Protocol
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.items.entries import Entry, entries_in, entries_of
 from cedilla.runtime.items.lines import files_of
-from cedilla.runtime.topics.recorded import Place, RecordedTopic
+from cedilla.runtime.topics.topic_lines import Place, RecordedTopic
 
 Entries = Callable[[Callable[[], Mapping[str, Type]]], Iterator[Entry]]
 """Yields items, the same each time; gets a function that returns the types of the attributes so far."""

@@ -20,7 +20,7 @@ from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.reading.units import Units, mixed
-from cedilla.runtime.topics.recorded import place_of
+from cedilla.runtime.topics.topic_lines import place_of
 
 if TYPE_CHECKING:
     import pandas

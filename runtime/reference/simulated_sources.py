@@ -15,7 +15,7 @@ from cedilla.runtime.items.file_names import disorder_note
 from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
-from cedilla.runtime.topics.recorded import RecordedTopic, place_of
+from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 
 Offsets = Mapping[str, Mapping[int, int]]
 """Source -> partition of its topic -> the offset up to which records are read, excluded."""

@@ -13,7 +13,7 @@ from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import Line, files_of, stream_files
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.streams.schema import SAMPLE, Schema, inferred_schema
-from cedilla.runtime.topics.recorded import RecordedTopic, place_of
+from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 
 
 @frozen

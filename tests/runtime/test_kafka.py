@@ -20,8 +20,8 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
-from cedilla.runtime.topics.client import made
-from cedilla.runtime.topics.process import FetchProcess
+from cedilla.runtime.topics.fetch_process import FetchProcess
+from cedilla.runtime.topics.kafka_client import made
 from tests.kafka import Broker, accent, broker, closed, row
 from tests.pipeline import read_output
 from tests.stream import Item, decode, is_tuple
@@ -302,7 +302,7 @@ def test_secrets_are_shown_nowhere(
 
 
 def test_brokers_that_do_not_answer_end_the_run(sail: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("cedilla.runtime.topics.client.SECONDS", 0.5)
+    monkeypatch.setattr("cedilla.runtime.topics.kafka_client.SECONDS", 0.5)
     assert Query(sail, "localhost:1/r", tmp_path).refused().code == "RQ444"
 
 
@@ -444,7 +444,7 @@ def test_an_epoch_that_is_written_again_is_seen_once(
         if step == "deleted":
             patch.setattr(KafkaSink, "_forget", die)
         else:
-            patch.setattr("cedilla.runtime.topics.writer.made", dying(step, die))
+            patch.setattr("cedilla.runtime.topics.topic_writer.made", dying(step, die))
         with pytest.raises(Killed):
             query.run()
     query.run()
@@ -555,61 +555,12 @@ def test_records_that_come_while_a_batch_runs_are_part_of_it(
     assert not list((tmp_path / "checkpoint" / "topics").rglob("*.jsonl"))
 
 
-def fetched_by(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
-    """As on a machine that has cores for so many processes."""
-    monkeypatch.setattr("cedilla.runtime.topics.topics.most_processes", lambda: processes)
-
-
-def test_several_processes_fetch_what_one_does(
+def test_a_fetching_process_that_is_killed_is_followed_by_another(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each some partitions; markers among the records, partitions that are added, and a run with another number."""
-    address = kafka.topic("shared", 3)
-    fleets = [(one, tmp_path / f"by{one}") for one in (1, 2)]
-    queries = {one: Query(sail, address, folder, PLAIN) for one, folder in fleets}
-    begun: list[int] = []
-    connect = FetchProcess.connect
-
-    def counted(process: FetchProcess) -> None:
-        connect(process)
-        begun.append(process.share.of)
-
-    monkeypatch.setattr(FetchProcess, "connect", counted)
-
-    def run_all(turn: int) -> None:
-        for one, query in queries.items():
-            begun.clear()
-            fetched_by(monkeypatch, 3 - one if turn == 1 else one)
-            query.run(records_per_epoch=250)
-            assert len(begun) == (3 - one if turn == 1 else one)
-
-    for turn in range(3):
-        low = 1000 * turn
-        rows = [[row(low + n, s, 50.0) for n in range(300)] for s in (1, 2, 1, 2)]
-        kafka.send(
-            "shared", rows[0], [accent(CELSIUS), *rows[1]] if turn == 1 else rows[1], *rows[2 : 3 + turn]
-        )
-        run_all(turn)
-        if turn == 0:
-            kafka.widen("shared", 4)
-    one, two = (
-        sorted((item["ts"], item["s"], item["t"]) for item in decode(query.output))
-        for query in queries.values()
-    )
-    assert one == two
-    assert len(one) == 3 * 300 + 2 * 4 * 300
-    assert {t for *_, t in one} == {50.0, 122.0}
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_fetching_process_that_is_killed_is_followed_by_another(
-    kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
-) -> None:
     """Before records are asked for, and while they are fetched that nobody knows of; the output is the same."""
-    fetched_by(monkeypatch, processes)
-    name = f"fetching{processes}"
-    query = Query(sail, kafka.topic(name), tmp_path, PLAIN)
-    kafka.send(name, [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
+    query = Query(sail, kafka.topic("fetching"), tmp_path, PLAIN)
+    kafka.send("fetching", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     killed: list[int] = []
     begin, take = FetchProcess.begin, FetchProcess.take
 

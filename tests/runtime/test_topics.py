@@ -27,12 +27,11 @@ from cedilla.runtime.formats.jsonl.records import offset_of
 from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.storage.files import Files, FoundFile
-from cedilla.runtime.topics.client import library, settings
-from cedilla.runtime.topics.messages import Answer, Position, Wanted
-from cedilla.runtime.topics.process import FetchProcess
-from cedilla.runtime.topics.processes import FetchProcesses
-from cedilla.runtime.topics.reader import TopicReader, one_line
-from cedilla.runtime.topics.topics import Topics
+from cedilla.runtime.topics.fetch_process import FetchProcess
+from cedilla.runtime.topics.fetch_protocol import Answer, Position, TopicSubscription
+from cedilla.runtime.topics.kafka_client import library, settings
+from cedilla.runtime.topics.query_topics import Topics
+from cedilla.runtime.topics.topic_reader import TopicReader, one_line
 from tests import kafka
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
@@ -175,9 +174,9 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
 ) -> None:
     """Its offsets are no more what was read, also where the new one is longer."""
     identities = ["old", "old", "new", "new"]
-    monkeypatch.setattr("cedilla.runtime.topics.reader.made", lambda *given: None)
-    monkeypatch.setattr("cedilla.runtime.topics.reader.partitions_of", lambda *given: 1)
-    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda *given: identities.pop(0))
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *given: None)
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *given: 1)
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *given: identities.pop(0))
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), 10)
     reader.look()
     for _ in range(2):
@@ -190,7 +189,7 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
 def test_the_time_of_an_epoch_is_no_silence_of_the_brokers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cedilla.runtime.topics.topics._SILENCE", 0.5)
+    monkeypatch.setattr("cedilla.runtime.topics.query_topics._SILENCE", 0.5)
     process: Any = Slow([[FoundFile("1.jsonl", 0, 0)]])
     topics = Topics(Files(), str(tmp_path / "topics"), process)
     topics.begin({})
@@ -230,7 +229,7 @@ def test_what_is_there_is_taken_without_waiting_and_what_went_wrong_is_raised_by
 class Late:
     """A process whose answers the test gives."""
 
-    wanted = (Wanted("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
+    subscriptions = (TopicSubscription("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
     positions: ClassVar = {"r": Position(1, "id", {}, {}, {0: 9}, True)}
 
     def __init__(self) -> None:
@@ -251,7 +250,7 @@ class Late:
 class Slow:
     """A process that has fetched some files, of a topic that has more."""
 
-    wanted = (Wanted("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
+    subscriptions = (TopicSubscription("r", Topic("host:9092", "r"), "topics/r", 10, False, 1.0),)
     positions: ClassVar = {"r": Position(1, "id", {}, {}, {0: 9}, False)}
 
     def __init__(self, files: list[list[FoundFile]]) -> None:
@@ -281,56 +280,22 @@ def test_without_the_jars_of_the_broker_its_tests_say_why(
         kafka.install()
 
 
-WANTED = (Wanted("r", Topic("localhost:1", "r"), "topics/r", 10, False, 0.5),)
+SUBSCRIPTIONS = (TopicSubscription("r", Topic("localhost:1", "r"), "topics/r", 10, False, 0.5),)
 
 
 def test_a_process_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
-    process = FetchProcess(WANTED, Files())
+    process = FetchProcess(SUBSCRIPTIONS, Files())
     with pytest.raises(DiagnosticError) as raised:
         process.connect()
     process.close()
     assert raised.value.diagnostics[0].code == "RQ450"
 
 
-class Brings:
-    """A process that has some files, or has failed."""
-
-    def __init__(self, *answers: Answer | DiagnosticError) -> None:
-        self.answers = [*answers]
-
-    def take(self, *, urgent: bool) -> Future[Answer]:
-        future: Future[Answer] = Future()
-        match self.answers.pop(0):
-            case DiagnosticError() as problem:
-                future.set_exception(problem)
-            case answer:
-                future.set_result(answer)
-        return future
-
-    def close(self) -> None:
-        pass
-
-
-def test_what_others_have_brought_comes_before_the_failure_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of all are in the order in which they were written, those of a partition one behind the other."""
-    processes = FetchProcesses(WANTED, Files(), 2)
-    problem = DiagnosticError([failure("RQ446", "gone", hint="none").diagnostics[0]])
-    files = [FoundFile(f"r/topic=t/partition={p:06d}/{n}", n, 1) for p, n in ((0, 3), (0, 5), (1, 4), (1, 4))]
-    one = Brings(Answer(files={"r": files[:2]}), Answer(files={"r": files[:1]}), Answer())
-    other = Brings(Answer(files={"r": files[2:]}), problem, problem)
-    monkeypatch.setattr(processes, "_members", [one, other])
-    assert processes.take(urgent=True).result().files == {"r": [files[0], *files[2:], files[1]]}
-    assert processes.take(urgent=True).result().files == {"r": files[:1]}
-    with pytest.raises(DiagnosticError, match="gone"):
-        processes.take(urgent=True).result()
-    processes.close()
-
-
 STARTER = """
 import time
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.topics.process import FetchProcess
+from cedilla.runtime.topics.fetch_process import FetchProcess
 started = FetchProcess((), Files())
 started.connect()
 print(started.pid, flush=True)
@@ -359,11 +324,11 @@ def test_secrets_are_neither_sent_nor_in_the_command_line(monkeypatch: pytest.Mo
         begun.append((command, given))
         raise OSError("none")
 
-    monkeypatch.setattr("cedilla.runtime.topics.process.subprocess.Popen", started)
+    monkeypatch.setattr("cedilla.runtime.topics.fetch_process.subprocess.Popen", started)
     with pytest.raises(OSError, match="none"):
-        FetchProcess(WANTED, Files()).connect()
+        FetchProcess(SUBSCRIPTIONS, Files()).connect()
     ((command, given),) = begun
-    assert command[1:] == ["-m", "cedilla.runtime.topics.fetcher"]
+    assert command[1:] == ["-m", "cedilla.runtime.topics.fetch_worker"]
     assert "env" not in given
 
 
@@ -411,9 +376,9 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
     values: list[tuple[int, bytes | None]],
     expected: list[tuple[str, bytes, list[int] | None]],
 ) -> None:
-    monkeypatch.setattr("cedilla.runtime.topics.reader.made", lambda *given: Consumer(values))
-    monkeypatch.setattr("cedilla.runtime.topics.reader.partitions_of", lambda *given: 1)
-    monkeypatch.setattr("cedilla.runtime.topics.reader.identity_of", lambda *given: "one")
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *given: Consumer(values))
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *given: 1)
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *given: "one")
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
     reader.offsets = {0: 5}
     found: list[tuple[str, bytes, list[int] | None]] = []

@@ -12,7 +12,7 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files, name_of
-from cedilla.runtime.topics.writer import Dealer, Record, TopicWriter
+from cedilla.runtime.topics.topic_writer import Dealer, Record, TopicWriter
 
 
 class KafkaSink(JsonLinesSink):

@@ -1,4 +1,4 @@
-"""The client of Kafka: how it is set up, and what its errors mean. What it is told of secrets is in no message."""
+"""Sets up the client of Kafka and translates its errors. No message contains a secret."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 SECONDS = 30.0
-"""So long brokers may take to answer."""
+"""The time in seconds that brokers may take to answer."""
 PROPERTIES = "CEDILLA_KAFKA_PROPERTIES"
-"""The variable that names a file of properties: TLS, SASL and whatever else the client knows."""
+"""The environment variable that names a file of properties of the client, such as TLS and SASL."""
 
 READER = {
     "group.id": "cedilla",
@@ -24,7 +24,7 @@ READER = {
     "auto.offset.reset": "error",
     "isolation.level": "read_committed",
 }
-"""The settings of whoever reads: what is committed, from offsets that it knows itself, and it is told of ends."""
+"""The settings of a reader: committed records only, offsets of its own, and a message at the end of a partition."""
 
 _OURS = frozenset(
     {
@@ -41,11 +41,11 @@ _OURS = frozenset(
         "log_level",
     }
 )
-"""What is set here, as the results depend on it, or what would be printed."""
+"""Properties that a user may not set, because results depend on them or because they print secrets."""
 
 
 def library(name: str = "confluent_kafka") -> Any:
-    """A module of the client. Raises `DiagnosticError` RQ442 where it is not installed."""
+    """Returns a module of the client. Raises `DiagnosticError` RQ442 where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -56,8 +56,10 @@ def library(name: str = "confluent_kafka") -> Any:
 
 
 def settings(servers: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a client: its own, and those of the user's file. Raises `DiagnosticError` RQ443 where there is
-    no such file or it has something else in it; no value is ever told."""
+    """Returns the settings of a client: those of the user's file, and its own.
+
+    Raises `DiagnosticError` RQ443 where the file is missing or malformed. The message contains no value.
+    """
     return {**_of_user(), "bootstrap.servers": servers, "log_level": 0, **own}
 
 
@@ -87,15 +89,15 @@ _FORM = "lines `NAME=VALUE` with properties of librdkafka: `security.protocol`, 
 
 
 def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "confluent_kafka") -> Any:
-    """A client of a kind (`Consumer`, `Producer`, `AdminClient`). Raises `DiagnosticError`: RQ442, RQ443."""
+    """Returns a client of a kind (`Consumer`, `Producer`, `AdminClient`). Raises `DiagnosticError`: RQ442, RQ443."""
     known = library(module)
     try:
         return getattr(known, kind)(settings(servers, own))
     except library().KafkaException as problem:
-        # The library's message may have the value in it: only names are told.
+        # The library's message may contain the value: ours has the name only.
         names = [name for name in _of_user() if f'"{name}"' in str(problem)]
         what = (
-            f"`{names[0]}` is no property, or its value is none"
+            f"`{names[0]}` is not a property, or its value is not valid"
             if names
             else "the properties do not go together"
         )
@@ -103,8 +105,10 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
 
 
 def partitions_of(client: Any, topic: Topic, use: str, seconds: float = SECONDS) -> int:
-    """How many partitions a topic has. Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic, `use`
-    being what it is for."""
+    """Returns the number of partitions of a topic. `use` ends the message "..., which {use}".
+
+    Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic.
+    """
     listed = asked(topic.servers, lambda: client.list_topics(topic.name, timeout=seconds))
     of_topic = listed.topics[topic.name]
     if of_topic.error is not None:
@@ -113,7 +117,7 @@ def partitions_of(client: Any, topic: Topic, use: str, seconds: float = SECONDS)
 
 
 def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
-    """RQ445 where an error says that there is no such topic; else RQ444."""
+    """Returns RQ445 for the error of a missing topic, RQ444 for others."""
     if error.code() != library().KafkaError.UNKNOWN_TOPIC_OR_PART:
         return refused(topic.servers, library().KafkaException(error))
     message = f"{topic.servers} has no topic `{topic.name}`, which {use}"
@@ -122,7 +126,10 @@ def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
 
 
 def identity_of(topic: Topic, seconds: float = SECONDS) -> str:
-    """What tells a topic from another one of the same name. Raises `DiagnosticError`: RQ442, RQ443, RQ444."""
+    """Returns the id of a topic, which another topic of the same name does not have.
+
+    Raises `DiagnosticError`: RQ442, RQ443, RQ444.
+    """
     admin = made("AdminClient", topic.servers, {}, "confluent_kafka.admin")
     try:
         (described,) = admin.describe_topics(library().TopicCollection([topic.name])).values()
@@ -132,7 +139,7 @@ def identity_of(topic: Topic, seconds: float = SECONDS) -> str:
 
 
 def asked(servers: str, ask: Callable[[], Any]) -> Any:
-    """What a client of brokers gives. Raises `DiagnosticError` RQ444 where it is refused."""
+    """Returns the result of a request to brokers. Raises `DiagnosticError` RQ444 where they refuse it."""
     try:
         return ask()
     except library().KafkaException as problem:
@@ -140,8 +147,10 @@ def asked(servers: str, ask: Callable[[], Any]) -> Any:
 
 
 def refused(servers: str, problem: Exception) -> DiagnosticError:
-    """RQ444: what the brokers, or the way to them, refuse."""
+    """Returns RQ444 for a refusal by the brokers or the network."""
     error: Any = problem.args[0] if problem.args else None
     reason = error.str() if hasattr(error, "str") else str(problem)
-    hint = f"the brokers' address and state; what they ask for beside it stands in the file of {PROPERTIES}"
+    hint = (
+        f"check the brokers' address and state; their other requirements belong into the file of {PROPERTIES}"
+    )
     return failure("RQ444", f"{servers}: {reason}", hint=hint)

@@ -1,4 +1,4 @@
-"""A topic as a source: its records, from the offsets where the last commit ends, in files of the checkpoint."""
+"""Reads the records of a topic, from the offsets of the last commit on, into files of the checkpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.record_files import RecordFile
 from cedilla.runtime.storage.files import Files, FoundFile
-from cedilla.runtime.topics.client import (
+from cedilla.runtime.topics.kafka_client import (
     READER,
     SECONDS,
     asked,
@@ -27,18 +27,17 @@ from cedilla.runtime.topics.client import (
     partitions_of,
     refused,
 )
-from cedilla.runtime.topics.messages import Share
 
-_TOGETHER = 10_000
-_IDLE, _BUSY, _LONGEST = 0.05, 1.0, 10.0
-"""So many seconds nobody waits for records; for more where they come slowly; and where there is no end of them."""
-MOST_BYTES = 128 << 20
-"""So long an epoch's records of a topic are at most, and one more."""
-_STEP = 100_000
-"""So many records whoever waits for some gets at once; else they are those of an epoch, as few files cost less."""
-_MARKER, _FEW = b'"$', 4
-"""What markers begin with, as good as always, and how many of them part the file that they are in."""
-_ANEW = "was deleted and made anew since"
+_CONSUMED_AT_ONCE = 10_000
+_IDLE_SECONDS, _SLOW_SECONDS, _MAX_SECONDS = 0.05, 1.0, 10.0
+"""A batch ends after this time without a record, with few records, and in any case."""
+MAX_BYTES = 128 << 20
+"""The greatest length of an epoch's records of a topic; the last record may exceed it."""
+_URGENT_RECORDS = 100_000
+"""Batch size for a waiting caller; otherwise a whole epoch is fetched, because fewer files are cheaper."""
+_MARKER, _MAX_CUTS = b'"$', 4
+"""The first bytes of nearly all markers, and the greatest number of markers after which a file is cut."""
+_MADE_AGAIN = "was deleted and made again since"
 _OWN = {
     **READER,
     "reconnect.backoff.max.ms": 1000,
@@ -50,13 +49,13 @@ _OWN = {
 
 @define
 class _Records:
-    """What has come of a partition, not yet in a file: texts of some lines each, and the offsets of these lines."""
+    """The records of a partition that are not in a file yet: texts of some lines each, and the offsets of the lines."""
 
     texts: list[bytes] = field(factory=list[bytes])
     offsets: list[Sequence[int]] = field(factory=list[Sequence[int]])
 
     def add(self, values: list[Any], offsets: Sequence[int]) -> int:
-        """The values of records, bytes or `None`, one for each offset: how many bytes they have."""
+        """Adds records: a value, or `None`, for each offset. Returns the number of bytes."""
         lines = [value for value in values if value is not None] if None in values else values
         if len(lines) < len(values):
             offsets = [offset for value, offset in zip(values, offsets, strict=True) if value is not None]
@@ -70,7 +69,7 @@ class _Records:
         return len(text)
 
     def gaps(self, begin: int) -> np.ndarray | None:
-        """The offset of each line, if they do not count up from the first one."""
+        """Returns the offset of each line, `None` where they count up from `begin`."""
         if all(
             isinstance(each, range) and each[0] == after
             for each, after in zip(self.offsets, self._ends(begin), strict=False)
@@ -85,26 +84,27 @@ class _Records:
 
 @define(eq=False)
 class TopicReader:
-    """Fetches the records of a topic. `source`: that of the query; `folder`: where its files are put; `offsets`: the
-    next one of each partition that is read; `skips`: whether a gap is passed over."""
+    """Fetches the records of a topic into files."""
 
     source: str
+    """The stream of the query."""
     topic: Topic
     folder: str
     files: Files
     most: int
+    """The greatest number of records in an epoch."""
     skips: bool = False
+    """Continues after a gap instead of raising RQ446."""
     seconds: float = SECONDS
-    """So long brokers may take to answer."""
+    """The time that brokers may take to answer."""
     offsets: dict[int, int] = field(factory=dict[int, int])
-    share: Share = field(init=False, factory=Share)
-    """The partitions that are read, of those that there are."""
+    """The next offset of each partition."""
     notes: list[str] = field(factory=list[str])
-    """What people are to be told."""
+    """Messages to the user."""
     first: dict[int, int] = field(factory=dict[int, int])
-    """Where each partition was begun."""
+    """The offset at which the run began to read each partition."""
     goals: dict[int, int] = field(factory=dict[int, int])
-    """Where each partition ended when the run began."""
+    """The end offset of each partition when the run began."""
     partitions: int = field(init=False)
     identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
@@ -115,37 +115,41 @@ class TopicReader:
     _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
 
     def __attrs_post_init__(self) -> None:
-        """Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic."""
+        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic."""
         self._consumer = made("Consumer", self.topic.servers, _OWN)
         self.look()
 
     def look(self) -> None:
-        """Ask how many partitions there are. Raises RQ444, RQ445, RQ447 where it is another topic by now."""
+        """Asks for the number of partitions. Raises RQ444, RQ445, RQ447 where the topic was deleted and made again."""
         partitions = partitions_of(self._consumer, self.topic, self._use, self.seconds)
         identity = identity_of(self.topic, self.seconds)
         if identity != (self.identity or identity):
-            raise self._another(_ANEW)
+            raise self._another(_MADE_AGAIN)
         self.partitions, self.identity = partitions, identity
 
     @property
     def _use(self) -> str:
         return f"stream `{self.source}` reads"
 
-    # --- where it goes on ---
+    # --- positions ---
 
     def begin(self, offsets: Mapping[int, int], identity: str | None) -> None:
-        """Go on at offsets, of partitions without one at the first record that is there. `identity`: that of the topic
-        they are of. Raises `DiagnosticError`: RQ446 where records between are gone, RQ447 where it is another topic."""
+        """Continues at offsets; a partition without one begins at its first record.
+
+        `identity`: the topic that the offsets are of. Raises `DiagnosticError`: RQ446 where records from an offset on
+        are gone, RQ447 where it is another topic.
+        """
         if identity is not None and identity != self.identity:
-            raise self._another(_ANEW)
-        self.offsets = {p: offset for p, offset in offsets.items() if self.share.has(p)}
+            raise self._another(_MADE_AGAIN)
+        self.offsets = dict(offsets)
         self.assign(is_known=identity is not None)
 
     def assign(self, *, is_known: bool = True) -> None:
-        """Read all partitions that there are; if the topic was read before, new ones from their beginning. Raises as
-        `begin` does."""
-        mine = filter(self.share.has, range(self.partitions))
-        ends = {p: self._ends(p) for p in mine if p not in self._assigned}
+        """Starts reading the partitions that are not read yet. Raises as `begin` does.
+
+        If the topic `is_known`, a partition without an offset is new and begins at 0.
+        """
+        ends = {p: self._ends(p) for p in range(self.partitions) if p not in self._assigned}
         for partition, (low, high) in ends.items():
             at = self.offsets.get(partition, 0 if is_known else low)
             if at > high:
@@ -173,16 +177,16 @@ class TopicReader:
 
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
-        hint = "what it holds now is another stream: a new checkpoint, and other outputs, begin with it"
+        hint = "it holds another stream now: use a new checkpoint and other outputs"
         return failure("RQ447", message, hint=hint)
 
     def _gap(self, partition: int, at: int, low: int) -> None:
-        """Raise RQ446, or tell of it."""
+        """Raises RQ446, or notes the gap where gaps are skipped."""
         gone = f"records {at} to {low - 1} of {self.topic.name}/{partition} are gone"
         message = f"{gone}, and stream `{self.source}` has not read them"
         if not self.skips:
             hint = (
-                "`--set gaps=skip` goes on behind them: accents among them are lost, so look at what is in force "
+                "`--set gaps=skip` continues after them: accents among them are lost, so check which are in force "
                 "(`cedilla status`); a longer retention keeps records until they are read"
             )
             raise failure("RQ446", message, hint=hint)
@@ -191,28 +195,24 @@ class TopicReader:
     # --- records ---
 
     @property
-    def at_once(self) -> int:
-        """So many records an epoch has of these partitions at most."""
-        return max(1, self.most // self.share.of)
-
-    @property
     def is_at_end(self) -> bool:
-        """Whether all has been fetched that was there when the first record was asked for."""
+        """True once all records are fetched that the topic had when the run began."""
         return all(p in self._ended or self.offsets[p] >= self.goals[p] for p in self._assigned)
 
     def fetch(self, is_urgent: Callable[[], bool] = lambda: False) -> list[FoundFile]:
-        """The next records, in files of the partitions that have some. `is_urgent`: whether somebody waits for them.
-        Raises RQ444 to RQ447, once what came before is in files."""
+        """Returns the files of the next records. `is_urgent` says whether the run waits for them.
+
+        Raises RQ444 to RQ447, after a call that returned the records before the failure.
+        """
         if self._failure is not None:
             raise self._failure
         count = size = 0
         begun, before = time.monotonic(), dict(self.offsets)
-        most, most_bytes = self.at_once, MOST_BYTES // self.share.of
-        while count < most and size < most_bytes and not (count >= _STEP and is_urgent()):
-            wanted = min(_TOGETHER, most - count)
-            some = self._consumed(wanted)
+        while count < self.most and size < MAX_BYTES and not (count >= _URGENT_RECORDS and is_urgent()):
+            wanted = min(_CONSUMED_AT_ONCE, self.most - count)
+            messages = self._consume(wanted)
             try:
-                got, length = self._take(some)
+                got, length = self._take(messages)
             except DiagnosticError as failure_:
                 if not self._pending:
                     raise
@@ -220,19 +220,20 @@ class TopicReader:
                 break
             count, size = count + got, size + length
             seconds = time.monotonic() - begun
-            is_slow = seconds > _BUSY and len(some) < wanted
-            if (not some and count) or self._assigned <= self._ended or is_slow or seconds > _LONGEST:
+            is_slow = seconds > _SLOW_SECONDS and len(messages) < wanted
+            is_idle = count and not messages
+            if is_idle or self._assigned <= self._ended or is_slow or seconds > _MAX_SECONDS:
                 break
-        return [f for partition in sorted(self._pending) for f in self._written(partition, before[partition])]
+        return [f for partition in sorted(self._pending) for f in self._write(partition, before[partition])]
 
-    def _consumed(self, most: int) -> list[Any]:
-        return asked(self.topic.servers, lambda: self._consumer.consume(most, _IDLE))
+    def _consume(self, most: int) -> list[Any]:
+        return asked(self.topic.servers, lambda: self._consumer.consume(most, _IDLE_SECONDS))
 
     def _take(self, messages: list[Any]) -> tuple[int, int]:
-        """Keep what has come: how many records, and bytes. It costs three calls a record."""
-        kind, told = library().Message, list[Any]()
+        """Adds messages to the pending records, in three calls a record. Returns the numbers of records and bytes."""
+        kind, errors = library().Message, list[Any]()
         if any(map(kind.error, messages)):
-            told = [m for m in messages if m.error() is not None]
+            errors = [m for m in messages if m.error() is not None]
             messages = [m for m in messages if m.error() is None]
         partitions = list(map(kind.partition, messages))
         values = list(map(kind.value, messages))
@@ -247,15 +248,15 @@ class TopicReader:
             self._ended.discard(partition)
             size += self._pending.setdefault(partition, _Records()).add(values[begin:end], offsets)
             self.offsets[partition] = last + 1
-        for message in told:
-            self._told(message)
+        for message in errors:
+            self._handle_error(message)
         return len(messages), size
 
-    def _told(self, message: Any) -> None:
-        """What comes in place of a record."""
+    def _handle_error(self, message: Any) -> None:
+        """Notes the end of a partition or a gap; raises what the client does not mend by itself."""
         errors, error, partition = library().KafkaError, message.error(), message.partition()
         if error.code() == errors._PARTITION_EOF:
-            if message.offset() >= self.offsets[partition]:  # else a record came behind it
+            if message.offset() >= self.offsets[partition]:  # else a record came after it
                 self._ended.add(partition)
         elif error.code() in (errors._AUTO_OFFSET_RESET, errors.OFFSET_OUT_OF_RANGE):
             low, high = self._ends(partition)
@@ -271,13 +272,15 @@ class TopicReader:
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):
             raise refused(self.topic.servers, library().KafkaException(error))
 
-    def _written(self, partition: int, begin: int) -> Iterator[FoundFile]:
-        """Put what has come of a partition into files: one that ends behind each marker, if these are few, and one with
-        the rest. What a file says of its tuples is then enough to know that a punctuation in it excludes none."""
+    def _write(self, partition: int, begin: int) -> Iterator[FoundFile]:
+        """Writes the pending records of a partition into files: where markers are few, a file ends after each.
+
+        The statistics of such a file then show that its punctuation excludes none of its tuples.
+        """
         pending = self._pending.pop(partition)
         text = b"\n".join([*pending.texts, b""]) or b"\n"
         offsets, line, start = pending.gaps(begin), 0, 0
-        for end in [*_behind_markers(text), len(text)]:
+        for end in [*_ends_of_markers(text), len(text)]:
             piece = text[start:end]
             count = piece.count(b"\n")
             some = None if offsets is None else offsets[line : line + count]
@@ -295,23 +298,23 @@ class TopicReader:
             self.files.write(records.offsets_path(self.folder), stream.getvalue())
         path = records.path(self.folder)
         self.files.write(path, text)
-        # Files go by their times: no clock that is put back may change their order.
+        # Files are ordered by time, which a clock that is set back must not change.
         self._written_at = max(self._written_at, time.time_ns() // 1_000_000)
         return FoundFile(self.files.absolute(path), self._written_at, len(text))
 
 
-def _behind_markers(text: bytes) -> list[int]:
-    """Where the lines of markers end, but for the last line; none where there are many."""
+def _ends_of_markers(text: bytes) -> list[int]:
+    """Returns the ends of the lines with markers, without the last line; nothing where there are many."""
     ends: list[int] = []
     at = text.find(_MARKER)
-    while at >= 0 and len(ends) <= _FEW:
+    while at >= 0 and len(ends) <= _MAX_CUTS:
         ends.append(text.find(b"\n", at) + 1)
         at = text.find(_MARKER, ends[-1])
-    return [end for end in ends if end < len(text)] if len(ends) <= _FEW else []
+    return [end for end in ends if end < len(text)] if len(ends) <= _MAX_CUTS else []
 
 
 def _passing(errors: Any) -> Iterable[int]:
-    """The errors of connections that the client mends by itself."""
+    """Returns the errors of connections that the client mends by itself."""
     return (errors._TRANSPORT, errors._ALL_BROKERS_DOWN, errors._RESOLVE, errors._TIMED_OUT)
 
 
@@ -319,7 +322,7 @@ _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 
 
 def one_line(value: bytes) -> bytes:
-    """A record as a line: JSON takes a line break for a blank, but inside of texts, where it makes none of it."""
+    """Returns a record as one line. In JSON a line break is a blank, except within texts, where it is an error."""
     if b"\n" not in value and b"\r" not in value:
         return value
     try:

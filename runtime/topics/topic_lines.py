@@ -1,4 +1,4 @@
-"""The records of a topic as lines, partition by partition, for tools that look at a stream and run no query."""
+"""Reads the records of a topic as lines, for tools that inspect a stream without a query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.items.lines import Line
-from cedilla.runtime.topics.client import READER, SECONDS, asked, library, made, partitions_of, refused
+from cedilla.runtime.topics.kafka_client import READER, SECONDS, asked, library, made, partitions_of, refused
 
 _TOGETHER = 10_000
 _WAIT = 1.0
@@ -21,13 +21,13 @@ _PARTITION = re.compile(r"(?P<topic>.*/[^/?]+)/(?P<partition>\d+)(?P<key>\?key=.
 
 @frozen
 class Place:
-    """What an address names: a topic, and one of its partitions or all (`None`)."""
+    """The topic that an address names, and one of its partitions or all (`None`)."""
 
     topic: Topic
     partition: int | None = None
 
     def partitions(self, count: int) -> Sequence[int]:
-        """Those that it names, of so many. Raises `DiagnosticError` RQ410 where there is no such partition."""
+        """Returns the named partitions of a topic with `count`. Raises `DiagnosticError` RQ410 for a missing one."""
         if self.partition is None:
             return range(count)
         if self.partition >= count:
@@ -37,8 +37,7 @@ class Place:
 
 
 def place_of(path: str) -> Place | None:
-    """The topic, or the partition of one, that a path is the address of: `host:9092/topic`, `host:9092/topic/2`. `None`
-    where it is none of both."""
+    """Returns what an address names, `host:9092/topic` or `host:9092/topic/2`; `None` for other paths."""
     if (found := _PARTITION.fullmatch(path)) and is_topic(found["topic"] + (found["key"] or "")):
         return Place(topic_of(found["topic"] + (found["key"] or "")), int(found["partition"]))
     return Place(topic_of(path)) if is_topic(path) else None
@@ -61,19 +60,20 @@ class RecordedTopic:
         self.partitions = self.place.partitions(partitions_of(self._consumer, topic, "is to be read"))
 
     def name(self, partition: int) -> str:
-        """A partition as people are told of it: `readings/1`."""
+        """Returns the name of a partition for messages: `readings/1`."""
         return f"{self.place.topic.name}/{partition}"
 
     def ends(self, partition: int) -> tuple[int, int]:
-        """The offset of the first record that is there, and that of the next one that comes."""
+        """Returns the offsets of the first record and of the next one to come."""
         part = library().TopicPartition(self.place.topic.name, partition)
         return asked(
             self.place.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS)
         )
 
     def lines(self, partition: int, begin: int, end: int) -> Iterator[Line]:
-        """The records of a partition between two offsets, the second excluded; a record's place is
-        `topic/partition:offset`. Those that are blank are left out, and those of transactions that were given up.
+        """Yields the records of a partition from `begin` up to before `end`, with the place `topic/partition:offset`.
+
+        Leaves out blank records and those of aborted transactions.
 
         Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
         """
@@ -109,7 +109,7 @@ class RecordedTopic:
             return Line(value.decode("utf-8", "replace"), place, is_utf8=False)
 
     def _is_end(self, error: Any) -> bool:
-        """Whether a partition ends there; raises what the client does not mend by itself."""
+        """Returns True at the end of a partition. Raises errors that the client does not mend by itself."""
         errors = library().KafkaError
         if error.code() == errors._PARTITION_EOF:
             return True

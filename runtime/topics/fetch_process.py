@@ -1,4 +1,4 @@
-"""The run's side of a process that fetches (`fetcher`): it is started, asked, and started again if it dies."""
+"""Starts the process that fetches records (`fetch_worker`), asks it, and starts it again if it dies."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from attrs import define, evolve, field
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Share, Take, Wanted
+from cedilla.runtime.topics.fetch_protocol import Answer, Begin, Connect, Position, Take, TopicSubscription
 
 _DEATHS = 3
-"""So often the process may die without having handed over anything."""
+"""The number of times in a row that the process may die before the run ends with RQ450."""
 _SECONDS = 10.0
-"""So long it may take to end."""
+"""The time that the process may take to end."""
 
 
 @define(eq=False)
 class FetchProcess:
-    """A process that fetches the records of topics. It holds nothing that is not known here: one that dies is followed
-    by another, which goes on behind the records that were handed over."""
+    """A process that fetches the records of all topics of a query.
 
-    wanted: tuple[Wanted, ...]
+    The process keeps no state that is not here, too. After a crash another one starts and continues after the records
+    that were handed over.
+    """
+
+    subscriptions: tuple[TopicSubscription, ...]
     files: Files
-    share: Share = field(init=False, factory=Share)
-    """The partitions that it reads."""
     positions: dict[str, Position] = field(init=False, factory=dict[str, Position])
-    """Where each topic stands, behind all that was handed over."""
+    """The position of each topic, by source, after all records that were handed over."""
     _process: subprocess.Popen[bytes] | None = field(init=False, default=None)
     _connection: Connection | None = field(init=False, default=None)
     _begun: bool = field(init=False, default=False)
@@ -42,27 +43,29 @@ class FetchProcess:
     _thread: ThreadPoolExecutor = field(init=False, factory=lambda: ThreadPoolExecutor(1, "topics"))
 
     def connect(self) -> None:
-        """Start it. Raises `DiagnosticError`: RQ442 to RQ445."""
+        """Starts the process. Raises `DiagnosticError`: RQ442 to RQ445."""
         self._start()
-        self._took(self._asked(Connect(self.wanted)))
+        self._accept(self._ask(Connect(self.subscriptions)))
 
     def begin(self, offsets: Mapping[str, Mapping[int, int]], identities: Mapping[str, str | None]) -> Answer:
-        """Let it read. Raises as `TopicReader.begin` does."""
-        answer = self._took(self._asked(Begin(offsets, identities, {}, self.share)))
+        """Starts reading at offsets. Raises as `TopicReader.begin` does."""
+        answer = self._accept(self._ask(Begin(offsets, identities, {})))
         self._begun = True
         return answer
 
     def take(self, *, urgent: bool) -> Future[Answer]:
-        """What it has fetched since, nothing if nothing has come; it may be some seconds until that is known, fewer
-        where it is `urgent`. It raises `DiagnosticError`: RQ444 to RQ447, RQ450 where the process dies again and
-        again."""
-        return self._thread.submit(lambda: self._took(self._asked(Take(urgent))))
+        """Asks for the records that were fetched since the last call.
+
+        Returns a future: its answer may have no files. An `urgent` request is answered earlier, with fewer records. The
+        future raises `DiagnosticError`: RQ444 to RQ447, RQ450 where the process dies again and again.
+        """
+        return self._thread.submit(lambda: self._accept(self._ask(Take(urgent))))
 
     def close(self) -> None:
-        """End it."""
+        """Kills the process and closes the connection."""
         process = self._process
         if process is not None and self._connection is not None:
-            # Whoever waits for an answer is told that none will come.
+            # A thread that waits for an answer then raises.
             self._process = None
             self._end(process)
         self._thread.shutdown(cancel_futures=True)
@@ -72,15 +75,15 @@ class FetchProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process that fetches, if there is one."""
+        """The process id, `None` if no process runs."""
         return None if self._process is None else self._process.pid
 
     def _start(self) -> None:
         ours, other = socket.socketpair()
         with ours, other:
-            # A session of its own: Ctrl-C is for the run, which then ends it.
+            # Ctrl-C must not reach the process: the run closes it. Hence a new session.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "cedilla.runtime.topics.fetcher"],
+                [sys.executable, "-m", "cedilla.runtime.topics.fetch_worker"],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
@@ -92,21 +95,21 @@ class FetchProcess:
         process.kill()
         process.wait(_SECONDS)
 
-    def _asked(self, request: Any) -> Answer:
-        """The answer to a request, of another process where one dies over it."""
+    def _ask(self, request: Any) -> Answer:
+        """Returns the answer to a request. Starts another process where one dies before it answers."""
         while True:
             try:
                 assert self._connection is not None
                 self._connection.send(request)
                 answer = self._connection.recv()
             except (EOFError, OSError):
-                self._go_on_in_another()
+                self._restart()
                 continue
             self._deaths = 0
             return answer
 
-    def _go_on_in_another(self) -> None:
-        """Start one that stands where the last one was to go on. Raises RQ450."""
+    def _restart(self) -> None:
+        """Starts another process at the positions of the last one. Raises RQ450."""
         process = self._process
         if process is None:
             raise RuntimeError("the run is over")
@@ -121,16 +124,16 @@ class FetchProcess:
             raise failure("RQ450", message, hint=hint)
         self._start()
         if self.positions:
-            self._repeat(Connect(self.wanted))
+            self._repeat(Connect(self.subscriptions))
         if self._begun:
-            self._delete_what_nobody_knows()
+            self._delete_files_not_handed_over()
             offsets = {name: at.offsets for name, at in self.positions.items()}
             identities = {name: at.identity for name, at in self.positions.items()}
             goals = {name: at.goals for name, at in self.positions.items()}
-            self._repeat(Begin(offsets, identities, goals, self.share))
+            self._repeat(Begin(offsets, identities, goals))
 
     def _repeat(self, request: Any) -> None:
-        """Ask what another process has been asked. One that dies over it is found out by the next request."""
+        """Sends a request again that the last process has answered. The next request notices a crash."""
         assert self._connection is not None
         with suppress(EOFError, OSError):
             self._connection.send(request)
@@ -138,23 +141,21 @@ class FetchProcess:
             if answer.failure:
                 raise DiagnosticError(answer.failure)
 
-    def _delete_what_nobody_knows(self) -> None:
-        """Files of records that were fetched and not handed over."""
-        for each in self.wanted:
-            at = self.positions[each.source].offsets
-            for file in self.files.tree(each.folder):
+    def _delete_files_not_handed_over(self) -> None:
+        for subscription in self.subscriptions:
+            offsets = self.positions[subscription.source].offsets
+            for file in self.files.tree(subscription.folder):
                 records = record_file(file.path)
-                if records is None or not self.share.has(records.partition):
-                    continue
-                if records.begin >= at.get(records.partition, 0):
+                if records is not None and records.begin >= offsets.get(records.partition, 0):
                     self.files.delete(file.path)
-                    self.files.delete(records.offsets_path(each.folder))
+                    self.files.delete(records.offsets_path(subscription.folder))
 
-    def _took(self, answer: Answer) -> Answer:
+    def _accept(self, answer: Answer) -> Answer:
+        """Returns an answer after noting its positions. Raises the failure that it contains."""
         if answer.failure:
             raise DiagnosticError(answer.failure)
         for name, position in answer.positions.items():
             before = self.positions.get(name, position)
-            # Partitions begin where the first process began them.
+            # The first offset of a partition is that of the first process.
             self.positions[name] = evolve(position, first={**position.first, **before.first})
         return answer

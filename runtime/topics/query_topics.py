@@ -1,4 +1,4 @@
-"""The topics that a query reads: records that processes of their own fetch while epochs run."""
+"""The topics that a query reads: another process fetches their records while epochs run."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.record_files import folder_of, record_file
 from cedilla.runtime.storage.files import Files, FoundFile
-from cedilla.runtime.topics import client
-from cedilla.runtime.topics.client import library
-from cedilla.runtime.topics.messages import Answer, Position, Wanted
-from cedilla.runtime.topics.processes import FetchProcesses, most_processes
-from cedilla.runtime.topics.reader import MOST_BYTES
+from cedilla.runtime.topics import kafka_client
+from cedilla.runtime.topics.fetch_process import FetchProcess
+from cedilla.runtime.topics.fetch_protocol import Answer, Position, TopicSubscription
+from cedilla.runtime.topics.kafka_client import library
+from cedilla.runtime.topics.topic_reader import MAX_BYTES
 
 Fetched = Mapping[str, list[FoundFile]]
 Read = Mapping[str, Any]
 """Source -> its topic's `id`, and the `offsets` of the records that come next, by partition: as JSON values."""
 _MOST = 500_000
-"""So many records of a topic an epoch has at most, if nobody says how many."""
+"""The default of the greatest number of records of a topic in an epoch."""
 _SILENCE = 30.0
-"""So many seconds a run that is to end waits for records that are there."""
+"""The time in seconds that `--once` waits for records that the topic has."""
 _POLL = 0.1
 
 
 class Sized(Protocol):
-    """A file, and how many bytes it has."""
+    """A file with its length in bytes."""
 
     @property
     def path(self) -> str: ...
@@ -45,65 +45,69 @@ class Sized(Protocol):
 
 @define(eq=False)
 class Topics:
-    """The topics of a plan, by source; none where it has none. `folder`: that of their files."""
+    """The topics of a plan, none for a plan without topics. `folder`: the folder of the fetched files."""
 
     files: Files = field(factory=Files)
     folder: str = ""
-    processes: FetchProcesses | None = None
+    process: FetchProcess | None = None
     most: int = _MOST
-    """So many records of a topic an epoch has at most."""
+    """The greatest number of records of a topic in an epoch."""
     _notes: list[str] = field(init=False, factory=list[str])
     _had_some: bool = field(init=False, default=False)
-    """Whether the last files that were asked for were some."""
+    """True if the last answer had files."""
     _heard: float = field(init=False, default=0.0)
     _answer: Future[Answer] | None = field(init=False, default=None)
-    """What has been asked for and not been taken yet."""
+    """The answer to the last request, until it is taken."""
 
     @classmethod
     def of(cls, plan: Plan, checkpoint: str, files: Files, most: int | None) -> Topics:
-        """Connect to the topics of a plan. Raises `DiagnosticError`: RQ440, RQ442 to RQ445."""
+        """Connects to the topics of a plan. Raises `DiagnosticError`: RQ440, RQ442 to RQ445."""
         folder = f"{checkpoint.rstrip('/')}/topics"
         skips = plan.settings["gaps"] == "skip"
-        wanted = tuple(
-            Wanted(
-                s.name, topic_of(s.path, s.span), f"{folder}/{s.name}", most or _MOST, skips, client.SECONDS
+        subscriptions = tuple(
+            TopicSubscription(
+                s.name,
+                topic_of(s.path, s.span),
+                f"{folder}/{s.name}",
+                most or _MOST,
+                skips,
+                kafka_client.SECONDS,
             )
             for s in plan.sources
             if s.is_topic
         )
-        if not wanted:
+        if not subscriptions:
             return cls(files, folder)
         library()
-        processes = FetchProcesses(wanted, files, most_processes())
+        process = FetchProcess(subscriptions, files)
         try:
-            processes.connect()
+            process.connect()
         except BaseException:
-            processes.close()
+            process.close()
             raise
-        return cls(files, folder, processes, most or _MOST)
+        return cls(files, folder, process, most or _MOST)
 
     def __bool__(self) -> bool:
-        return self.processes is not None
+        return self.process is not None
 
     def close(self) -> None:
-        """Let the brokers go."""
-        if self.processes is not None:
-            self.processes.close()
+        """Closes the connections to the brokers."""
+        if self.process is not None:
+            self.process.close()
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        """Where the topics stand, by source."""
-        return {} if self.processes is None else self.processes.positions
+        """The positions of the topics, by source."""
+        return {} if self.process is None else self.process.positions
 
     @property
-    def wanted(self) -> tuple[Wanted, ...]:
-        """The topics and how they are read."""
-        return () if self.processes is None else self.processes.wanted
+    def _subscriptions(self) -> tuple[TopicSubscription, ...]:
+        return () if self.process is None else self.process.subscriptions
 
     # --- the control plane ---
 
     def known(self, plan: Plan) -> Plan:
-        """The plan with the numbers of partitions."""
+        """Returns the plan with the numbers of partitions."""
         if not self.positions:
             return plan
         return evolve(
@@ -115,7 +119,7 @@ class Topics:
         )
 
     def grown(self, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
-        """The sources with the partitions that have been added (theory N1, N9), at the beginning of an epoch."""
+        """Returns the states of the sources with added partitions (theory N1, N9), at the start of an epoch."""
         after = dict(states)
         for name, position in self.positions.items():
             domain = after[name].universe[PARTITION]
@@ -130,7 +134,7 @@ class Topics:
         return after
 
     def read_to(self, before: Read, paths: Mapping[str, Iterable[str]]) -> Read:
-        """What a commit says of topics, from the one before it and from the paths of the files that are read since."""
+        """Returns the offsets for a commit: those of the last commit, moved on by the files that were read since."""
         after = dict(before)
         for name, position in self.positions.items():
             offsets = {str(partition): offset for partition, offset in position.first.items()}
@@ -138,46 +142,45 @@ class Topics:
             for records in map(record_file, paths.get(name, ())):
                 assert records is not None
                 offsets[str(records.partition)] = max(records.end, offsets.get(str(records.partition), 0))
-            # What is left of the last batch may be of a topic that was made anew since: `begin` is to see that.
+            # Files left of the last batch may be of a topic that was made again since: `begin` then refuses it.
             identity = before[name]["id"] if name in before else position.identity
             after[name] = {"id": identity, "offsets": offsets}
         return after
 
     def notes(self) -> tuple[str, ...]:
-        """What people are to be told; told once."""
-        told = tuple(self._notes)
+        """Returns the messages to the user since the last call."""
+        notes = tuple(self._notes)
         self._notes.clear()
-        return told
+        return notes
 
     def _topic(self, name: str) -> Topic:
-        (wanted,) = (each for each in self.wanted if each.source == name)
-        return wanted.topic
+        (subscription,) = (each for each in self._subscriptions if each.source == name)
+        return subscription.topic
 
     # --- records ---
 
     def begin(self, read: Read) -> None:
-        """Go on behind a commit, of which no file is needed any more. Raises as `TopicReader.begin` does."""
-        assert self.processes is not None
+        """Continues after a commit. Deletes all fetched files. Raises as `TopicReader.begin` does."""
+        assert self.process is not None
         self.files.delete(self.folder)
         offsets = {
             name: {int(partition): offset for partition, offset in known["offsets"].items()}
             for name, known in read.items()
         }
-        self._notes += self.processes.begin(
-            offsets, {name: known["id"] for name, known in read.items()}
-        ).notes
+        identities = {name: known["id"] for name, known in read.items()}
+        self._notes += self.process.begin(offsets, identities).notes
         self._heard = time.monotonic()
 
     def fetch(self, check: Callable[[], None]) -> Fetched:
-        """The files of records that come next, by source, of some epochs if there are so many; those behind them are
-        fetched meanwhile.
+        """Returns the next files of records, by source: those of several epochs if so many records came.
 
-        `check` is called now and then, to raise `KeyboardInterrupt`. Raises `DiagnosticError`: RQ444 to RQ447, RQ450.
+        Calls `check` every 0.1 seconds while it waits: it may raise `KeyboardInterrupt`.
+        Raises `DiagnosticError`: RQ444 to RQ447, RQ450.
         """
-        assert self.processes is not None
-        if self._had_some:  # an epoch has run since, in which nobody waited
+        assert self.process is not None
+        if self._had_some:  # the epoch that ran since is no time of waiting
             self._heard = time.monotonic()
-        answer = self._answer or self.processes.take(urgent=True)
+        answer = self._answer or self.process.take(urgent=True)
         while not answer.done():
             check()
             wait([answer], _POLL)
@@ -185,10 +188,10 @@ class Topics:
         return self._taken(answer.result())
 
     def fetched(self) -> Fetched:
-        """What of these files is there by now, without waiting; what went wrong is left for `fetch` to raise."""
-        if self.processes is None:
+        """Returns the next files that are there, without waiting. Leaves a failure to `fetch`, which raises it."""
+        if self.process is None:
             return {}
-        self._answer = self._answer or self.processes.take(urgent=False)
+        self._answer = self._answer or self.process.take(urgent=False)
         if not self._answer.done() or self._answer.exception() is not None:
             return {}
         answer, self._answer = self._answer, None
@@ -197,35 +200,38 @@ class Topics:
     def _taken(self, taken: Answer) -> Fetched:
         self._had_some = any(taken.files.values())
         self._notes += taken.notes
-        return {each.source: taken.files.get(each.source, []) for each in self.wanted}
+        return {each.source: taken.files.get(each.source, []) for each in self._subscriptions}
 
     def in_epoch(self, files: Sequence[Sized]) -> int:
-        """How many of a topic's next files an epoch takes: one at least."""
+        """Returns how many of a topic's next files an epoch takes: at least one."""
         records = size = 0
         for number, file in enumerate(files):
             held = record_file(file.path)
             records, size = records + (held.end - held.begin if held else 0), size + file.length
-            if number and (records > self.most or size > MOST_BYTES):
+            if number and (records > self.most or size > MAX_BYTES):
                 return number
         return len(files)
 
     def is_done(self) -> bool:
-        """Whether all is fetched that was there at the start. Raises RQ444 where brokers do not give it."""
+        """Returns True once all records that the topics had at the start are fetched.
+
+        Raises RQ444 where the brokers send none of them for half a minute.
+        """
         late = [name for name, position in self.positions.items() if not position.is_at_end]
-        # Behind files that were some, epochs have run, in which nobody waited.
+        # After files came, epochs have run: that is no time of waiting.
         if late and not self._had_some and time.monotonic() - self._heard > _SILENCE:
             topic = self._topic(late[0])
             message = f"{topic.servers}: no record of `{topic.name}` in {_SILENCE:.0f} seconds"
             hint = (
-                "the brokers' address and state; what they ask for beside it stands in the file of "
-                f"{client.PROPERTIES}"
+                "check the brokers' address and state; their other requirements belong into the file of "
+                f"{kafka_client.PROPERTIES}"
             )
             raise failure("RQ444", message, hint=hint)
-        # What has been asked for may be records: the process knows that they come before anybody takes them.
+        # An answer that is not taken yet may have records.
         return not late and self._answer is None
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Delete files of records whose epochs are committed."""
+        """Deletes the files of committed epochs."""
         for path in paths:
             if (records := record_file(path)) is not None:
                 self.files.delete(path)

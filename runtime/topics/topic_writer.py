@@ -1,4 +1,4 @@
-"""A topic as an output: each epoch is one transaction, which says in itself that it is done."""
+"""Writes outputs into a topic: each epoch is one transaction, which contains the number of the next epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.topics.client import SECONDS, asked, identity_of, library, made, partitions_of
+from cedilla.runtime.topics.kafka_client import SECONDS, asked, identity_of, library, made, partitions_of
 
 Record = tuple[int, bytes | None, bytes]
 """The partition, the key and the value of a record."""
@@ -20,41 +20,39 @@ Record = tuple[int, bytes | None, bytes]
 
 @define
 class Dealer:
-    """Deals records to partitions: those of one key to the same one, by CRC-32 as librdkafka's `consistent`, those
-    without in turns."""
+    """Assigns records to partitions: by CRC-32 of the key, as librdkafka's `consistent`; in turns without a key."""
 
     partitions: Sequence[int]
     _turn: count[int] = field(init=False, factory=count)
 
     def record(self, key: Any, value: bytes) -> Record:
-        """The record of a value; its key as a JSON value, `None` where there is none."""
+        """Returns the record of a value. `key`: a JSON value or `None`."""
         if key is None:
             return self.partitions[next(self._turn) % len(self.partitions)], None, value
         text = key_bytes(key)
         return self.of_key(text), text, value
 
     def of_key(self, key: bytes) -> int:
-        """The partition of a key."""
+        """Returns the partition of a key."""
         return self.partitions[zlib.crc32(key) % len(self.partitions)]
 
 
 def key_bytes(key: Any) -> bytes:
-    """The key of a record from a JSON value: a string as it is, anything else as in JSON."""
+    """Returns the key of a record: a string as it is, any other JSON value as JSON text."""
     return (key if isinstance(key, str) else json.dumps(key)).encode()
 
 
 _MINUTES = 10
-"""So long a transaction may take."""
+"""The longest time that a transaction may take."""
 _POLLED = 1000
 
 
 @define(eq=False)
 class TopicWriter:
-    """Writes epochs into a topic. `name`: that of this output of this checkpoint, for ever the same.
+    """Writes epochs into a topic. `name`: the name of this output of this checkpoint, which never changes.
 
-    A transaction moves the offset of a consumer group of that name, too, which nobody reads by: it is the number of the
-    next epoch. So an epoch that is written again after a crash is known, and a reader of committed records sees each
-    record once.
+    A transaction also sets the offset of a consumer group of that name to the number of the next epoch. So an epoch
+    that is written again after a crash is recognised, and a reader of committed records sees each record once.
     """
 
     topic: Topic
@@ -63,7 +61,7 @@ class TopicWriter:
     _group: Any = field(init=False, default=None)
 
     def connect(self) -> None:
-        """Raises `DiagnosticError`: RQ442, RQ443, RQ444. What a process that died has begun is given up."""
+        """Connects, and aborts the open transaction of a process that died. Raises RQ442, RQ443, RQ444."""
         if self._producer is not None:
             return
         own = {
@@ -80,23 +78,23 @@ class TopicWriter:
         self._producer = producer
 
     def close(self) -> None:
-        """Let the brokers go."""
+        """Closes the connections to the brokers."""
         if self._group is not None:
             self._group.close()
         self._producer = self._group = None
 
     def partitions(self) -> int:
-        """How many the topic has. Raises RQ445 where there is no such topic."""
+        """Returns the number of partitions. Raises RQ445 where there is no such topic."""
         self.connect()
-        # Not by the producer: where brokers make topics that they do not have, it would have them make this one.
+        # The producer's own request would make the brokers create a missing topic, where they do so.
         return partitions_of(self._group, self.topic, "an output is written to")
 
     def identity(self) -> str:
-        """That of the topic, which another one of its name does not have."""
+        """Returns the id of the topic, which another topic of the same name does not have."""
         return identity_of(self.topic)
 
     def is_empty(self) -> bool:
-        """Whether no partition has a record."""
+        """Returns True if no partition has a record."""
         parts = map(self._part, range(self.partitions()))
         ends = [
             asked(self.topic.servers, lambda p=part: self._group.get_watermark_offsets(p, timeout=SECONDS))
@@ -105,20 +103,20 @@ class TopicWriter:
         return all(low == high for low, high in ends)
 
     def next_epoch(self) -> int:
-        """The number of the epoch behind the last one that was written."""
+        """Returns the number of the epoch after the last one that was written."""
         self.connect()
         (known,) = asked(self.topic.servers, lambda: self._group.committed([self._part(0)], timeout=SECONDS))
         return max(int(known.offset), 0)
 
     def write(self, epoch: int, records: Iterable[Record]) -> None:
-        """Write an epoch, all of it or nothing. Raises `DiagnosticError` RQ448."""
+        """Writes an epoch as one transaction. Raises `DiagnosticError` RQ448."""
         try:
             self._transaction(records, epoch + 1)
         except library().KafkaException as problem:
             raise self._failed(epoch, problem) from None
 
     def send(self, records: Iterable[Record]) -> None:
-        """Write records, all of them or none, that belong to no epoch. Raises `DiagnosticError` RQ444."""
+        """Writes records that belong to no epoch as one transaction. Raises `DiagnosticError` RQ444."""
         asked(self.topic.servers, lambda: self._transaction(records, None))
 
     def _transaction(self, records: Iterable[Record], next_epoch: int | None) -> None:
@@ -143,7 +141,7 @@ class TopicWriter:
             try:
                 self._producer.produce(self.topic.name, value, key, partition)
                 return
-            except BufferError:  # more than the client keeps: it is sent first
+            except BufferError:  # the client's buffer is full
                 self._producer.poll(0.1)
 
     def _part(self, partition: int) -> Any:

@@ -1,8 +1,8 @@
-"""A process that fetches: `python -m cedilla.runtime.topics.fetcher`, started by `process.FetchProcess`.
+"""The process that fetches records: `python -m cedilla.runtime.topics.fetch_worker`, started by `FetchProcess`.
 
-It reads topics ahead of the run, so that neither the client of Kafka nor its Python takes time from the one that
-computes. It takes requests from the socket that is its standard input, and ends with that, whatever it is about: a run
-that is killed leaves none behind. No secret is sent to it: it reads the file of properties by itself.
+It reads topics ahead of the run, so that the client of Kafka takes no time from the process that computes. It takes
+requests from the socket that is its standard input, and ends when that closes: a run that is killed leaves no process.
+No secret is sent to it: it reads the file of properties itself.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from attrs import define, field
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import Files, FoundFile
-from cedilla.runtime.topics.messages import Answer, Begin, Connect, Position, Take
-from cedilla.runtime.topics.reader import TopicReader
+from cedilla.runtime.topics.fetch_protocol import Answer, Begin, Connect, Position, Take
+from cedilla.runtime.topics.topic_reader import TopicReader
 
 _LOOK = 5.0
-"""How often it is asked whether there are more partitions, in seconds."""
+"""The time in seconds between two looks for added partitions."""
 _POLL = 1.0
 _AHEAD = 4
-"""So many epochs are fetched that nobody has asked for."""
+"""The number of epochs that are fetched ahead."""
 _AHEAD_BYTES = 256 << 20
 _AHEAD_FILES = 1024
 
@@ -43,14 +43,14 @@ class _Fetcher:
     _begun: bool = field(init=False, default=False)
     _is_full: bool = field(init=False, default=False)
     _is_urgent: bool = field(init=False, default=False)
-    """Whether somebody waits for the answer to a request that is in the queue."""
+    """True while the run waits for the answer to a request in the queue."""
     _looked: float = field(init=False, default=0.0)
 
     def listen(self, parent: int) -> None:
-        """Put requests into a queue; end this process with the one that asks."""
+        """Puts requests into a queue. Ends this process when the run ends."""
         try:
             while True:
-                # A copy of the other end, in some process that the run has forked, would hide that it is gone.
+                # A forked process may hold a copy of the other end, which then stays open after the run is gone.
                 while not self.connection.poll(_POLL):
                     if os.getppid() != parent:
                         os._exit(0)
@@ -61,7 +61,7 @@ class _Fetcher:
             os._exit(0)
 
     def work(self) -> None:
-        """Answer requests, for ever, and fetch between them."""
+        """Answers requests, and fetches between them, without end."""
         while True:
             may_fetch = self._begun and self._failure is None and not self._is_full
             if may_fetch:
@@ -70,7 +70,7 @@ class _Fetcher:
                 request = self._requests.get(block=not may_fetch)
             except queue.Empty:
                 continue
-            self._is_urgent = False  # there is one request at a time
+            self._is_urgent = False  # requests come one at a time
             self.connection.send(self._answer(request))
 
     def _guarded(self, step: Any, *given: Any) -> None:
@@ -85,21 +85,20 @@ class _Fetcher:
         elif isinstance(request, Begin):
             self._guarded(self._begin, request)
         elif self._ready:
-            return self._handed_over()
+            return self._hand_over()
         if self._failure is not None:
             return Answer(failure=self._failure.diagnostics)
-        return self._handed_over()
+        return self._hand_over()
 
     def _connect(self, request: Connect) -> None:
         files = Files()
-        for each in request.wanted:
+        for each in request.subscriptions:
             self._readers[each.source] = TopicReader(
                 each.source, each.topic, each.folder, files, each.most, each.skips, each.seconds
             )
 
     def _begin(self, request: Begin) -> None:
         for name, reader in self._readers.items():
-            reader.share = request.share
             reader.goals = dict(request.goals.get(name, {}))
             reader.begin(request.offsets.get(name, {}), request.identities.get(name))
         self._looked = time.monotonic()
@@ -122,12 +121,10 @@ class _Fetcher:
         records = sum(each.end - each.begin for each in held)
         size = sum(file.length for file in files)
         return (
-            records >= _AHEAD * self._readers[name].at_once
-            or size >= _AHEAD_BYTES
-            or len(files) >= _AHEAD_FILES
+            records >= _AHEAD * self._readers[name].most or size >= _AHEAD_BYTES or len(files) >= _AHEAD_FILES
         )
 
-    def _handed_over(self) -> Answer:
+    def _hand_over(self) -> Answer:
         positions = {
             name: Position(
                 reader.partitions,
@@ -148,9 +145,9 @@ class _Fetcher:
 
 
 def main() -> None:
-    """The process, which ends with the one that has started it."""
+    """Runs the process until the one that started it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Messages come by the thousand and make no cycles: looking for some takes a third of the time.
+    # Messages come by the thousand and make no cycles: the search for cycles took a third of the time.
     gc.disable()
     fetcher = _Fetcher(Connection(os.dup(0)))
     threading.Thread(target=fetcher.listen, args=(os.getppid(),), daemon=True).start()
