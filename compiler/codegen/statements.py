@@ -8,6 +8,7 @@ types.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 
 from attrs import frozen
 
@@ -15,7 +16,7 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.exact_conversions import conversion_sql
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
-from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.operators import (
     Aggregate,
     Operator,
@@ -62,11 +63,26 @@ def window_sql(operator: Window, types: Types) -> str:
     """Returns SQL for the number of a tuple's window, null without a window; one row for each overlapping
     window.
     """
-    type_ = types[operator.on]
-    axis = f"unix_micros({column(operator.on)})" if type_.name == "timestamp" else column(operator.on)
+    type_, axis = types[operator.on], _axis(operator, types)
     if operator.step == operator.length:
         return rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0))
     return f"explode_outer({window_numbers_sql(axis, type_, operator.length, operator.step)})"
+
+
+def _axis(operator: Window, types: Types) -> str:
+    name = column(operator.on)
+    return f"unix_micros({name})" if types[operator.on].name == "timestamp" else name
+
+
+def pane_sql(operator: Window, pane: int, types: Types) -> str:
+    """Returns the number of the pane of `pane` units that a tuple lies in, null where it has none."""
+    return rounded_sql("floor", _axis(operator, types), types[operator.on], Affine(Fraction(1, pane), 0))
+
+
+def windows_of_pane_sql(operator: Window, pane: int, number: str) -> str:
+    """Returns a row for each window that contains the pane of a number."""
+    numbers = window_numbers_sql(number, LONG, operator.length / pane, operator.step / pane)
+    return f"explode_outer({numbers})"
 
 
 def bounds_sql(operator: Window) -> dict[str, str]:

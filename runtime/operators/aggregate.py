@@ -19,6 +19,7 @@ from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
+from cedilla.runtime.operators.panes import NUMBER, panes_of
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -35,7 +36,7 @@ class AggregateDataflow(Dataflow):
         name = operator.name
         (source,) = epoch.inputs(name)
         results = _computed(operator, source, frame)
-        old, new = epoch.state.read(name), _partials(operator, results, frame)
+        old, new = epoch.state.read(name), _new_partials(epoch, operator, results, frame)
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
@@ -104,7 +105,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     name = operator.name
     (source,) = epoch.inputs(name)
     results = _computed(operator, source, frame)
-    old, rows = epoch.state.read(name), _partials(operator, results, frame)
+    old, rows = epoch.state.read(name), _partials(operator.by, results, frame)
     if old is not None:
         rows = stacked(old, rows)
     if not epoch.is_busy(operator.inputs[0]) and epoch.newly_closed(name) is False:
@@ -119,7 +120,21 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     return _finished(operator, results, merged.where(passes))
 
 
-def _partials(operator: Aggregate, results: Mapping[str, _Computed], frame: DataFrame) -> DataFrame:
+def _new_partials(
+    epoch: Epoch, operator: Aggregate, results: Mapping[str, _Computed], frame: DataFrame
+) -> DataFrame:
+    """Returns partial results over this epoch's tuples, of overlapping windows by way of panes."""
+    reads = frozenset[str]().union(*(result.call.reads for result in results.values()))
+    panes = panes_of(epoch.plan, operator, reads)
+    if panes is None:
+        return _partials(operator.by, results, frame)
+    rows = panes.numbered(epoch.before_windows(panes.window))
+    names = panes.window.names
+    by_pane = _partials([NUMBER, *(name for name in operator.by if name not in names)], results, rows)
+    return _merged(panes.in_windows(by_pane), operator.by, results)
+
+
+def _partials(by: Sequence[str], results: Mapping[str, _Computed], frame: DataFrame) -> DataFrame:
     types = types_of(frame)
     columns = [
         F.expr(text.format(**_arguments(result.call, types))).alias(f"{name}${part}")
@@ -128,7 +143,7 @@ def _partials(operator: Aggregate, results: Mapping[str, _Computed], frame: Data
         for part, text in result.how.partials.items()
     ]
     columns.append(F.count(F.lit(1)).alias(_TUPLES))
-    return frame.groupBy(*(column(b) for b in operator.by)).agg(*columns)
+    return frame.groupBy(*(column(b) for b in by)).agg(*columns)
 
 
 def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:

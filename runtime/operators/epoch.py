@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.codegen.statements import alias_sql, bounds_sql, condition_sql, items_sql, window_sql
+from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_sql, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Union, Window
@@ -20,6 +20,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of, with_doubles
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
+from cedilla.runtime.operators.panes import with_windows
 from cedilla.runtime.state.segments import StateStore
 
 
@@ -45,6 +46,7 @@ class Epoch:
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _busy: dict[str, bool] = field(factory=dict[str, bool])
     _passing: dict[str, Tree] = field(factory=dict[str, Tree])
+    _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
 
     # --- called by generated code ---
 
@@ -78,9 +80,12 @@ class Epoch:
     def window(self, operator: Window, frame: DataFrame) -> DataFrame:
         """The rows, a copy for each window that they lie in, with the window's number, null where it has none; or
         with its bounds, where they have names."""
-        numbered = frame.withColumn(operator.names[0], F.expr(window_sql(operator, types_of(frame))))
-        bounds = {name: F.expr(text) for name, text in bounds_sql(operator).items()}
-        return self._result(operator, numbered.withColumns(bounds) if bounds else numbered)
+        self._before_windows[operator.name] = frame
+        return self._result(operator, with_windows(operator, window_sql(operator, types_of(frame)), frame))
+
+    def before_windows(self, operator: Window) -> DataFrame:
+        """Returns the input of a window: the rows without copies."""
+        return self._before_windows[operator.name]
 
     def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
         """The same rows with other names for some attributes."""

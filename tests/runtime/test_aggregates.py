@@ -13,7 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.operators import Aggregate
 from cedilla.runtime.engines import costs
+from cedilla.runtime.operators.panes import Panes, panes_of
 from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
 from tests.stream import Item, complaints, decode, is_tuple
@@ -217,6 +219,62 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
         assert f"[[alter({names[call]}, y -> y * 2 + 1)]]" in carried, call
     for call in ABSORBING:
         assert not any(f"alter({names[call]}," in each for each in carried), call
+
+
+@pytest.mark.parametrize("parts", tiered([4, 10, 1]))
+def test_every_function_over_overlapping_windows_by_their_panes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    """Panes of 4, cut by the bounds of windows of 12 every 8; a window of bounds is named by one of them."""
+    monkeypatch.setattr(costs, "SEGMENTS", 2)
+    names = {call: f"c{i}" for i, call in enumerate(CALLS)}
+    named = ", ".join(f"{call} as {name}" for call, name in names.items())
+    text = (
+        HEAD
+        + f"""
+    out := aggregate[{named} by wid](window[12 every 8 on ts as wid](r));
+    ends := aggregate[count() as n, last(t) as t by s, b](window[12 every 8 on ts as [a, b]](r));
+    emit out to json "o";
+    emit ends to json "e";
+    """
+    )
+    plan = compile_query(text).plan
+    for name in ("out", "ends"):
+        operator = plan.operator_of[name]
+        assert isinstance(operator, Aggregate)
+        assert (panes := panes_of(plan, operator, frozenset("t"))) is not None
+        assert panes.length == 4
+    run = output_of(spark, tmp_path, text, parts, stream())
+    found = {row["wid"]: row for row in decode(run.output("out"))}
+    windows = {wid: ROWS[max(0, 8 * wid) : 8 * wid + 12] for wid in range(-1, 3)}
+    assert set(found) == set(windows)
+    for wid, row in found.items():
+        for call, expected in CALLS.items():
+            assert same(row.get(names[call]), expected(windows[wid])), (parts, wid, call, row)
+    assert sorted((row["s"], row["b"], row["n"], row["t"]) for row in decode(run.output("ends"))) == [
+        (s, 8 * wid + 12, len(of_s), of_s[-1]["t"])
+        for s in (1, 2)
+        for wid, rows in windows.items()
+        if (of_s := [row for row in rows if row["s"] == s])
+    ]
+
+
+def test_windows_are_looked_at_where_panes_would_not_do(tmp_path: Path) -> None:
+    def panes(window: str, results: str, reads: str = "") -> Panes | None:
+        plan = compile_query(
+            f'{HEAD} w := window[{window}](r); q := aggregate[{results}](w); emit q to json "o";'
+        ).plan
+        operator = plan.operator_of["q"]
+        assert isinstance(operator, Aggregate)
+        return panes_of(plan, operator, frozenset(reads.split()))
+
+    assert panes("12 every 8 on ts as wid", "count() as n by wid") is not None
+    assert panes("12 on ts as wid", "count() as n by wid") is None, "each tuple lies in one window"
+    assert panes("12 every 8 on ts as wid", "max(wid) as n by wid", "wid") is None
+    assert panes("12 every 8 on ts as wid", "count() as n by wid, ts") is None
+    assert panes("1000 every 999 on ts as wid", "count() as n by wid") is None, "panes of 1"
+    assert panes("12 every 8 on t as wid", "count() as n by wid") is None, "doubles have no last number"
+    assert panes("0.5 every 0.25 on ts as wid", "count() as n by wid") is None
 
 
 HALVED = (

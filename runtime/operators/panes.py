@@ -1,0 +1,70 @@
+"""Aggregates over overlapping windows by panes: each tuple is counted once, not once a window.
+
+Panes are the parts that the bounds of windows cut an axis into. Partial results of panes are merged into those of
+windows (Li, Maier, Tufte, Papadimos, Tucker, *No pane, no gain*, SIGMOD Record 34(1), 2005).
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from attrs import frozen
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cedilla.compiler.codegen.statements import bounds_sql, pane_sql, windows_of_pane_sql
+from cedilla.compiler.expressions.types import column
+from cedilla.compiler.operators import Aggregate, Window
+from cedilla.compiler.plan import Plan
+from cedilla.runtime.engines.frames import types_of
+
+NUMBER = "$pane"
+"""The column with the number of a tuple's pane."""
+_MAX_PANES = 16
+"""Shorter panes, more than this in a step, would hardly have two tuples of a group."""
+
+
+def with_windows(window: Window, numbers: str, rows: DataFrame) -> DataFrame:
+    """Returns rows with the number of their window, or with its bounds where they have names.
+
+    `numbers`: the SQL of the number, or of a row for each number.
+    """
+    numbered = rows.withColumn(window.names[0], F.expr(numbers))
+    bounds = {name: F.expr(text) for name, text in bounds_sql(window).items()}
+    return numbered.withColumns(bounds) if bounds else numbered
+
+
+@frozen
+class Panes:
+    """The panes of a window. `length`: that of a pane in units of the axis (microseconds for timestamps)."""
+
+    window: Window
+    length: int
+
+    def numbered(self, rows: DataFrame) -> DataFrame:
+        """Returns rows with the number of their pane."""
+        return rows.withColumn(NUMBER, F.expr(pane_sql(self.window, self.length, types_of(rows))))
+
+    def in_windows(self, results: DataFrame) -> DataFrame:
+        """Returns a copy of the results of each pane for each window that contains it."""
+        numbers = windows_of_pane_sql(self.window, self.length, column(NUMBER))
+        return with_windows(self.window, numbers, results).drop(NUMBER)
+
+
+def panes_of(plan: Plan, operator: Aggregate, reads: frozenset[str]) -> Panes | None:
+    """Returns the panes by which an aggregate can compute its results; `None` where it has to look at windows.
+
+    `reads`: the attributes that its functions read. On other axes than whole numbers and timestamps, a pane may have no
+    number of 64 bits where its windows have one.
+    """
+    window = plan.operator_of.get(operator.inputs[0])
+    if not isinstance(window, Window) or window.step == window.length or window.name in plan.shared:
+        return None
+    if not (window.on_type.is_integral or window.on_type.name == "timestamp"):
+        return None
+    if window.length.denominator != 1 or window.step.denominator != 1:
+        return None
+    if window.on in operator.by or reads.intersection(window.names):
+        return None
+    length = gcd(int(window.length), int(window.step))
+    return Panes(window, length) if window.step <= length * _MAX_PANES else None
