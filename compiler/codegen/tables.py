@@ -8,6 +8,7 @@ positions, is therefore a few expressions and one row for each point.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from attrs import frozen
@@ -88,7 +89,21 @@ def table(
         entries[key] = memo[id(child)]
     names = {f"{k}{i}": _SQL[k] for k, count in width.items() for i in range(count)}
     rows = [(key, shape, *_filled(constants, width)) for key, (shape, constants) in entries.items()]
-    return Table(_SQL[kind], names, list(shapes), rows)
+    return _without_constant_columns(Table(_SQL[kind], names, list(shapes), rows))
+
+
+def _without_constant_columns(table: Table) -> Table:
+    """Returns a table in which numbers that all rows share are part of the shapes: a join need not copy them."""
+    columns = list(zip(*table.rows, strict=True))
+    varying = dict(table.columns)
+    shapes = list(table.shapes)
+    for name, values in zip(table.columns, columns[2:], strict=True):
+        distinct = {repr(value) for value in values if value is not None}
+        if table.columns[name] == "DOUBLE" and len(distinct) == 1 and isfinite(float(min(distinct))):
+            shapes = [shape.replace(f"`{PREFIX}{name}`", f"{min(distinct)}D") for shape in shapes]
+            del varying[name]
+    kept = [0, 1, *(2 + n for n, name in enumerate(table.columns) if name in varying)]
+    return Table(table.key, varying, shapes, [tuple(row[n] for n in kept) for row in table.rows])
 
 
 def kind_of(type_: Type) -> str | None:

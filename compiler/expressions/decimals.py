@@ -48,11 +48,17 @@ def digits_of(expression: Expression, type_: Type) -> Digits:
 @lru_cache(maxsize=1024)
 def digits_of_number(value: int | Fraction) -> Digits:
     """The digits that a number with a decimal notation is written with."""
-    after, scaled = 0, Fraction(abs(value))
-    while scaled.denominator != 1 and after <= _MOST:
-        after, scaled = after + 1, scaled * 10
+    after = places_of(value)
     before = len(str(int(abs(value)))) if abs(value) >= 1 or not after else 0
     return Digits(before, after)
+
+
+def places_of(value: int | Fraction) -> int:
+    """Returns the number of digits after the point; one more than decimals hold where they do not hold the number."""
+    places = 0
+    while value.denominator != 1 and places <= _MOST:
+        places, value = places + 1, value * 10
+    return places
 
 
 def digits_of_type(type_: Type) -> Digits:

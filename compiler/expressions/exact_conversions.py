@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from cedilla.compiler.expressions import decimals
 from cedilla.compiler.expressions.conversions import is_decimal, number_of, written_out
-from cedilla.compiler.expressions.decimals import digits_of_type, is_exact
+from cedilla.compiler.expressions.decimals import digits_of_type, is_exact, places_of
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, column, quote
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Expression
@@ -30,9 +30,9 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
         return LONG
     digits = digits_of_type(type_)
     most = function.slope * 10**digits.before + abs(function.shift)
-    places = max(digits.after + _places(function.slope), _places(function.shift))
+    places = max(digits.after + places_of(function.slope), places_of(function.shift))
     # The engines make the product before it is cast, in the digits of both sides and two more.
-    if digits.total + len(str(function.slope * 10 ** _places(function.slope))) + 2 > _MOST:
+    if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > _MOST:
         return None
     return _decimal(len(str(int(most))), places)
 
@@ -47,11 +47,6 @@ def common_type(a: Type, b: Type) -> Type:
 
 def _decimal(before: int, after: int) -> Type | None:
     return Type("decimal", (before + after, after)) if before + after <= _MOST else None
-
-
-def _places(number: Fraction) -> int:
-    """The digits after the point of a number that has a decimal notation."""
-    return next(places for places in range(_MOST * 10) if (number * 10**places).denominator == 1)
 
 
 def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
@@ -129,6 +124,6 @@ def conversion_sql(name: str, conversion: Expression, function: Affine, type_: T
 
 
 def _literal(number: Fraction) -> str:
-    places = _places(number)
+    places = places_of(number)
     whole, rest = divmod(int(number * 10**places), 10**places)
     return f"{whole}.{rest:0{places}}BD" if places else f"{whole}BD"

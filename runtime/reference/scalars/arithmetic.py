@@ -35,14 +35,7 @@ def is_beyond(value: Any) -> bool:
 
 def loses_digits(value: Any) -> bool:
     """Returns True for a number that a double may not keep to the last digit; a decimal counts without its point."""
-    if isinstance(value, Fraction) and (places := _places(value)):
-        value = value * 10**places
-    return is_beyond(value)
-
-
-def _places(value: Fraction) -> int:
-    """The number of places of a decimal behind the point."""
-    return next((n for n in range(39) if (value * 10**n).denominator == 1), 0)
+    return is_beyond(value * 10 ** decimals.places_of(value) if isinstance(value, Fraction) else value)
 
 
 def in_range(value: Any) -> Any:
