@@ -50,7 +50,7 @@ test: .venv/dev.stamp
 test-rest: build/classes.jsa
 	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30 -m "rest and not soak"
 
-# The short form; docs/benchmarks.md says what it measures. RUN=NAME goes on with a run that was stopped.
+# The short form; tests/benchmarks/README.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(BIN)/python tests/benchmarks/regions.py --most 10000

@@ -1,4 +1,4 @@
-"""The inputs of the benchmarks (docs/benchmarks.md)."""
+"""The inputs of the benchmarks (tests/benchmarks/README.md)."""
 
 import sys
 from importlib import import_module

@@ -1,7 +1,7 @@
 """All cost thresholds: the sizes at which the runtime switches to another method.
 
-The values were measured on two cores (docs/tuning-notes.md has the results). They decide how work is done, but never
-the result. Every law holds for all values, and tests set them to zero to check that.
+The values were measured on two cores (tests/benchmarks/tuning-notes.md has the results). They decide how work is done,
+but never the result. Every law holds for all values, and tests set them to zero to check that.
 """
 
 # --- reading -------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Tables:
         """Returns the same rows as a named view in a server's memory. Otherwise each request for columns, and each job,
         would send them again.
 
-        100,000 points are 4 MB (docs/tuning-notes.md).
+        100,000 points are 4 MB (tests/benchmarks/tuning-notes.md).
         """
         name = f"cedilla_points_{next(self._numbers)}"
         rows.createOrReplaceTempView(name)

@@ -73,7 +73,8 @@ def _keys(operator: Distinct, rows: DataFrame) -> DataFrame:
 def _looked_up(operator: Distinct, new: DataFrame, old: DataFrame) -> DataFrame:
     """Returns the first tuples of new keys; the rows of state are not shuffled.
 
-    With 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch; by grouping both 2.9 s (docs/tuning-notes.md).
+    With 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch; by grouping both 2.9 s
+    (tests/benchmarks/tuning-notes.md).
     """
     keys = operator.on or list(types_of(stacked(new, old)))
     matched = where_among(old, "semi", new, keys)

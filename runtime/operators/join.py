@@ -201,7 +201,7 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
     them. For a large state, their keys are stored separately until it has to be rewritten anyway.
 
     With 1,000,000 pending tuples an epoch takes 2.0 s, as with 1,000; rewriting would take 3.5 s
-    (docs/tuning-notes.md).
+    (tests/benchmarks/tuning-notes.md).
     """
     stays = epoch.may_enter_state(operator.inputs[0], purged)
     new, matched_since = tuples.unmatched if stays else None, _matched_key(key)

@@ -1,7 +1,7 @@
 """Sources that only unions read: where the driver has parsed their tuples they become one DataFrame, not one each.
 
 A DataFrame of a few rows costs the driver's JVM some milliseconds, and each that a union adds some more; fifty of
-them are seconds (docs/tuning-notes.md).
+them are seconds (tests/benchmarks/tuning-notes.md).
 """
 
 from __future__ import annotations

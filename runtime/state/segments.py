@@ -144,7 +144,7 @@ class StateStore:
         """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read.
 
         With that, and with the rows of the epoch before in memory (`append`), a window query went from 0.76 of Spark's
-        speed to 0.92 (docs/tuning-notes.md).
+        speed to 0.92 (tests/benchmarks/tuning-notes.md).
         """
         self._purged[key] = region
 

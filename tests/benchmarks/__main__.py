@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks`: run suites of contests (docs/benchmarks.md)."""
+"""`python -m tests.benchmarks`: run suites of contests (tests/benchmarks/README.md)."""
 
 from __future__ import annotations
 
