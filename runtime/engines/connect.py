@@ -60,8 +60,8 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
 
 def _answers(url: str) -> None:
     """Raises the error that prevents a connection; PySpark would retry for minutes."""
-    place = urlsplit(url)
-    socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS).close()
+    address = urlsplit(url)
+    socket.create_connection((address.hostname or "", address.port or _PORT), _SECONDS).close()
 
 
 def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]) -> SparkSession:
@@ -76,9 +76,9 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
         for statement in _STATEMENTS:
             session.sql(statement).collect()
     except (PySparkException, OSError, ValueError) as problem:
-        said = str(problem).strip().partition("\n")[0]
+        reason = str(problem).strip().partition("\n")[0]
         hint = "the address of a server that speaks Spark Connect, `sc://HOST:15002`"
-        raise failure("RQ428", f"{url} gives no session: {said}", hint=hint) from None
+        raise failure("RQ428", f"{url} gives no session: {reason}", hint=hint) from None
     return session
 
 

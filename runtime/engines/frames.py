@@ -112,8 +112,8 @@ def stacked(first: DataFrame, second: DataFrame, rounded: Collection[str] = ()) 
 
 def _completed(frame: DataFrame, other: DataFrame) -> DataFrame:
     """Adds missing columns of another frame with their types, which not all engines derive themselves."""
-    there = set(frame.columns)
-    missing = {f.name: F.lit(None).cast(f.dataType) for f in other.schema.fields if f.name not in there}
+    present = set(frame.columns)
+    missing = {f.name: F.lit(None).cast(f.dataType) for f in other.schema.fields if f.name not in present}
     return frame.withColumns(missing) if missing else frame
 
 
@@ -233,14 +233,14 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
     """Returns the diagnostic for a failed Spark job: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of unfit
     workers, or the `DiagnosticError` that a Python task raised. `None` for other errors."""
     text = str(problem)
-    if found := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
-        return beyond_in_unit(found[1])
-    if found := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
-        return beyond(found[1])
-    if found := _RAISED.search(text):
-        return failure(found[1], found[2], hint=found[3])
-    found = _NOT_READ.search(text)
-    path = Path(unquote(found[1])) if found else None
+    if match := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
+        return beyond_in_unit(match[1])
+    if match := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
+        return beyond(match[1])
+    if match := _RAISED.search(text):
+        return failure(match[1], match[2], hint=match[3])
+    match = _NOT_READ.search(text)
+    path = Path(unquote(match[1])) if match else None
     return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
 
 

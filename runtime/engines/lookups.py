@@ -82,7 +82,7 @@ class Tables:
         held[slot] = _Built(node, spelling, table, frame)
         return held[slot]
 
-    def _view(self, rows: DataFrame, place: tuple[bool, Slot]) -> DataFrame:
+    def _view(self, rows: DataFrame, purpose: tuple[bool, Slot]) -> DataFrame:
         """Returns the same rows as a named view in a server's memory. Otherwise each request for columns, and each job,
         would send them again.
 
@@ -90,7 +90,7 @@ class Tables:
         """
         name = f"cedilla_points_{next(self._numbers)}"
         rows.createOrReplaceTempView(name)
-        names = self._views.setdefault(place, deque())
+        names = self._views.setdefault(purpose, deque())
         names.append(name)
         if len(names) > _VIEWS:
             self.spark.catalog.dropTempView(names.popleft())

@@ -56,6 +56,6 @@ def lost_server(problem: BaseException) -> DiagnosticError | None:
     if not type(problem).__module__.startswith("pyspark.") or not _LOST.search(text):
         return None
     details = _DETAILS.search(text)
-    said = details[1] if details else text.partition("\n")[0]
+    reason = details[1] if details else text.partition("\n")[0]
     hint = "start it, and run the query again: the run continues after the last commit"
-    return failure("RQ427", f"the server of Spark Connect has gone away: {said}", hint=hint)
+    return failure("RQ427", f"the server of Spark Connect has gone away: {reason}", hint=hint)

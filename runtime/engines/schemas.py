@@ -28,17 +28,17 @@ def remember_schemas(session: SparkSession) -> None:
 
 def remembering(asked: Callable[[Any], StructType]) -> Callable[[Any], StructType]:
     """Returns the same function with a cache by shape of plan."""
-    known: dict[Shape, StructType] = {}
+    schemas: dict[Shape, StructType] = {}
 
     def schema(plan: Any) -> StructType:
         shape = shape_of(plan.root) if plan.HasField("root") else None
         if shape is None:
             return asked(plan)
-        if (found := known.get(shape)) is None:
-            if len(known) >= _CACHE_SIZE:
-                known.clear()
-            found = known[shape] = asked(plan)
-        return found
+        if (columns := schemas.get(shape)) is None:
+            if len(schemas) >= _CACHE_SIZE:
+                schemas.clear()
+            columns = schemas[shape] = asked(plan)
+        return columns
 
     return schema
 

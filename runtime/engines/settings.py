@@ -92,9 +92,9 @@ def own_session(spark: SparkSession) -> Iterator[SparkSession]:
 
 def _changed(spark: SparkSession, fresh: SparkSession) -> dict[str, str]:
     """Returns the settings of a session that a new one of its application lacks."""
-    known = fresh.conf.getAll
+    settings = fresh.conf.getAll
     return {
         name: value
         for name, value in spark.conf.getAll.items()
-        if known.get(name) != value and not name.startswith(_LEGACY)
+        if settings.get(name) != value and not name.startswith(_LEGACY)
     }

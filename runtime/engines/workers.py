@@ -53,10 +53,10 @@ def unfit_workers(problem: BaseException) -> DiagnosticError | None:
     if isinstance(problem, DiagnosticError):  # it reports the error already
         return None
     text = str(problem)
-    found = next(((what, m) for pattern, what in _FAULTS if (m := pattern.search(text))), None)
-    if found is None:
+    fault = next(((what, m) for pattern, what in _FAULTS if (m := pattern.search(text))), None)
+    if fault is None:
         return None
-    what, match = found
+    what, match = fault
     return _unfit(what(match))
 
 

@@ -33,8 +33,8 @@ def encoded(
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     columns: list[str] = []
     attributes = [name for name in frame.columns if not name.startswith("$")]
-    there = [name for name in attributes if sink.present.get(name, ABSENT) is not ABSENT]
-    for name in there or attributes:
+    existing = [name for name in attributes if sink.present.get(name, ABSENT) is not ABSENT]
+    for name in existing or attributes:
         scale = sink.scale.get(name, IDENTITY)
         value, kind = column(name), frame.schema[name].dataType
         if facts.types.get(name) == DOUBLE and (double := as_double(name, value, kind, DoubleType())):
@@ -46,8 +46,8 @@ def encoded(
             lambda numbers, v=value, k=kind: element_wise(lambda e: sql_over(e, numbers), v, k),
         )
         if during is not None:
-            told = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
-            absent = regions.map_leaves(told, lambda leaf: leaf is ABSENT)
+            presence = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
+            absent = regions.map_leaves(presence, lambda leaf: leaf is ABSENT)
             if absent is not False:
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
         columns.append(text if text == column(name) else f"{text} AS {column(name)}")

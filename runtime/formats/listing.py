@@ -52,14 +52,14 @@ def in_order(
     if by_name is None:
         reading.sort(key=_place)
         marking.sort(key=lambda file: (file.modified, file.path))
-        together = merged(reading, marking, lambda file: file.modified)
+        in_turn = merged(reading, marking, lambda file: file.modified)
     else:
         names = {file.path: by_name.name(file) for file in reading}
         names |= {file.path: by_name.name(file, is_markers=True) for file in marking}
         reading.sort(key=lambda file: in_stream_order(file.path))
         marking.sort(key=lambda file: file.path)
-        together = merged(reading, marking, lambda file: names[file.path])
-    before = takewhile(lambda found: found[0] is not stop, together)
+        in_turn = merged(reading, marking, lambda file: names[file.path])
+    before = takewhile(lambda found: found[0] is not stop, in_turn)
     return [
         InputFile(file.path, file.length, is_markers or is_marker_file(file.path), file.modified)
         for file, is_markers in before

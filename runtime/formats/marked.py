@@ -99,5 +99,5 @@ def _stray(files: Numbered, scan: Scan) -> list[MarkerLine]:
     """Returns the first line of marker files that is not a marker."""
     if not scan.tuples:
         return []
-    found = next(stray_lines(_markers(files)), None)
-    return [] if found is None else [MarkerLine("spoilt", *found, problem=STRAY, code="RQ224")]
+    line = next(stray_lines(_markers(files)), None)
+    return [] if line is None else [MarkerLine("spoilt", *line, problem=STRAY, code="RQ224")]

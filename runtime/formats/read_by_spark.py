@@ -56,14 +56,14 @@ class ReadBySpark(Format):
 
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         rows = self.rows(spark, {0: file}, {}).select(POSITION).orderBy(POSITION)
-        found = rows.offset(number).first()
-        return None if found is None else int(found[0])
+        row = rows.offset(number).first()
+        return None if row is None else int(row[0])
 
     def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
         ordinal = self.rows_before(spark, file, place) + 1
-        found = self.lines(spark, {0: file}).where(F.col("ordinal") == ordinal).select("line").first()
-        assert found is not None
-        return int(found[0])
+        row = self.lines(spark, {0: file}).where(F.col("ordinal") == ordinal).select("line").first()
+        assert row is not None
+        return int(row[0])
 
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         every = self.rows(spark, files, {}).selectExpr(
@@ -92,8 +92,8 @@ def placed(
         number = _number(file, files)
         return frame.selectExpr(*columns, named, f"shiftleft({number}, 47) + {inside} AS `{POSITION}`")
     rows = [(number, each.uri) for number, each in files.items()]
-    known = frame.sparkSession.createDataFrame(rows, "`$number` BIGINT, `$file` STRING")
-    frame = frame.selectExpr(*columns, named, f"{inside} AS `$inside`").join(F.broadcast(known), FILE)
+    numbers = frame.sparkSession.createDataFrame(rows, "`$number` BIGINT, `$file` STRING")
+    frame = frame.selectExpr(*columns, named, f"{inside} AS `$inside`").join(F.broadcast(numbers), FILE)
     frame = frame.selectExpr("*", f"shiftleft(`$number`, 47) + `$inside` AS `{POSITION}`")
     return frame.drop("$number", "$inside")
 

@@ -76,8 +76,8 @@ class Scan:
         header remains only if it names no attribute."""
         if all(marker.kind not in ("near", "columns") for marker in self.markers):
             return self
-        known = frozenset(attributes)
-        return evolve(self, markers=tuple(m for m in self.markers if _stays(m, known)))
+        names = frozenset(attributes)
+        return evolve(self, markers=tuple(m for m in self.markers if _stays(m, names)))
 
 
 def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:

@@ -61,32 +61,32 @@ def proven_valid(
 def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
     have statistics of. `statistics`: the result of `proven_valid`."""
-    told, altered = _together([file for file in statistics.values() if file.rows]), _altered(state)
-    known = {
+    merged, altered = _together([file for file in statistics.values() if file.rows]), _altered(state)
+    unaltered = {
         name: values
-        for name, values in told.ranges.items()
+        for name, values in merged.ranges.items()
         if name in state.types and name not in altered and values.least is not None
     }
-    return regions.box(_sides(evolve(told, ranges=known), altered))
+    return regions.box(_sides(evolve(merged, ranges=unaltered), altered))
 
 
 def _together(statistics: Sequence[FileStatistics]) -> FileStatistics:
     """Merges the statistics of some files."""
     named = set[str]().union(*(file.ranges for file in statistics))
-    known = {
+    columns = {
         name: [(file.ranges[name], file.rows) for file in statistics]
         for name in named
         if all(name in file.ranges for file in statistics)
     }
     return FileStatistics(
-        sum(c.rows for c in statistics), {name: _around(each) for name, each in known.items()}
+        sum(c.rows for c in statistics), {name: _around(each) for name, each in columns.items()}
     )
 
 
-def _around(told: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
+def _around(columns: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
     """Merges the values of a column in some files, each with its number of rows."""
-    nulls = sum(values.nulls for values, _ in told)
-    some = [(values.least, values.greatest) for values, rows in told if values.nulls < rows]
+    nulls = sum(values.nulls for values, _ in columns)
+    some = [(values.least, values.greatest) for values, rows in columns if values.nulls < rows]
     least = [low for low, _ in some if low is not None]
     greatest = [high for _, high in some if high is not None]
     is_known = some and len(least) == len(greatest) == len(some)

@@ -338,17 +338,17 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
-    found = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
+    cases = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes:
-        found.append((f"{column(_UNCODED)} IS NOT NULL", f"concat('RQ314 ', {column(_UNCODED)})"))
+        cases.append((f"{column(_UNCODED)} IS NOT NULL", f"concat('RQ314 ', {column(_UNCODED)})"))
     if state.inexact:
-        found.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
-    found += misnamed(state.names, source.name, lookups)
+        cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
+    cases += misnamed(state.names, source.name, lookups)
     for each in rejections(source, state, state.placed_present, state.placed_closed):
         if (test := _rejects(each, source.name, lookups)) is not None:
-            found.append((test, _of(each.code, each.attribute)))
-    found += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
-    return f"CASE {' '.join(f'WHEN {test} THEN {said}' for test, said in found)} END"
+            cases.append((test, _of(each.code, each.attribute)))
+    cases += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
+    return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} END"
 
 
 def _of(code: str, attribute: str) -> str:
@@ -363,8 +363,8 @@ def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:
     where = lookups.expression(purpose, each.tree, lambda leaf: "true" if leaf is each.wrong else "false")
     if not each.attribute:
         return where
-    there = f"{column(each.attribute)} IS {'NOT ' if each.is_defined else ''}NULL"
-    return there if where == "true" else f"{there} AND {where}"
+    test = f"{column(each.attribute)} IS {'NOT ' if each.is_defined else ''}NULL"
+    return test if where == "true" else f"{test} AND {where}"
 
 
 _ALL: Mapping[int | None, str] = {None: "true"}

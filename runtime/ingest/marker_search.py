@@ -40,11 +40,11 @@ class MarkerSearch:
 
     def _look(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
         """Scans all sources of a format together, because a job with little work costs as much as one with more."""
-        found: dict[str, Scan] = {}
+        scans: dict[str, Scan] = {}
         for format_ in {part.format for part in slices.values()}:
             files = {name: part.numbered for name, part in slices.items() if part.format is format_}
-            found.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
+            scans.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
         return {
-            name: evolve(part, scan=found[name].without(self.declared.get(name, frozenset())))
+            name: evolve(part, scan=scans[name].without(self.declared.get(name, frozenset())))
             for name, part in slices.items()
         }

@@ -51,8 +51,8 @@ def _about_whole_files(
         return
     number = F.expr(f"shiftright({column(POSITION)}, 47)").alias("number")
     bad = read.frame.where(F.expr(f"{CODE} IN ({', '.join(map(quote, codes))})"))
-    found = {row["number"]: row["count"] for row in bad.groupBy(number).count().collect()}
-    whole = sorted(n for n in found if not counts or found[n] == counts.get(n))
+    bad_counts = {row["number"]: row["count"] for row in bad.groupBy(number).count().collect()}
+    whole = sorted(n for n in bad_counts if not counts or bad_counts[n] == counts.get(n))
     if not whole:
         return
     file = read.slice.files[whole[0]]
@@ -85,8 +85,8 @@ def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str])
         lines = _rejected_lines(spark, read, [code])
         first = lines.orderBy("position.file", "position.line").first()
         assert first is not None
-        place = f"{first['position']['file']}:{first['position']['line']}"
-        raise refusal(code, count, first["reason"], place, first["raw"])
+        position = f"{first['position']['file']}:{first['position']['line']}"
+        raise refusal(code, count, first["reason"], position, first["raw"])
 
 
 def _rejected_lines(spark: SparkSession, read: SourceInput, codes: Sequence[str]) -> DataFrame:

@@ -21,9 +21,10 @@ _SEVERAL = "*"
 def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kept: list[str]) -> DataFrame:
     """Returns raw tuples with a column for each attribute, and another with the name used, for attributes with several
     names. `kept`: further columns to keep, as SQL."""
-    said = {name: [column(each) for each in names.all_of(name)] for name in attributes}
+    columns = {name: [column(each) for each in names.all_of(name)] for name in attributes}
     values = [
-        f"coalesce({', '.join(said[n])}) AS {column(n)}" if len(said[n]) > 1 else column(n) for n in said
+        f"coalesce({', '.join(columns[n])}) AS {column(n)}" if len(columns[n]) > 1 else column(n)
+        for n in columns
     ]
     return raw.selectExpr(*values, *kept, *(f"{_came_by(names, n)} AS {came(n)}" for n in names.here))
 
@@ -35,9 +36,9 @@ def came(attribute: str) -> str:
 
 def _came_by(names: Names, attribute: str) -> str:
     by = names.all_of(attribute)
-    there = " + ".join(f"CAST({column(each)} IS NOT NULL AS INT)" for each in by)
+    count = " + ".join(f"CAST({column(each)} IS NOT NULL AS INT)" for each in by)
     single = " ".join(f"WHEN {column(each)} IS NOT NULL THEN {quote(each)}" for each in by)
-    return f"CASE WHEN {there} > 1 THEN {quote(_SEVERAL)} {single} END"
+    return f"CASE WHEN {count} > 1 THEN {quote(_SEVERAL)} {single} END"
 
 
 def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str, str]]:
@@ -55,22 +56,22 @@ def statistics_by_attributes(
 ) -> tuple[dict[int, FileStatistics], dict[int, Tree]] | None:
     """Returns the statistics of files by attributes, and the tuples that use a wrong name if the file uses only one
     name. `None` if some file lacks statistics, or uses several names for an attribute."""
-    told: dict[int, FileStatistics] = {}
+    by_file: dict[int, FileStatistics] = {}
     wrong: dict[int, Tree] = {}
     for number, file in statistics.items():
         ranges, region = dict(file.ranges), False
         for attribute, tree in names.placed.items():
-            found = {name: file.ranges.get(name) for name in names.all_of(attribute)}
-            if None in found.values():
+            by_name = {name: file.ranges.get(name) for name in names.all_of(attribute)}
+            if None in by_name.values():
                 return None
-            there = {name: each for name, each in found.items() if each and each.nulls < file.rows}
-            if len(there) > 1:
+            used = {name: each for name, each in by_name.items() if each and each.nulls < file.rows}
+            if len(used) > 1:
                 return None
-            for name, each in there.items():
+            for name, each in used.items():
                 ranges[attribute] = each
                 otherwise = regions.map_leaves(tree, lambda leaf, name=name: leaf != name)
                 region = regions.union(region, regions.intersection(otherwise, regions.defined(attribute)))
-            if not there:
+            if not used:
                 ranges[attribute] = ColumnStatistics(file.rows)
-        told[number], wrong[number] = evolve(file, ranges=ranges), region
-    return told, wrong
+        by_file[number], wrong[number] = evolve(file, ranges=ranges), region
+    return by_file, wrong

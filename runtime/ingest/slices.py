@@ -55,11 +55,11 @@ def rows_before(spark: SparkSession, part: Slice, position: int) -> int:
 
 def place_after(spark: SparkSession, part: Slice, rows: int) -> int:
     """Returns the position after a number of rows of the first file; that of the next file if the first is shorter."""
-    place = part.format.place_of_row(spark, part.files[0], rows)
-    return NEXT_FILE if place is None else place
+    position = part.format.place_of_row(spark, part.files[0], rows)
+    return NEXT_FILE if position is None else position
 
 
 def line_of(spark: SparkSession, part: Slice, marker: MarkerLine) -> int:
     """Returns the line number of a marker for messages."""
-    place = marker.position - marker.file * NEXT_FILE
-    return part.format.line_at(spark, part.files[marker.file], place)
+    position = marker.position - marker.file * NEXT_FILE
+    return part.format.line_at(spark, part.files[marker.file], position)

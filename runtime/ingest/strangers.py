@@ -31,14 +31,14 @@ def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterat
         is_begun = number == 0 and part.low is not None
         if file.is_markers or is_begun or number in part.scan.empty:
             continue
-        known = {
+        attributes = {
             *types,
             *(name for m in part.scan.markers if m.file <= number for name in _brought(m, types)),
         }
-        names = names_read(source, known)
+        names = names_read(source, attributes)
         keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
         if keys is not None and names.isdisjoint(keys):
-            yield complaint(source, file.shown, keys, known)
+            yield complaint(source, file.shown, keys, attributes)
 
 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:

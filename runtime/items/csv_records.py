@@ -60,7 +60,7 @@ class Header:
 def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, int]], int]:
     """Returns the bounds of records from a byte of a text on, and the start of the rest, which needs more bytes.
     `is_last`: the text ends the file."""
-    found: list[tuple[int, int]] = []
+    records: list[tuple[int, int]] = []
     at = begin
     while at < len(text):
         most = at + MAX_RECORD
@@ -73,9 +73,9 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, i
             break
         if is_plain or (record.end() == most and most < len(text)):
             record = line
-        found.append((at, record.start(1)))
+        records.append((at, record.start(1)))
         at = record.end()
-    return found, at
+    return records, at
 
 
 def header_of(record: bytes) -> Header:
@@ -165,10 +165,10 @@ def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
 
 def number_in(text: str) -> int | Decimal | None:
     """Returns the number in a text; `None` if it is not a number."""
-    if (found := _NUMBER.fullmatch(text)) is None or len(text) > _MAX_NUMBER_LENGTH:
+    if (match := _NUMBER.fullmatch(text)) is None or len(text) > _MAX_NUMBER_LENGTH:
         return None
-    is_whole = found[2] is None and found[3] is None and found[4] is None
-    return int(found[1]) if is_whole else Decimal(found[1])
+    is_whole = match[2] is None and match[3] is None and match[4] is None
+    return int(match[1]) if is_whole else Decimal(match[1])
 
 
 def value_of(text: str) -> Any:
@@ -197,9 +197,9 @@ def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
             continue
         begin = len(MARK) if at_begin and text.startswith(MARK) else 0
         at_begin = False
-        found, rest = bounds(text, begin, is_last=is_last)
+        spans, rest = bounds(text, begin, is_last=is_last)
         counted = begin
-        for start, end in found:
+        for start, end in spans:
             line += line_ends(text[counted:start])
             counted = start
             if text[start:end].strip(BLANK):

@@ -110,11 +110,11 @@ def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]
     text = file.read_text(encoding="utf-8-sig")
     at, line = 0, 1
     while at < len(text):
-        found = _TOKEN.match(text, at)
+        match = _TOKEN.match(text, at)
         place = f"{file}:{line}"
-        if found is None:
+        if match is None:
             raise unreadable(place, "the text is no element of an output")
-        at, token = found.end(), found[0]
+        at, token = match.end(), match[0]
         line += token.count("\n")
         if token.startswith("<accent:"):
             yield Entry(place, {}, "accent", xmltext.accent_wire(token, types()))

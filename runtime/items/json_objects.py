@@ -59,16 +59,16 @@ class JsonObject(dict[str, Any]):
         line = self.line
         plain = _replaced(line, lambda word: "-1".ljust(len(word), "0"))  # offsets remain the same
         decoder = json.JSONDecoder()
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         at = _after_blanks(plain, 0) + 1
         while plain[at := _after_blanks(plain, at)] != "}":
             name, at = decoder.raw_decode(plain, at)
             begin = _after_blanks(plain, _after_blanks(plain, at) + 1)
             _, at = decoder.raw_decode(plain, begin)
-            found[name] = line[begin:at]
+            texts[name] = line[begin:at]
             at = _after_blanks(plain, at)
             at += plain[at] == ","
-        return found
+        return texts
 
 
 def parse_line(text: str) -> JsonObject:
@@ -87,10 +87,10 @@ def parse_line(text: str) -> JsonObject:
 def parse_array(text: str) -> Any:
     """Parses a text as a JSON list; returns the text itself if it is not a list."""
     try:
-        found: Any = _parsed(text)
+        value: Any = _parsed(text)
     except (ValueError, RecursionError):
         return text
-    return found if isinstance(found, list) else text  # type: ignore[reportUnknownVariableType]
+    return value if isinstance(value, list) else text  # type: ignore[reportUnknownVariableType]
 
 
 def _parsed(text: str) -> Any:
@@ -120,9 +120,9 @@ def _replaced(text: str, new: Callable[[str], str]) -> str:
 
 
 def _after_blanks(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    assert found is not None
-    return found.end()
+    match = _BLANK.match(text, at)
+    assert match is not None
+    return match.end()
 
 
 def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
@@ -183,8 +183,8 @@ def _shown(item: Mapping[str, Any], name: str) -> str:
         case value:
             key = f'"{name}"'
             line = item.line if isinstance(item, JsonObject) else f"{key}:{json_text(value)}"
-            found = re.search(rf"{re.escape(key)}[ \t]*:[ \t]*({NUMBER})", line)
-            return found[1] if found is not None and line.count(key) == 1 else "a number"
+            match = re.search(rf"{re.escape(key)}[ \t]*:[ \t]*({NUMBER})", line)
+            return match[1] if match is not None and line.count(key) == 1 else "a number"
 
 
 def word(value: Any) -> float | None:

@@ -65,7 +65,7 @@ def files_of(path: str, *, by_name: bool = False) -> list[Path]:
     if path == "-" or root.is_file():
         return [root]
     hidden = (".", "_")
-    found = [
+    files = [
         file
         for file in root.rglob("*")
         if file.is_file()
@@ -73,7 +73,7 @@ def files_of(path: str, *, by_name: bool = False) -> list[Path]:
         and not any(part.startswith(hidden) for part in file.relative_to(root).parts[:-1])
         and (is_marker_file(str(file)) or not file.name.startswith(hidden))
     ]
-    return sorted(found, key=_name if by_name else _order)
+    return sorted(files, key=_name if by_name else _order)
 
 
 _COPYING = "._COPYING_"

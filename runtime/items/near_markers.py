@@ -56,8 +56,8 @@ def marker_of(
 
 def is_near_marker(line: str, attributes: Collection[str] = ()) -> bool:
     """Returns True for a line that looks like a marker but is not one."""
-    found = marker_of(line, _object(line), attributes)
-    return found is not None and found[0] not in KINDS
+    kind_and_text = marker_of(line, _object(line), attributes)
+    return kind_and_text is not None and kind_and_text[0] not in KINDS
 
 
 def problem(line: str) -> tuple[str, str]:
@@ -119,10 +119,10 @@ def _near_key(line: str, item: Mapping[str, Any], attributes: Collection[str] = 
 
 
 def _loose_key(line: str, attributes: Collection[str] = ()) -> str | None:
-    found = _LOOSE.match(line)
-    if found is None or found[1] in attributes or not _is_near(found[1]):
+    match = _LOOSE.match(line)
+    if match is None or match[1] in attributes or not _is_near(match[1]):
         return None
-    return found[1]
+    return match[1]
 
 
 def _core(key: str) -> str:

@@ -36,10 +36,10 @@ class NestedObject(JsonObject):
     def shown(self, name: str) -> str:
         """Returns a value and its path for a message."""
         inner, key = self._inner(name)
-        said = json_objects.shown(inner, key)
+        text = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
-            said = f"{said} is no object"
-        return f"{said}{read_from(name, self.paths)}"
+            text = f"{text} is no object"
+        return f"{text}{read_from(name, self.paths)}"
 
     def _inner(self, name: str) -> tuple[JsonObject, str]:
         """Returns the innermost object on the path to a value, and the key in it."""

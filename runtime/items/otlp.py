@@ -98,12 +98,12 @@ class PointReader:
     def only(self, request: JsonObject, number: int) -> dict[str, Any] | None:
         """Returns the request with only one of its data points, by number; `None` if it has no such point."""
         try:
-            found = next((raw for n, raw in enumerate(self._raw(request)) if n == number), None)
+            parts = next((raw for n, raw in enumerate(self._raw(request)) if n == number), None)
         except ValueError:
             return None
-        if found is None:
+        if parts is None:
             return None
-        resource, scope, metric, kind, point = found
+        resource, scope, metric, kind, point = parts
         name_and_unit = {key: value for key, value in metric.items() if key not in KINDS}
         one = {**name_and_unit, kind: {**metric[kind], "dataPoints": [point]}}
         in_scope = {**({"scope": scope["scope"]} if "scope" in scope else {}), "metrics": [one]}
@@ -136,7 +136,7 @@ class PointReader:
     def _values(
         self, resource: Any, scope: Any, metric: Any, kind: str, point: Any, types: Mapping[str, Type]
     ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, type_ in types.items():
             root, *rest = self.keys(name)
             match root:
@@ -149,26 +149,26 @@ class PointReader:
                 case _:
                     value = _field(root, metric, kind, point, type_)
             if value is not None:
-                found[name] = in_text(value) if isinstance(self.paths.get(name), TextPath) else value
-        return found
+                values[name] = in_text(value) if isinstance(self.paths.get(name), TextPath) else value
+        return values
 
 
 def _objects(of: Mapping[str, Any], key: str) -> list[Any]:
-    found = of.get(key)
-    if found is None:
+    objects = of.get(key)
+    if objects is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):  # type: ignore[reportUnknownVariableType]
+    if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):  # type: ignore[reportUnknownVariableType]
         raise ValueError(NO_REQUEST)
-    return found  # type: ignore[reportUnknownVariableType]
+    return objects  # type: ignore[reportUnknownVariableType]
 
 
 def _object(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = of.get(key)
-    if found is None:
+    value = of.get(key)
+    if value is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ValueError(NO_REQUEST)
-    return found  # type: ignore[reportUnknownVariableType]
+    return value  # type: ignore[reportUnknownVariableType]
 
 
 def _attribute(of: Mapping[str, Any], key: str) -> Any:
@@ -227,8 +227,12 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
         case "kind":
             return kind
         case "temporality":
-            said = _object(metric, kind).get("aggregationTemporality")
-            return TEMPORALITIES.get(said) if isinstance(said, int) else _NAMED.get(str(said))
+            temporality = _object(metric, kind).get("aggregationTemporality")
+            return (
+                TEMPORALITIES.get(temporality)
+                if isinstance(temporality, int)
+                else _NAMED.get(str(temporality))
+            )
         case "monotonic":
             return _object(metric, kind).get("isMonotonic")
         case "start" | "time":

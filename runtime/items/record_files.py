@@ -49,9 +49,9 @@ class RecordFile:
 @lru_cache(4096)
 def record_file(path: str) -> RecordFile | None:
     """Returns the records of a path; `None` for other files."""
-    if (found := _NAME.fullmatch(path)) is None:
+    if (match := _NAME.fullmatch(path)) is None:
         return None
-    return RecordFile(found["topic"], int(found["partition"]), int(found["begin"]), int(found["end"]))
+    return RecordFile(match["topic"], int(match["partition"]), int(match["begin"]), int(match["end"]))
 
 
 def folder_of(path: str) -> str:

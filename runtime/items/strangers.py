@@ -62,8 +62,8 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
         if sign.search(rest + block):
             return None
         rest = block[-_OVERLAP:]
-    found = re.findall(rb"<([^\s<>/!?:]+)[^<>]*>[^<]*</\1", start)
-    return list(dict.fromkeys(name.decode("utf-8", "replace") for name in found))
+    names_in_start = re.findall(rb"<([^\s<>/!?:]+)[^<>]*>[^<]*</\1", start)
+    return list(dict.fromkeys(name.decode("utf-8", "replace") for name in names_in_start))
 
 
 def complaint(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:

@@ -83,10 +83,10 @@ def root_of(text: bytes) -> tuple[bytes, int]:
     The first element inside it contains elements, and no other element has its name.
     """
     begin = len(MARK) if text.startswith(MARK) else 0
-    found = _FIRST.match(text[begin:])
-    if found is None:
+    match = _FIRST.match(text[begin:])
+    if match is None:
         return b"", begin
-    name, end = found["root"], begin + found.end()
+    name, end = match["root"], begin + match.end()
     again = re.compile(rb"<" + re.escape(name) + rb"[\s/>]").search(text, end)
     return (b"", begin) if again else (name, end)
 
@@ -96,7 +96,7 @@ def bounds(
 ) -> tuple[list[tuple[int, int]], int]:
     """Returns the bounds of pieces that begin between two bytes of a text and are not skipped, and the start of the
     rest, which needs more bytes. `is_last`: the text ends the file."""
-    found: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int]] = []
     at = begin
     while at < end:
         is_whole = is_last or len(text) - at >= MAX_PIECE
@@ -106,9 +106,9 @@ def bounds(
         if not (is_whole or is_certain):
             break
         if piece["skipped"] is None and not (root and _closes(piece[0], root)):
-            found.append((at, at + len(piece[0].rstrip(BLANK))))
+            pieces.append((at, at + len(piece[0].rstrip(BLANK))))
         at = piece.end()
-    return found, at
+    return pieces, at
 
 
 def _closes(piece: bytes, root: bytes) -> bool:

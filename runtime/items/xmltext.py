@@ -74,8 +74,8 @@ def leaves(element: str) -> dict[str, str]:
 
 
 def _inside(element: str) -> str:
-    found = _OUTER.fullmatch(_COMMENT.sub("", element))
-    return "" if found is None else found[1]
+    match = _OUTER.fullmatch(_COMMENT.sub("", element))
+    return "" if match is None else match[1]
 
 
 def _condition(name: str, pattern: str, type_: Type | None) -> str:
@@ -91,10 +91,10 @@ def _condition(name: str, pattern: str, type_: Type | None) -> str:
 def _items(text: str) -> list[str]:
     items: list[str] = []
     at = 0
-    while found := _ITEM.match(text, at):
-        items.append(found[1])
-        at = found.end()
-        if not found[2]:
+    while match := _ITEM.match(text, at):
+        items.append(match[1])
+        at = match.end()
+        if not match[2]:
             break
     return items
 

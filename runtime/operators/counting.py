@@ -144,9 +144,9 @@ def _changes(rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
 
 
 def _attributes(frame: DataFrame, types: Mapping[str, Type]) -> list[Column]:
-    there = set(frame.columns)
+    present = set(frame.columns)
     return [
-        F.expr(_cast(name, type_) if name in there else f"CAST(NULL AS {type_.spark}) AS {column(name)}")
+        F.expr(_cast(name, type_) if name in present else f"CAST(NULL AS {type_.spark}) AS {column(name)}")
         for name, type_ in types.items()
     ]
 

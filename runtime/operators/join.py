@@ -38,11 +38,11 @@ class JoinDataflow(Dataflow):
         ]
         purges = operator.released(epoch.inputs(operator.name))
         # New tuples of one side meet the other side's tuples, twice if there are old and new ones, and are stored.
-        there = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
+        has_rows = [[rows is not None for rows in side] for side in zip(old, new, strict=True)]
         stays = [
             epoch.may_enter_state(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)
         ]
-        uses = (any(there[1]) + stays[0], sum(there[0]) + stays[1])
+        uses = (any(has_rows[1]) + stays[0], sum(has_rows[0]) + stays[1])
         new = [None if r is None else epoch.reused(r, times) for r, times in zip(new, uses, strict=True)]
         is_near = epoch.is_read_from_memory(operator.name)
         for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
@@ -105,8 +105,8 @@ def _theirs(name: str) -> str:
 
 def stack_present(*frames: DataFrame | None) -> DataFrame | None:
     """Stacks the rows of all frames that are not `None`; `None` if all are."""
-    there = [frame for frame in frames if frame is not None]
-    return reduce(stacked, there) if there else None
+    present = [frame for frame in frames if frame is not None]
+    return reduce(stacked, present) if present else None
 
 
 # --- left tuples by whether the right has their key ------------------------------------------------------

@@ -68,15 +68,17 @@ class SortDataflow(Dataflow):
         Runs one Spark job, in epochs that close such a region.
         """
         name, (source,) = operator.name, epoch.inputs(operator.name)
-        said = regions.difference(epoch.before[name].closed, passable)
-        new = regions.difference(regions.difference(epoch.newly_closed(operator.inputs[0]), passable), said)
+        reported = regions.difference(epoch.before[name].closed, passable)
+        new = regions.difference(
+            regions.difference(epoch.newly_closed(operator.inputs[0]), passable), reported
+        )
         if not regions.is_empty(new, source.universe):
             boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][
                 : costs.LOOKED_UP_BOXES
             ]
-            said = regions.union(said, *_without_rows(boxes, waiting))
-        if said is not False:
-            epoch.report_closed(name, said)
+            reported = regions.union(reported, *_without_rows(boxes, waiting))
+        if reported is not False:
+            epoch.report_closed(name, reported)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Sort)

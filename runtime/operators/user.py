@@ -105,22 +105,22 @@ _GIVEN = "a function of an operator is given DataFrames, one for each input, and
 def _checked(epoch: Epoch, operator: User, result: DataFrame) -> DataFrame:
     """Returns the result with the columns of the operator's output; columns for added attributes are optional."""
     start, types = epoch.plan.start[operator.name].types, epoch.after[operator.name].types
-    there = Counter(result.columns)
-    if missing := [name for name in start if name not in there]:
+    counts = Counter(result.columns)
+    if missing := [name for name in start if name not in counts]:
         hint = "it returns the attributes of its inputs, or those that `returns (...)` declares"
         raise _wrong(operator, f"without {_quoted(missing)}", hint)
     ordered = operator.name in epoch.plan.placed
-    if ordered and ORDER not in there:
+    if ordered and ORDER not in counts:
         hint = "another operator needs the order of arrival, so the function has to keep this column"
         raise _wrong(operator, f"without `{ORDER}`", hint)
     added = {n for i in operator.inputs for n in epoch.after[i].types if n not in epoch.plan.start[i].types}
-    if extra := [n for n in there if n not in types and n not in added and "$" not in n]:
+    if extra := [n for n in counts if n not in types and n not in added and "$" not in n]:
         hint = f"`returns (...)` declares what a function adds; declared are {', '.join(types)}"
         raise _wrong(operator, f"with {_quoted(extra)}, which nothing declares", hint)
-    if twice := [n for n, count in there.items() if count > 1]:
+    if twice := [n for n, count in counts.items() if count > 1]:
         raise _wrong(operator, f"with two columns {_quoted(twice)}", "`.drop` leaves one of them out")
     kinds = {f.name: f.dataType.simpleString() for f in result.schema.fields}
-    columns = [_cast(operator, n, kinds[n], type_) for n, type_ in types.items() if n in there]
+    columns = [_cast(operator, n, kinds[n], type_) for n, type_ in types.items() if n in counts]
     return result.select(*columns, *([F.col(ORDER)] if ordered else []))
 
 

@@ -146,12 +146,12 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)
 
 
-def _check_names(option: str, given: Iterable[str], known: Iterable[str]) -> None:
-    known = list(known)
-    for name in given:
-        if name not in known:
-            message = f"{option}: the query has no `{name}`; it has {', '.join(known)}"
-            guess = closest(name, known)
+def _check_names(option: str, names: Iterable[str], valid: Iterable[str]) -> None:
+    valid = list(valid)
+    for name in names:
+        if name not in valid:
+            message = f"{option}: the query has no `{name}`; it has {', '.join(valid)}"
+            guess = closest(name, valid)
             raise _wrong(message, f"did you mean `{guess}`?" if guess else "a name of the query")
 
 

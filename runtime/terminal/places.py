@@ -82,10 +82,10 @@ def check_sail(plan: Plan, checkpoint: str | None) -> None:
     cannot read it."""
     home = checkpoint or default_checkpoint(plan)
     for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
-        if found := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
-            sign = ascii(found[0])[1:-1]
+        if match := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
+            sign = ascii(match[0])[1:-1]
             message = f"Sail takes the path {path} for a pattern, as it has `{sign}` in it"
-            if found[1]:
+            if match[1]:
                 message = f"Sail does not read the path {ascii(path)[1:-1]}, as it has `{sign}` in it"
             raise failure("RQ434", message, hint="a folder with a plain name, or `--engine spark`")
 
@@ -124,11 +124,11 @@ def old_results(emit: Emit, has_checkpoint: bool = True) -> DiagnosticError:
 
 def _unwritable(folder: Path) -> str | None:
     """Returns the reason why a folder, which need not exist yet, cannot be written; `None` if it can."""
-    for place in (folder, *folder.absolute().parents):
-        if place.exists():
-            if not place.is_dir():
-                return f"{place} is a file"
-            return None if os.access(place, os.W_OK | os.X_OK) else f"no right to write into {place}"
+    for path in (folder, *folder.absolute().parents):
+        if path.exists():
+            if not path.is_dir():
+                return f"{path} is a file"
+            return None if os.access(path, os.W_OK | os.X_OK) else f"no right to write into {path}"
     return None
 
 

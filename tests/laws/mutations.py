@@ -214,7 +214,7 @@ MUTATIONS = (
     Mutation(
         "G23 what no description can say is not announced",
         "runtime/control/descriptions/boxes.py",
-        "            said = mapped_into(said, regions.union(*(regions.box(box) for _, box in written)), scale)",
+        "            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in written)), scale)",
         "            pass",
     ),
     Mutation(
@@ -310,8 +310,8 @@ MUTATIONS = (
     Mutation(
         "G33 each accent of a run finds its attribute",
         "runtime/control/markers/marker_groups.py",
-        "        isinstance(found, Level) and all(found.at(m.value) is True for m in step.members)",
-        "        isinstance(found, Level)",
+        "        isinstance(values, Level) and all(values.at(m.value) is True for m in step.members)",
+        "        isinstance(values, Level)",
     ),
     Mutation(
         "N8 no accent of a run repeats another",
@@ -340,14 +340,14 @@ MUTATIONS = (
     Mutation(
         "G32 what was the code of none may tell others apart, too",
         "runtime/control/markers/added_again.py",
-        "        *_told_apart(name, translate(anew, written), (state.original,), {name: state.universe[name]}),\n",
+        "        *_dependent_on(name, translate(anew, written), (state.original,), {name: state.universe[name]}),\n",
         "",
     ),
     Mutation(
         "N1 descriptions of codes say nothing of a new value that was another one's code",
         "runtime/control/accents/codes.py",
-        "value for value in taken if value not in known",
-        "value for value in taken if value in known",
+        "value for value in taken if value not in declared",
+        "value for value in taken if value in declared",
     ),
 )
 

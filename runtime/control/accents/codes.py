@@ -52,15 +52,17 @@ _MAX_SHOWN = 20
 def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> list[Value]:
     """Returns the raw values of a declared list that described tuples may have and the recode does not list. `live`:
     the canonical tuples described that may still come."""
-    name, found = recode.attribute, set[Value]()
+    name, unlisted_values = recode.attribute, set[Value]()
     for code, cell in _cells(codes.get(name, IDENTITY)):
         unlisted = (_possible(name, code, universe) or set()) - recode.code.map.keys()
         back = {value: value for value in unlisted} if code is None else code.inverse().map
-        there = regions.intersection(live, cell, regions.values(name, [back[value] for value in unlisted]))
-        members = regions.exists(there, regions.attributes(there) - {name}, universe)
+        described = regions.intersection(
+            live, cell, regions.values(name, [back[value] for value in unlisted])
+        )
+        members = regions.exists(described, regions.attributes(described) - {name}, universe)
         may_come = set(listed(members))
-        found |= {value for value in unlisted if back[value] in may_come}
-    return sorted(found)
+        unlisted_values |= {value for value in unlisted if back[value] in may_come}
+    return sorted(unlisted_values)
 
 
 def writable(codes: Codes, but: str = "") -> Tree:
@@ -126,9 +128,9 @@ def _unspoken_values(name: str, code: ValueMapping, domain: Domain) -> Tree:
     """Returns the values of an attribute that no raw value leads to under a code, and that may come later."""
     values: Tree = False
     if domain.is_list:
-        known = set(listed(domain.members))
+        declared = set(listed(domain.members))
         taken = [after for _, after in code.pairs if after not in code.map]
-        values = regions.values(name, [value for value in taken if value not in known])
+        values = regions.values(name, [value for value in taken if value not in declared])
     if domain.may_be_missing:
         without = regions.difference(regions.defined(name), regions.values(name, code.map))
         values = regions.union(values, regions.intersection(domain.members, without))

@@ -84,8 +84,8 @@ def rename_raw_values(trees: Mapping[str, Tree], attribute: str, functions: Tree
         if attribute in regions.attributes(tree):
             for function, where in regions.cells(functions).items():
                 if function is not False:
-                    there = regions.transform(tree, attribute, function)
-                    changed[other] = regions.choose(where, there, changed[other])
+                    renamed = regions.transform(tree, attribute, function)
+                    changed[other] = regions.choose(where, renamed, changed[other])
     return changed_by(changed, attribute, IDENTITY, functions, _undone_first)
 
 

@@ -25,10 +25,10 @@ def accents_of(
     *,
     outer: bool,
     always: frozenset[str] = frozenset(),
-    said_of: Callable[[Tree], Primitive] | None = None,
+    primitive_for: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
     """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
-    that all tuples have. `said_of`: returns the primitive to write for an announced region."""
+    that all tuples have. `primitive_for`: returns the primitive to write for an announced region."""
     boxes = simple_boxes(region, facts.universe, free)
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
@@ -36,24 +36,27 @@ def accents_of(
         # The wire cannot express ⊥. This wider box comes first, and the others exclude it (G26).
         boxes = [wide]
         rest = regions.difference(region, regions.box(_sayable(wide)))
-        others = accents_of(rest, facts, scale, free, primitive, outer=outer, always=always, said_of=said_of)
+        others = accents_of(
+            rest, facts, scale, free, primitive, outer=outer, always=always, primitive_for=primitive_for
+        )
     else:
         others = iter(())
     plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
     for box in boxes:
-        told = {n: m for n, m in box.items() if m is not True}
+        conditions_of = {n: m for n, m in box.items() if m is not True}
         if outer:
-            told = _sayable(told)
+            conditions_of = _sayable(conditions_of)
         else:
-            told = {n: regions.intersection(m, regions.defined(n)) for n, m in told.items()}
+            conditions_of = {n: regions.intersection(m, regions.defined(n)) for n, m in conditions_of.items()}
         # The domain may grow by values that no text names (theory N1); the announcement does not cover these.
-        told = {
-            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m for n, m in told.items()
+        conditions_of = {
+            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m
+            for n, m in conditions_of.items()
         }
-        if any(members is False for members in told.values()):
+        if any(members is False for members in conditions_of.values()):
             continue  # only ⊥ is left, which the wire cannot express
-        said = regions.box(told)
-        raw = translate(said, scale)
+        part = regions.box(conditions_of)
+        raw = translate(part, scale)
         for name in sorted(always & regions.attributes(raw)):
             raw = regions.intersection(raw, regions.defined(name))
         own = primitive.attribute
@@ -69,13 +72,13 @@ def accents_of(
             if inside is True
             for each in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
         ]
-        if not outer and regions.attributes(raw) - told.keys():
+        if not outer and regions.attributes(raw) - conditions_of.keys():
             # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
             # region that the text describes is announced.
-            said = mapped_into(said, regions.union(*(regions.box(box) for _, box in written)), scale)
-        change = primitive if said_of is None else said_of(said)
+            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in written)), scale)
+        change = primitive if primitive_for is None else primitive_for(part)
         for conditions, _ in written:
-            yield accent_text(conditions, change), said
+            yield accent_text(conditions, change), part
     yield from others
 
 

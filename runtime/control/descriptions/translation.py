@@ -21,11 +21,11 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 
 def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the part of a region that `translate` maps into another region."""
-    found: list[Tree] = []
+    matching: list[Tree] = []
     for part, functions in _parts(region, maps):
         back = {name: function.inverse() for name, function in functions.items()}
-        found.append(regions.intersection(part, _image(image, back)))
-    return regions.union(*found)
+        matching.append(regions.intersection(part, _image(image, back)))
+    return regions.union(*matching)
 
 
 def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | ValueMapping]]]:

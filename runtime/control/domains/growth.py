@@ -62,10 +62,10 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None
     name = attribute.name
     if name not in state.codes:
         return None
-    grown, known = state.grow(name, members), state.universe[name].members
-    there = regions.difference(grown.there(name, True), grown.closed)
-    for value in listed(regions.difference(members, known)):
-        live = regions.intersection(there, regions.values(name, [value]))
+    grown, declared = state.grow(name, members), state.universe[name].members
+    open_tuples = regions.difference(grown.there(name, True), grown.closed)
+    for value in listed(regions.difference(members, declared)):
+        live = regions.intersection(open_tuples, regions.values(name, [value]))
         for other, where in owners(grown.original, grown.units, grown.codes, name, value, live):
             if not regions.is_empty(where, grown.universe):
                 here = anywhere(regions.exists(where, {name}, grown.universe), grown.universe)

@@ -132,8 +132,8 @@ def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[
     (G8)."""
     messages: dict[TableColumn, str] = {}
     for source, attribute, column in listed(plan):
-        known = states[source.name].grown.get(attribute.name, False)
-        lost = regions.difference(known, _region(attribute, column, values))
+        domain = states[source.name].grown.get(attribute.name, False)
+        lost = regions.difference(domain, _region(attribute, column, values))
         if not regions.is_empty(lost, {}):
             messages.setdefault(column, value_texts(attribute, lost))
     return [

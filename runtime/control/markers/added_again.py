@@ -27,13 +27,13 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))
     anew = regions.difference(anew, state.closed)
     written = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
-    told = {
-        *_told_apart(name, anew, (written, state.names.here, state.present), state.universe),
+    dependent = {
+        *_dependent_on(name, anew, (written, state.names.here, state.present), state.universe),
         # A text may have named values that were not codes then and are codes now.
-        *_told_apart(name, translate(anew, written), (state.original,), {name: state.universe[name]}),
+        *_dependent_on(name, translate(anew, written), (state.original,), {name: state.universe[name]}),
     }
-    if told:
-        others = ", ".join(f"`{other}`" for other in sorted(told))
+    if dependent:
+        others = ", ".join(f"`{other}`" for other in sorted(dependent))
         raise failure(
             "RQ467",
             f"the accent adds `{name}` again, but accents on {others} were about its old values",
@@ -43,18 +43,18 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         )
 
 
-def _told_apart(
+def _dependent_on(
     name: str, region: Tree, kinds: Iterable[Mapping[str, Tree]], universe: Universe
 ) -> Iterator[str]:
     """Yields the other attributes whose trees, inside a region, depend on the value of an attribute."""
 
-    def is_told(cell: Tree) -> bool:
+    def is_split(cell: Tree) -> bool:
         inside, outside = regions.intersection(cell, region), regions.difference(region, cell)
         both = (regions.exists(each, {name}, universe) for each in (inside, outside))
         return not regions.is_empty(regions.intersection(*both), universe)
 
     for trees in kinds:
         for other, tree in trees.items():
-            told = other != name and name in regions.attributes(tree)
-            if told and any(map(is_told, regions.cells(tree).values())):
+            depends = other != name and name in regions.attributes(tree)
+            if depends and any(map(is_split, regions.cells(tree).values())):
                 yield other

@@ -164,11 +164,11 @@ def _with_next(
 
 def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: MarkerLine) -> MarkerEffects:
     """Returns the effects, with a stop if a CSV header contains no attribute that the source has at that position."""
-    known = result.states[source].field_types.keys()
-    found = None if plan.settings["drift"] == "infer" else unknown_columns(marker.text, known, source)
-    if found is None:
+    field_names = result.states[source].field_types.keys()
+    fault = None if plan.settings["drift"] == "infer" else unknown_columns(marker.text, field_names, source)
+    if fault is None:
         return result
-    message, hint = found
+    message, hint = fault
     stop = Stop(source, marker, failure(BAD_HEADER, message, hint=hint).diagnostics)
     return evolve(result, stops={**result.stops, source: stop})
 

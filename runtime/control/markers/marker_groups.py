@@ -122,15 +122,15 @@ class _GroupParser:
 
     def member(self, marker: MarkerLine, begin: int) -> GroupedMarker | None:
         """Returns a marker as a member of the group; `None` if it does not fit."""
-        found = _POINT.match(marker.text)
-        if found is None or found[1] != self.name or marker.translate is not None:
+        match = _POINT.match(marker.text)
+        if match is None or match[1] != self.name or marker.translate is not None:
             return None
-        number, value = found[2], found[3]
+        number, value = match[2], match[3]
         if number is not None and self.type.is_numeric:
             value = int(number)
         elif number is not None or self.type != STRING:
             return None
-        rest = marker.text[found.end() :]
+        rest = marker.text[match.end() :]
         parsed = self.parsed.get(rest) or self._read(marker, value, rest)
         if parsed is None or self.last.get(value, -1) >= parsed.round:
             return None
@@ -321,11 +321,11 @@ def _is_altered(state: SourceState, name: str) -> bool:
 
 def _has_all(state: SourceState, name: str, where: Tree, step: _Step) -> bool:
     """Returns True if for each value some described tuple may have an attribute (RQ206)."""
-    there = state.there(name, where)
-    over = regions.attributes(there) - {step.group.attribute}
-    found = regions.exists(there, over, state.universe)
-    return found is True or (
-        isinstance(found, Level) and all(found.at(m.value) is True for m in step.members)
+    having = state.there(name, where)
+    over = regions.attributes(having) - {step.group.attribute}
+    values = regions.exists(having, over, state.universe)
+    return values is True or (
+        isinstance(values, Level) and all(values.at(m.value) is True for m in step.members)
     )
 
 
@@ -339,8 +339,8 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
     def is_standing(function: Any, history: Any) -> bool:
         return function is not False and function in standing(history)
 
-    there = regions.restricted(functions, alive)
-    twice = regions.combine(there, state.units[name], Operation(shortcut, is_standing))
+    applied_to = regions.restricted(functions, alive)
+    twice = regions.combine(applied_to, state.units[name], Operation(shortcut, is_standing))
     return not regions.is_empty(twice, state.universe)
 
 

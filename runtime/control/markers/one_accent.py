@@ -92,10 +92,10 @@ def expecting(state: SourceState, accent: Accent) -> SourceState | None:
 
 def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent]:
     """Returns the Alters that a unit accent expands to here (theory N4). Raises `DiagnosticError` RQ201."""
-    there = state.facts_by_partition().may_have(change.attribute)
+    having = state.facts_by_partition().may_have(change.attribute)
 
     def is_anywhere(raw: Tree) -> bool:
-        return not regions.is_empty(regions.intersection(state.canonical(raw), there), state.universe)
+        return not regions.is_empty(regions.intersection(state.canonical(raw), having), state.universe)
 
     return unit_accents.alters_of(accent, change, state.original.get(change.attribute, IDENTITY), is_anywhere)
 
@@ -106,8 +106,8 @@ def misnamed(state: SourceState, alter: Alter, functions: Tree) -> Affine | None
     required = [regions.defined(n) for n in alter.required if state.present.get(n) is PRESENT]
 
     def may_come(raw: Tree) -> bool:
-        there = state.there(alter.attribute, regions.intersection(state.canonical(raw), *required))
-        return not regions.is_empty(regions.difference(there, state.closed), state.universe)
+        having = state.there(alter.attribute, regions.intersection(state.canonical(raw), *required))
+        return not regions.is_empty(regions.difference(having, state.closed), state.universe)
 
     return unit_accents.misnamed(alter, functions, state.original.get(alter.attribute, IDENTITY), may_come)
 
@@ -139,9 +139,9 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
 
 
 def _require(state: SourceState, accent: Accent, attribute: str, where: Tree, live: Tree, verb: str) -> None:
-    there = state.there(attribute, where)
+    having = state.there(attribute, where)
     # An accent on closed tuples has no effect (P-dead).
-    if regions.is_empty(there, state.universe) and not regions.is_empty(live, state.universe):
+    if regions.is_empty(having, state.universe) and not regions.is_empty(live, state.universe):
         raise failure(
             "RQ206",
             f"the accent {verb} `{attribute}`, which does not exist there",

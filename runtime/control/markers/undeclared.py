@@ -75,22 +75,29 @@ def passed_over(
     """
     if error.diagnostics[0].code != "RQ207":
         return None
-    known = _known(source, state)
+    readable = _known(source, state)
     if kind == "punctuation":
         conditions = parse_punctuation(text, "<punctuation>").conditions
-        unknown = [c for c in conditions if c.attribute not in known and not isinstance(c.pattern, Wildcard)]
+        unknown = [
+            c for c in conditions if c.attribute not in readable and not isinstance(c.pattern, Wildcard)
+        ]
         names = tuple(dict.fromkeys(c.attribute for c in unknown))
-        if not names or any(_is_near(name, known) for name in names):
+        if not names or any(_is_near(name, readable) for name in names):
             return None
         listed = " and ".join(f"`{name}`" for name in names)
         message = f"the punctuation names {listed}, which is not declared: it closes nothing here"
         return PassedOver(kind, names, message, unknown[0].span)
     change = parse_accent(text, "<accent>").primitive
-    if isinstance(change, AddAttribute) or infers or change.name in known or _is_near(change.name, known):
+    if (
+        isinstance(change, AddAttribute)
+        or infers
+        or change.name in readable
+        or _is_near(change.name, readable)
+    ):
         return None
     # The arguments may be in the wrong order.
     other = change.unit if isinstance(change, SetUnit) else getattr(change, "field", None)
-    if other in known:
+    if other in readable:
         return None
     verb = _VERBS.get(type(change), "alters")
     message = f"the accent {verb} `{change.name}`, which is not declared: it is passed over"

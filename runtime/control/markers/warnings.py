@@ -41,7 +41,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
-    doubts = (*_outside(state, accent, where), *repeated, *_no_longer_told_apart(state, accent, where))
+    doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
     return doubts or tuple(_without_effect(state, accent, where))
 
 
@@ -161,20 +161,20 @@ def _live(state: SourceState, where: Tree) -> Tree:
 # --- attributes that distinguish tuples for others -------------------------------------------------------
 
 
-def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
+def _dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
     """Yields RQ229 for a Drop of an attribute on which the units or codes of others depend. Tuples without it match no
     description by it (theory 1.1), so their other attributes are read differently."""
     if not isinstance(accent.primitive, Drop):
         return
     name = accent.primitive.attribute
     live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
-    told = [
+    dependent = [
         f"`{other}`"
         for other in sorted({*state.units, *state.codes})
-        if _is_told_by(state, other, name, live)
+        if _depends_on(state, other, name, live)
     ]
-    if told:
-        others = " and ".join(told)
+    if dependent:
+        others = " and ".join(dependent)
         yield Diagnostic(
             "RQ229",
             "warning",
@@ -185,7 +185,7 @@ def _no_longer_told_apart(state: SourceState, accent: Accent, where: Tree) -> It
         )
 
 
-def _is_told_by(state: SourceState, other: str, name: str, live: Tree) -> bool:
+def _depends_on(state: SourceState, other: str, name: str, live: Tree) -> bool:
     """Returns True if the functions of an attribute in a region differ from those for tuples without `name`."""
     if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
         return False
@@ -233,10 +233,10 @@ def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagn
         return
     results = {function.after(h[-1]) for h in _histories(units, twice)}
     twice = anywhere(twice, state.universe)
-    there = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
+    conditions = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
     if regions.attributes(twice) & state.units.keys():  # their raw values differ from canonical ones here
-        there = ("...",)
-    undo = accent_text(there, Alter(name, function.inverse()))
+        conditions = ("...",)
+    undo = accent_text(conditions, Alter(name, function.inverse()))
     yield Diagnostic(
         "RQ218",
         "warning",
@@ -286,11 +286,11 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree
         live, state.codes[name], lambda leaf: isinstance(leaf, ValueMapping) and leaf.map == code.map
     )
     if not regions.is_empty(twice, state.universe):
-        there = _where(state.facts(), name, anywhere(twice, state.universe))
+        where_text = _where(state.facts(), name, anywhere(twice, state.universe))
         yield Diagnostic(
             "RQ218",
             "warning",
-            f"an equal recode of `{name}` is in force already{there}: from here on the first codes are back",
+            f"an equal recode of `{name}` is in force already{where_text}: from here on the first codes are back",
             accent.span,
             (),
             "a pair is the value until here, then the value from here on; if this was a mistake, send it once more",

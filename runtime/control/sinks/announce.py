@@ -103,8 +103,8 @@ def begin(
     domains, texts = _growths(before, during)
     present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
     for name, presence in during.present.items():
-        said = present.get(name, ABSENT)
-        new = regions.difference(_came(presence, said), during.closed)
+        announced_presence = present.get(name, ABSENT)
+        new = regions.difference(_came(presence, announced_presence), during.closed)
         new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
         nowhere = during.closed
         for other in sorted(always & regions.attributes(new)):
@@ -121,7 +121,7 @@ def begin(
         for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
             texts.append(text)
             announced = regions.union(announced, box)
-        present[name] = regions.update(said, announced, lambda _: PRESENT)
+        present[name] = regions.update(announced_presence, announced, lambda _: PRESENT)
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
     types = {**during.types, **before.types}
@@ -147,9 +147,9 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
     """
     domains, texts = dict(before.domains), list[str]()
     for name, members in _lists(during).items():
-        if (told := domains.setdefault(name, members)) is members:
+        if (announced := domains.setdefault(name, members)) is members:
             continue
-        new = regions.intersection(regions.difference(members, told), regions.defined(name))
+        new = regions.intersection(regions.difference(members, announced), regions.defined(name))
         if name not in before.scale and isinstance(new, Level):
             listed = sorted(value for value, inside in new.points.items() if inside)
             written = ", ".join(map(during.types[name].wire, listed))
@@ -158,7 +158,7 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
     return domains, texts
 
 
-def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
+def _widened(announced_types: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
     """Returns numbers that readers know as whole or as decimals, and that an Alter at a source has turned into doubles.
 
     Values in the old units may already have a fraction while the Alter waits for others (D1). An Alter that changes
@@ -168,18 +168,18 @@ def _widened(told: Mapping[str, Type], present: Mapping[str, Tree], during: Fact
         name
         for name, type_ in during.types.items()
         if type_ == DOUBLE
-        and (known := told.get(name, type_)) != type_
-        and known.is_numeric
+        and (announced_type := announced_types.get(name, type_)) != type_
+        and announced_type.is_numeric
         and present.get(name, ABSENT) is not ABSENT
     ]
 
 
 def _drops(
-    told: Mapping[str, Tree], scale: Mapping[str, Tree], after: Facts
+    announced_presence: Mapping[str, Tree], scale: Mapping[str, Tree], after: Facts
 ) -> tuple[tuple[str, ...], dict[str, Tree]]:
     texts: list[str] = []
-    present = dict(told)
-    for name, presence in told.items():
+    present = dict(announced_presence)
+    for name, presence in announced_presence.items():
         now = after.present.get(name, ABSENT)
         gone = regions.difference(_went(presence, now), after.closed)
         gone = gone is not False and _of_all_values(name, gone, now, after)
@@ -226,7 +226,7 @@ def _alters(
         if target is old:
             continue
         named = name in names.units
-        told = named and _without_doubt(closed, before.scale, after.universe)
+        closed_for_readers = named and _surely_closed(closed, before.scale, after.universe)
         change = regions.combine(target, old, _CHANGE)
         for function, cell in regions.cells(change).items():
             if function.is_identity:
@@ -236,11 +236,15 @@ def _alters(
                 continue
             announced: Tree = False
             alter = Alter(name, function)
-            said_of = partial(_in_unit, alter, scale.get(name, IDENTITY), told, names) if named else None
+            primitive_for = (
+                partial(_in_unit, alter, scale.get(name, IDENTITY), closed_for_readers, names)
+                if named
+                else None
+            )
             for text, box in accents_of(
-                where, after, scale, after.closed, alter, outer=False, said_of=said_of
+                where, after, scale, after.closed, alter, outer=False, primitive_for=primitive_for
             ):
-                if _has(box, name, after) and _told(box, name, before):
+                if _has(box, name, after) and _is_announced(box, name, before):
                     texts.append(text)
                     announced = regions.union(announced, box)
             scale[name] = regions.update(
@@ -249,33 +253,35 @@ def _alters(
     return tuple(texts), scale
 
 
-def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, said: Tree) -> Alter:
+def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, described: Tree) -> Alter:
     """Returns an Alter with the unit that all described values are in after it, if they share one that has a name.
 
     Values outside the announced domains count too. `closed`: the region that is closed for readers.
     """
-    inside = regions.restricted(scale, regions.difference(said, closed))
+    inside = regions.restricted(scale, regions.difference(described, closed))
     before = {leaf for leaf in regions.leaves(inside) if leaf is not False}
     if len(before) != 1:
         return alter
     return evolve(alter, unit=names.of(alter.attribute, alter.function.after(before.pop())))
 
 
-def _without_doubt(closed: Tree, scale: Mapping[str, Tree], universe: Universe) -> Tree:
+def _surely_closed(closed: Tree, scale: Mapping[str, Tree], universe: Universe) -> Tree:
     """Returns the part of a closed region that readers know to be closed: only possible values, and only tuples that
     have the attributes, because punctuations cannot describe others."""
-    told = regions.attributes(closed).union(*map(regions.attributes, scale.values()))
-    known = (regions.intersection(universe.get(n, ANYTHING).members, regions.defined(n)) for n in told)
-    return regions.intersection(closed, *known)
+    mentioned = regions.attributes(closed).union(*map(regions.attributes, scale.values()))
+    possible = (
+        regions.intersection(universe.get(n, ANYTHING).members, regions.defined(n)) for n in mentioned
+    )
+    return regions.intersection(closed, *possible)
 
 
 def _has(region: Tree, name: str, facts: Facts) -> bool:
     """Returns True if some tuple of a region may have an attribute; otherwise an accent about it ends a query (P4)."""
-    there = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
-    return not regions.is_empty(there, facts.universe)
+    having = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
+    return not regions.is_empty(having, facts.universe)
 
 
-def _told(region: Tree, name: str, sink: SinkState) -> bool:
+def _is_announced(region: Tree, name: str, sink: SinkState) -> bool:
     """Returns True if readers know an attribute in a region; a Drop that extended into closed tuples may have removed
     it."""
     return (
@@ -315,17 +321,17 @@ _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: 
 
 
 @regions.remembered
-def _came(presence: Tree, told: Tree) -> Tree:
+def _came(presence: Tree, announced: Tree) -> Tree:
     """Returns the region where an attribute is present and not announced. Also contains the region where it may be
     present and a query that was edited during the run has not announced it."""
-    unsaid = regions.difference(_may_be(presence), _may_be(told))
-    return regions.union(regions.difference(_is_present(presence), _is_present(told)), unsaid)
+    unsaid = regions.difference(_may_be(presence), _may_be(announced))
+    return regions.union(regions.difference(_is_present(presence), _is_present(announced)), unsaid)
 
 
 @regions.remembered
-def _went(told: Tree, presence: Tree) -> Tree:
+def _went(announced: Tree, presence: Tree) -> Tree:
     """Returns the region where an attribute is absent and its absence not announced."""
-    return regions.difference(_may_be(told), _may_be(presence))
+    return regions.difference(_may_be(announced), _may_be(presence))
 
 
 @regions.remembered

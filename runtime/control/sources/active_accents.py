@@ -83,8 +83,8 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
 
 def count(source: Source, state: SourceState) -> int:
     """Returns the number of accents in force at a source, which is the number of lines that `status` prints."""
-    facts, found = of_source(source, state)
-    return sum(_is_live(region, facts) for _, region in found)
+    facts, accents = of_source(source, state)
+    return sum(_is_live(region, facts) for _, region in accents)
 
 
 def _is_live(region: Tree, facts: Facts) -> bool:

@@ -64,11 +64,11 @@ class UnitNames:
         accents: list[str] = []
         for source in self.plan.sources:
             state = self.states[source.name]
-            known, choices = source_units(source, state), _choices(source)
+            units, choices = source_units(source, state), _choices(source)
             for name in state.types:
-                if name not in known or not self._is_made_from(source.name, name, attribute):
+                if name not in units or not self._is_made_from(source.name, name, attribute):
                     continue
-                yield known[name]
+                yield units[name]
                 yield from choices.get(name, ())
                 yield from self._of_outputs(source.name, name)
                 accents += state.named_units.get(name, ())

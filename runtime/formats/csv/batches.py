@@ -76,7 +76,7 @@ class RecordBatches(TextBatches):
         kinds = {places[name]: _parsed_as(self.types[name]) for name in places}
         table = read_csv(text, len(self.names), kinds)
         if table is None:  # a whole number may have a point
-            whole = {place: pa.string() for place, kind in kinds.items() if pa.types.is_integer(kind)}
+            whole = {column_id: pa.string() for column_id, kind in kinds.items() if pa.types.is_integer(kind)}
             table = read_csv(text, len(self.names), kinds | whole) if whole else None
         if table is None or table.num_rows != count:
             return None

@@ -68,12 +68,12 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, i
     nothing = np.zeros(0, np.int64)
     if begin >= len(text):
         return nothing, nothing, begin
-    found = _plain_bounds(text, begin, is_last=is_last)
-    if found is None:
+    plain_bounds = _plain_bounds(text, begin, is_last=is_last)
+    if plain_bounds is None:
         pairs, whole = csv_records.bounds(text, begin, is_last=is_last)
         starts, ends = np.array(pairs, np.int64).reshape(-1, 2).T
     else:
-        starts, ends, whole = found
+        starts, ends, whole = plain_bounds
     if not len(starts):
         return starts, ends, whole
     kept = ends > starts

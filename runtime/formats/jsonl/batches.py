@@ -78,16 +78,16 @@ class JsonBatches(TextBatches):
         if table is None or table.num_rows != count:
             return None
         corrupt: pa.Array = pa.nulls(count, pa.string())
-        found: list[pa.Array] = []
+        columns: list[pa.Array] = []
         odd: Any = np.zeros(count, bool)
         for name, type_ in self.types.items():
             if (keys := self._keys.get(name)) is None:
-                found.append(pa.nulls(count, arrow_type(type_)))
+                columns.append(pa.nulls(count, arrow_type(type_)))
                 continue
             column = one_array(table.column(keys[0]).chunks)
             column = pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
             if keys in self._doubles and column.type == pa.float64():
-                found.append(column)
+                columns.append(column)
                 continue
             if self._is_text(name, type_) and column.type != pa.string():
                 column = column.cast(pa.string())
@@ -106,8 +106,8 @@ class JsonBatches(TextBatches):
                     column = column.cast(arrow_type(type_))
                 except pa.ArrowInvalid:
                     return None
-            found.append(column)
-        return self._with_rows([*found, corrupt], odd, text, starts, ends)
+            columns.append(column)
+        return self._with_rows([*columns, corrupt], odd, text, starts, ends)
 
     def _is_text(self, name: str, type_: Type) -> bool:
         return type_ == STRING or isinstance(self.paths.get(name), TextPath)
@@ -176,8 +176,8 @@ def _reads_otherwise(
     types: dict[FieldPath, pa.DataType], wanted: Mapping[FieldPath, Type], problem: str
 ) -> bool:
     """Changes the types of values after the parser refused one; returns False if no other type helps."""
-    if (found := _NO_STRING.search(problem)) is not None:
-        keys = tuple(found[1].split("/"))
+    if (match := _NO_STRING.search(problem)) is not None:
+        keys = tuple(match[1].split("/"))
         return wanted.get(keys) == STRING and types.pop(keys, None) is not None
     whole = [keys for keys, type_ in types.items() if pa.types.is_integer(type_)]
     types.update(dict.fromkeys(whole, _WITH_POINT))
@@ -186,14 +186,14 @@ def _reads_otherwise(
 
 def nested_types(types: Mapping[FieldPath, pa.DataType]) -> dict[str, pa.DataType]:
     """Converts types by key paths to types of the fields of a line."""
-    found: dict[str, pa.DataType] = {}
+    outer: dict[str, pa.DataType] = {}
     inner: dict[str, dict[FieldPath, pa.DataType]] = {}
     for (key, *rest), type_ in types.items():
         if rest:
             inner.setdefault(key, {})[tuple(rest)] = type_
         else:
-            found[key] = type_
-    return found | {key: pa.struct([*nested_types(each).items()]) for key, each in inner.items()}
+            outer[key] = type_
+    return outer | {key: pa.struct([*nested_types(each).items()]) for key, each in inner.items()}
 
 
 def _type_at(types: pa.Schema | pa.StructType, keys: FieldPath) -> pa.DataType | None:

@@ -53,17 +53,17 @@ def of_block(block: Block) -> dict[str, str]:
     return common(rows)
 
 
-def merged(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+def merged(kinds: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Merges the kinds of fields of the same name, in the order of names; fields that are always null become
     strings."""
-    together = common(found)
-    return {name: "string" if kind == "void" else kind for name, kind in together.items()}
+    common_kinds = common(kinds)
+    return {name: "string" if kind == "void" else kind for name, kind in common_kinds.items()}
 
 
-def common(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+def common(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Merges the kinds of fields of the same name; fields that are always null are `void`."""
     kinds: dict[str, set[str]] = {}
-    for name, kind in found:
+    for name, kind in fields:
         kinds.setdefault(name, set()).add(kind)
     return {name: reduce(_both, sorted(kinds[name])) for name in sorted(kinds)}
 

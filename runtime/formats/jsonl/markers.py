@@ -67,5 +67,5 @@ def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
         item = parse_line(text)
     except ValueError:
         item = None
-    found = marker_of(text, item)
-    return None if found is None else FoundMarker(*found, begin, end)
+    kind_and_text = marker_of(text, item)
+    return None if kind_and_text is None else FoundMarker(*kind_and_text, begin, end)

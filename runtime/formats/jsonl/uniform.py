@@ -67,7 +67,7 @@ def columns(text: bytes, starts: Places, ends: Places, types: Mapping[str, Type]
     bounds = _bounds(text, starts, ends, form)
     if bounds is None:
         return None
-    found: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     for value, (begin, end) in zip(form.values, bounds, strict=True):
         type_ = types.get(value.name)
         if type_ is None and value.is_string:
@@ -75,8 +75,8 @@ def columns(text: bytes, starts: Places, ends: Places, types: Mapping[str, Type]
         column = _column(_texts(text, begin, end), type_, is_string=value.is_string)
         if column is None:
             return None
-        found[value.name] = column
-    return [found[n] if n in found else pa.nulls(len(starts), arrow_type(t)) for n, t in types.items()]
+        arrays[value.name] = column
+    return [arrays[n] if n in arrays else pa.nulls(len(starts), arrow_type(t)) for n, t in types.items()]
 
 
 def _form(line: bytes) -> _Form | None:

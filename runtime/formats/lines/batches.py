@@ -74,9 +74,9 @@ class TextBatches(ABC):
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """Yields the columns and positions of rows, one list for each piece that is parsed at once."""
-        found = self.parse_block(text, starts, ends)
-        if found is not None:
-            yield found
+        columns = self.parse_block(text, starts, ends)
+        if columns is not None:
+            yield columns
         elif len(starts) <= _MAX_SINGLE_ROWS:
             yield self.parse_rows(text, starts, ends)
         else:
@@ -86,8 +86,8 @@ class TextBatches(ABC):
 
     def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of `parsed` and the positions of the tuples in the text; `None` if the parser refuses."""
-        found = self.parsed(text, starts, ends)
-        return None if found is None else [*found, pa.array(starts)]
+        columns = self.parsed(text, starts, ends)
+        return None if columns is None else [*columns, pa.array(starts)]
 
     # --- row by row ---
 

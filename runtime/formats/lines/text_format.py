@@ -140,11 +140,13 @@ class TextFormat(Format):
         parts = [(at, part) for at, files in enumerate(slices) for part in self.parts(files)]
         length = sum(file.length for files in slices for file in files.values())
         search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
-        found = [_Found(self.marker_line) for _ in slices]
-        for number, kind, text, place, end in search.all(spark, by_driver=length <= costs.SEARCHED_BY_DRIVER):
+        results = [_Found(self.marker_line) for _ in slices]
+        for number, kind, text, position, end in search.all(
+            spark, by_driver=length <= costs.SEARCHED_BY_DRIVER
+        ):
             at, part = parts[number]
-            found[at].add(part.number, kind, text, place, end)
-        return [each.scan(files) for each, files in zip(found, slices, strict=True)]
+            results[at].add(part.number, kind, text, position, end)
+        return [each.scan(files) for each, files in zip(results, slices, strict=True)]
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return row_count(self.whole(file), place)
@@ -201,13 +203,13 @@ _NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
 
 def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, FileStatistics] | None:
     """Returns the statistics of files if tasks have recorded all of their parts and found no invalid line."""
-    found: dict[int, FileStatistics] = {}
+    by_file: dict[int, FileStatistics] = {}
     for number, part in enumerate(tuples.parts):
         statistics = notes.parts.get(number)
         if statistics is None:
             return None
-        found[part.number] = merge(found.get(part.number, FileStatistics(0, {})), statistics)
-    return found
+        by_file[part.number] = merge(by_file.get(part.number, FileStatistics(0, {})), statistics)
+    return by_file
 
 
 # The following classes are sent to tasks.
@@ -228,16 +230,16 @@ class _Tuples(PartReader[Part]):
         return iter(notes.made(number, lambda: [*self._parsed(part, number, notes)]))
 
     def _parsed(self, part: Part, number: int, notes: _Notes | None) -> Iterator[pa.RecordBatch]:
-        found: FileStatistics | None = FileStatistics(0, {})
+        statistics: FileStatistics | None = FileStatistics(0, {})
         for block in part.blocks():
             if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
                 continue
-            if notes is not None and found is not None:
+            if notes is not None and statistics is not None:
                 of_batch = statistics_of(pa.Table.from_batches([batch]), [part.number], self.types)
-                found = None if of_batch is None else merge(found, of_batch[part.number])
+                statistics = None if of_batch is None else merge(statistics, of_batch[part.number])
             yield batch
         if notes is not None:  # not if a task was stopped earlier
-            notes.parts[number] = found
+            notes.parts[number] = statistics
 
     def table(self) -> pa.Table:
         """Returns all of them as a table."""
@@ -344,8 +346,8 @@ class _Located:
             lines = lines_at(part, (row[POSITION] - number * NEXT_FILE for row in same))
             for row, (text, line) in zip(bad, lines, strict=True):
                 raw = text.decode("utf-8", "replace")
-                said = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
-                yield {**said, "file": uri, "line": part.shown(line), "raw": raw}
+                reason = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
+                yield {**reason, "file": uri, "line": part.shown(line), "raw": raw}
 
 
 _FIELDS = pa.schema([("name", pa.string()), ("kind", pa.string())])

@@ -26,14 +26,14 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     if table.column(CORRUPT).null_count < table.num_rows:
         return None
     places = table.column(POSITION).to_numpy()
-    found: dict[int, FileStatistics] = {}
+    by_file: dict[int, FileStatistics] = {}
     for number in numbers:
         begin, end = np.searchsorted(places, [number * NEXT_FILE, (number + 1) * NEXT_FILE]).tolist()
         rows = table.slice(begin, end - begin)
         ranges = {name: _range(rows.column(name), types[name].name) for name in types}
         between = (int(places[begin]), int(places[end - 1]) + 1) if end > begin else None
-        found[number] = FileStatistics(end - begin, ranges, between)
-    return found
+        by_file[number] = FileStatistics(end - begin, ranges, between)
+    return by_file
 
 
 def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
@@ -44,7 +44,7 @@ def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
     return FileStatistics(
         first.rows + second.rows,
         {name: _both(first, second, name) for name in first.ranges},
-        (min(place[0] for place in places), max(place[1] for place in places)),
+        (min(span[0] for span in places), max(span[1] for span in places)),
     )
 
 

@@ -46,9 +46,9 @@ class PointBatches(TextBatches):
         rows: list[tuple[dict[str, Any], str | None]] = []
         places: list[int] = []
         for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            found = list(self._rows(text[begin:end]))
-            rows += found
-            places += range(begin, begin + len(found))
+            points = list(self._rows(text[begin:end]))
+            rows += points
+            places += range(begin, begin + len(points))
         return [*self.columns(rows), pa.array(places, pa.int64())]
 
     def _rows(self, line: bytes) -> list[tuple[dict[str, Any], str | None]]:

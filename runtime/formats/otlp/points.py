@@ -91,7 +91,7 @@ class Requests:
                 (points := _inside(_at(metrics.values, kind, "dataPoints"), metrics.lines).recorded()).values
             )
         ]
-        found = [
+        columns = [
             one_array([_column(kind, keys[name], type_) for kind in kinds])
             if kinds
             else pa.array([], arrow_type(type_))
@@ -104,8 +104,8 @@ class Requests:
         first = np.searchsorted(lines, lines)
         places = pa.array(starts[lines] + np.arange(len(lines)) - first)
         if len(kinds) > 1:
-            found = [column.take(pa.array(order)) for column in found]
-        return [*found, pa.nulls(len(lines), pa.string()), places]
+            columns = [column.take(pa.array(order)) for column in columns]
+        return [*columns, pa.nulls(len(lines), pa.string()), places]
 
 
 @define
@@ -211,10 +211,10 @@ def _column(kind: _Kind, keys: FieldPath, type_: Type) -> pa.Array:
         case "kind":
             return _of_texts(pa.array([kind.name] * len(kind.metric), pa.string()), type_)
         case "temporality":
-            said = kind.field_of_metric(kind.name, "aggregationTemporality")
+            codes = kind.field_of_metric(kind.name, "aggregationTemporality")
             names = pa.array([None, *TEMPORALITIES.values()], pa.string())
-            known = pc.fill_null(pc.is_in(said, pa.array(list(TEMPORALITIES))), False)
-            return _of_texts(names.take(pc.if_else(known, said, 0)), type_)
+            is_known = pc.fill_null(pc.is_in(codes, pa.array(list(TEMPORALITIES))), False)
+            return _of_texts(names.take(pc.if_else(is_known, codes, 0)), type_)
         case "monotonic":
             return _of_truths(kind.field_of_metric(kind.name, "isMonotonic"), type_)
         case "start" | "time":
@@ -245,9 +245,9 @@ def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
         wanted = [root for root in roots if kind in FIELDS_OF.get(root, KINDS)]
         fields = {key: type_ for root in wanted for key, type_ in _WRITTEN.get(root, {}).items()}
         point = pa.struct([("flags", pa.int64()), *attributes, *fields.items()])
-        said = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
-        said += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
-        metric.append((kind, pa.struct([("dataPoints", pa.list_(point)), *said])))
+        of_kind = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
+        of_kind += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
+        metric.append((kind, pa.struct([("dataPoints", pa.list_(point)), *of_kind])))
     scope: list[Any] = [("metrics", pa.list_(pa.struct(metric)))]
     scope += [("scope", pa.struct([*scope_keys.items()]))] if scope_keys else []
     resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope)))]
@@ -311,16 +311,20 @@ def _of_numbers(doubles: pa.Array, texts: pa.Array, type_: Type) -> pa.Array:
     """Returns doubles, or whole numbers if there are none."""
     if doubles.null_count == len(doubles):
         return _of_whole(_whole(texts), type_)
-    found = _of_doubles(doubles, type_)
-    return found if texts.null_count == len(texts) else pc.coalesce(found, _of_whole(_whole(texts), type_))
+    converted = _of_doubles(doubles, type_)
+    return (
+        converted
+        if texts.null_count == len(texts)
+        else pc.coalesce(converted, _of_whole(_whole(texts), type_))
+    )
 
 
 def _moments(nanoseconds: pa.Array, type_: Type) -> pa.Array:
-    known = pc.if_else(pc.equal(nanoseconds, 0), None, nanoseconds)
+    defined = pc.if_else(pc.equal(nanoseconds, 0), None, nanoseconds)
     if type_.name != "timestamp":
-        return _of_whole(known, type_)
-    numbers = known.fill_null(0).to_numpy() // 1000
-    return pa.array(numbers, pa.int64(), mask=known.is_null().to_numpy(zero_copy_only=False)).cast(
+        return _of_whole(defined, type_)
+    numbers = defined.fill_null(0).to_numpy() // 1000
+    return pa.array(numbers, pa.int64(), mask=defined.is_null().to_numpy(zero_copy_only=False)).cast(
         arrow_type(type_)
     )
 
@@ -343,11 +347,11 @@ def _counts(texts: pa.Array) -> pa.Array:
 def _bounds(doubles: pa.Array) -> pa.Array:
     """Returns the texts of bounds. All points of a metric have the same bounds, so only distinct values are
     converted."""
-    known = doubles.dictionary_encode()
-    bounds = [shortest(each) for each in known.dictionary.to_pylist()]
+    encoded = doubles.dictionary_encode()
+    bounds = [shortest(each) for each in encoded.dictionary.to_pylist()]
     if not all(map(isfinite, bounds)):
         raise Refused
-    return pa.array(map(json_text, bounds), pa.string()).take(known.indices)
+    return pa.array(map(json_text, bounds), pa.string()).take(encoded.indices)
 
 
 def _offsets(lists: pa.ListArray) -> pa.Array:
@@ -369,12 +373,12 @@ _SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
 
 def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
     """Returns the values of attributes."""
-    found = list(_each(values, type_))
+    columns = list(_each(values, type_))
     return (
-        pc.coalesce(*found)
-        if len(found) > 1
-        else found[0]
-        if found
+        pc.coalesce(*columns)
+        if len(columns) > 1
+        else columns[0]
+        if columns
         else pa.nulls(len(values), arrow_type(type_))
     )
 

@@ -64,8 +64,8 @@ class DeltaLog:
     def identity(self, entry: LogEntry) -> str | None:
         """Returns the id of the table if a version contains it, as the first one does."""
         lines = self.files.read(entry.file.path).splitlines()
-        found = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
-        return next(filter(None, found), None)
+        ids = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
+        return next(filter(None, ids), None)
 
     def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
         """Returns the files that a version adds, with the modification time of its entry, and its effect on existing

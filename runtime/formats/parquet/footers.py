@@ -93,8 +93,8 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
     kinds = {name: column.kind for name, column in columns.items()}
     for name in MARKERS:
         if not isinstance(kind := kinds.get(name, StringType()), StringType | NullType):
-            said = "a type that Spark does not know" if kind is None else kind.simpleString()
-            return Footer(problem=f"its column `{name}` is {said}, and has to be string")
+            type_name = "a type that Spark does not know" if kind is None else kind.simpleString()
+            return Footer(problem=f"its column `{name}` is {type_name}, and has to be string")
     marked = any(
         _has_values(metadata, columns[name].leaf)
         for name in MARKERS

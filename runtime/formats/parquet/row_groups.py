@@ -67,15 +67,15 @@ class _Rows(PartReader[Part]):
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         fields = list(self.schema)[:-2]
         names = [field.name for field in fields]
-        place = part.number * NEXT_FILE + part.index
+        position = part.number * NEXT_FILE + part.index
         try:
             for batch in _batches(part.file.path, names, range(part.begin, part.end)):
                 if count := batch.num_rows:
                     values = [_as_spark_has_it(batch.column(field.name), field.type) for field in fields]
-                    places = pa.array(np.arange(place, place + count))
+                    places = pa.array(np.arange(position, position + count))
                     columns = [*values, pa.repeat(part.file.uri, count), places]
                     yield pa.record_batch(columns, schema=self.schema)
-                    place += count
+                    position += count
         except UNREADABLE as error:
             message = f"{part.file.path} cannot be read as Parquet: {reason(error)}"
             raise failure("RQ414", message, hint=UNREADABLE_HINT) from None
@@ -84,21 +84,21 @@ class _Rows(PartReader[Part]):
 def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
     """Returns the rows of a file with a value in one of some marker columns: the name of the first such column, the
     value, and the index of the row. Raises `UNREADABLE` of `storage.parquet`."""
-    found: list[tuple[str, str, int]] = []
+    markers: list[tuple[str, str, int]] = []
     index = 0
     for batch in _batches(path, names):
         columns = [(name, _as_spark_has_it(batch.column(name), pa.string())) for name in names]
         for row in _rows_with_values([values for _, values in columns]):
             name, value = next((name, values[row]) for name, values in columns if values[row].is_valid)
-            found.append((name, value.as_py(), index + row))
+            markers.append((name, value.as_py(), index + row))
         index += batch.num_rows
-    return found
+    return markers
 
 
 def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]]:
     """Maps each marker row to the other columns with a value in it. `markers`: row -> the column of the marker. Reads
     only row groups with markers, and only columns that statistics do not prove null there. Raises `UNREADABLE`."""
-    found: dict[int, list[str]] = {}
+    others_by_row: dict[int, list[str]] = {}
     with Files().open(path) as stream, parquet.ParquetFile(stream) as file:
         first = 0
         for number in range(file.num_row_groups):
@@ -108,11 +108,11 @@ def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]
                 names = [name for name in file.schema_arrow.names if name in columns]
                 table = file.read_row_group(number, columns=names)
                 for row in here:
-                    there = [name for name in table.column_names if table.column(name)[row].is_valid]
-                    if others := [name for name in there if name != markers[first + row]]:
-                        found[first + row] = others
+                    filled = [name for name in table.column_names if table.column(name)[row].is_valid]
+                    if others := [name for name in filled if name != markers[first + row]]:
+                        others_by_row[first + row] = others
             first += group.num_rows
-    return found
+    return others_by_row
 
 
 def _with_values(group: Any, markers: int) -> set[str]:
@@ -128,8 +128,8 @@ def _with_values(group: Any, markers: int) -> set[str]:
 
 
 def _rows_with_values(columns: Sequence[pa.Array]) -> list[int]:
-    found = (pc.indices_nonzero(values.is_valid()).to_pylist() for values in columns)
-    return sorted({row for rows in found for row in rows})
+    rows_by_column = (pc.indices_nonzero(values.is_valid()).to_pylist() for values in columns)
+    return sorted({row for rows in rows_by_column for row in rows})
 
 
 def _batches(

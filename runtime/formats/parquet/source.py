@@ -128,8 +128,8 @@ class Parquet(ReadBySpark):
             )
             chosen.append(f"{value} AS {quoted(name)}")
             if unfit:
-                said = misfit(name, type_, f"a value of a column of type {type_text(columns[name])}")
-                wrong.append(f"WHEN {unfit} THEN {quote(said)}")
+                reason = misfit(name, type_, f"a value of a column of type {type_text(columns[name])}")
+                wrong.append(f"WHEN {unfit} THEN {quote(reason)}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
         return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
@@ -139,9 +139,11 @@ class Parquet(ReadBySpark):
 
     def _scan(self, spark: SparkSession, files: Numbered) -> Scan:
         markers = self.markers(spark, files)
-        found = Counter(marker.file for marker in markers)
+        markers_by_file = Counter(marker.file for marker in markers)
         footers = self._footers(spark, files)
-        empty = {n for n, footer in footers.items() if not footer.problem and footer.rows == found[n]}
+        empty = {
+            n for n, footer in footers.items() if not footer.problem and footer.rows == markers_by_file[n]
+        }
         return Scan(tuple(markers), frozenset(empty))
 
     def tuples_with_statistics(
@@ -152,7 +154,7 @@ class Parquet(ReadBySpark):
     def _statistics(
         self, spark: SparkSession, files: Numbered, types: Types
     ) -> dict[int, FileStatistics] | None:
-        found: dict[int, FileStatistics] = {}
+        by_file: dict[int, FileStatistics] = {}
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
             if footer.problem or any(
@@ -169,15 +171,15 @@ class Parquet(ReadBySpark):
                 for name, kind in kinds.items()
                 if isinstance(kind, NullType)
             }
-            found[number] = FileStatistics(footer.rows, {**ranges, **lacking})
-        return found
+            by_file[number] = FileStatistics(footer.rows, {**ranges, **lacking})
+        return by_file
 
     def markers(self, spark: SparkSession, files: Numbered) -> list[MarkerLine]:
         """Returns the markers of the files in stream order. The driver reads only files that may contain some."""
         looked = self._look(spark, list(files.values()))
         with ThreadPoolExecutor(THREADS) as threads:
-            found = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
-            return sorted((marker for markers in found for marker in markers), key=lambda m: m.position)
+            by_file = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
+            return sorted((marker for markers in by_file for marker in markers), key=lambda m: m.position)
 
     def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
         return with_row_faults(lines, types)
@@ -249,15 +251,15 @@ class Parquet(ReadBySpark):
         if len(self._seen) > _CACHE_SIZE:
             self._seen.clear()
         paths = [file.path for file in files]
-        found = dict(zip(paths, read_footers(spark, paths), strict=True))
-        self._seen.update(found)
-        return found
+        footers = dict(zip(paths, read_footers(spark, paths), strict=True))
+        self._seen.update(footers)
+        return footers
 
     def _footers(self, spark: SparkSession, files: Numbered) -> dict[int, Footer]:
         # Another thread may read other files at the same time and clear the cache.
-        known = {file.path: self._seen.get(file.path) for file in files.values()}
-        found = self._look(spark, [file for file in files.values() if known[file.path] is None])
-        return {number: known[file.path] or found[file.path] for number, file in files.items()}
+        cached = {file.path: self._seen.get(file.path) for file in files.values()}
+        read = self._look(spark, [file for file in files.values() if cached[file.path] is None])
+        return {number: cached[file.path] or read[file.path] for number, file in files.items()}
 
 
 # --- scans ---------------------------------------------------------------------------------------------------
@@ -269,14 +271,14 @@ def _groups(
     footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
 ) -> Iterator[_Group]:
     """Groups the files that have rows by the types of their wanted columns; `None`: excludes a file."""
-    found: dict[tuple[tuple[str, DataType | None], ...], dict[int, Footer]] = {}
+    footers_by_columns: dict[tuple[tuple[str, DataType | None], ...], dict[int, Footer]] = {}
     for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
         if names is not None:
             kinds = ((name, footer.columns.get(name, NullType())) for name in names)
             columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
-            found.setdefault(columns, {})[number] = footer
-    return (_Group(columns, of) for columns, of in found.items())
+            footers_by_columns.setdefault(columns, {})[number] = footer
+    return (_Group(columns, of) for columns, of in footers_by_columns.items())
 
 
 def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
@@ -291,21 +293,21 @@ def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
 
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     """Returns the markers of a file; for an unreadable file, a malformed marker with the reason."""
-    place, problem = number * NEXT_FILE, footer.problem
+    begin, problem = number * NEXT_FILE, footer.problem
     try:
         names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
-        found = markers_in(file.path, names) if footer.marked else []
-        beside = beside_markers(file.path, {row: name for name, _, row in found}) if found else {}
+        markers = markers_in(file.path, names) if footer.marked else []
+        beside = beside_markers(file.path, {row: name for name, _, row in markers}) if markers else {}
     except UNREADABLE as error:
-        problem, found, beside = reason(error), [], {}
+        problem, markers, beside = reason(error), [], {}
     if problem:
-        told = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
-        return [MarkerLine("spoilt", problem, place, problem=told, code="RQ414")]
+        message_and_hint = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
+        return [MarkerLine("spoilt", problem, begin, problem=message_and_hint, code="RQ414")]
     return [
-        MarkerLine("spoilt", text, place + row, problem=more_beside(beside[row]))
+        MarkerLine("spoilt", text, begin + row, problem=more_beside(beside[row]))
         if row in beside
-        else MarkerLine(name[1:], text, place + row, next=place + row + 1)
-        for name, text, row in found
+        else MarkerLine(name[1:], text, begin + row, next=begin + row + 1)
+        for name, text, row in markers
     ]
 
 

@@ -109,8 +109,8 @@ class _Kinds:
             return None if key is None or item is None else MapType(key, item)
         if isinstance(arrow, pa.StructType):
             fields = [(field.name, self._inner(field.type)) for field in arrow]
-            known = [StructField(name, kind) for name, kind in fields if kind is not None]
-            return StructType(known) if len(known) == len(fields) else None
+            readable = [StructField(name, kind) for name, kind in fields if kind is not None]
+            return StructType(readable) if len(readable) == len(fields) else None
         if pa.types.is_nested(arrow):
             element = self._inner(arrow.value_type)  # type: ignore[attr-defined] - a list of some form
             return None if element is None else ArrayType(element)

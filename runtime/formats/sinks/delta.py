@@ -94,14 +94,14 @@ class DeltaSink(ParquetSink):
         return pa.RecordBatchReader.from_batches(schema, batches())
 
     def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
-        place = 0
+        index = 0
         for path in files:
             if path.rpartition("/")[2].startswith(_TUPLES):
                 continue
             for row in self._staged_markers(path):
                 for kind, text in row.items():
-                    yield {"epoch": number, "place": place, "kind": kind.removeprefix("$"), "text": text}
-                    place += 1
+                    yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
+                    index += 1
 
     def _staged_markers(self, path: str) -> list[dict[str, str]]:
         """Returns the markers of a staged file; files of an earlier version have rows of Parquet."""

@@ -44,13 +44,13 @@ class KafkaSink(JsonLinesSink):
             return
         if not self._files.exists(record := f"{self._path}/output.json"):
             raise self._another("holds records of another output")
-        known = json.loads(self._files.read(record))
-        writer = self._writer(known["name"])
+        output = json.loads(self._files.read(record))
+        writer = self._writer(output["name"])
         if self._next is None:
-            self._check(writer, known["topic"])
+            self._check(writer, output["topic"])
             self._next = writer.next_epoch()
         if self._next <= number:
-            writer.write(number, self._records(staged, known["partitions"]))
+            writer.write(number, self._records(staged, output["partitions"]))
             self._next = number + 1
         self._forget(staged)
 
@@ -72,8 +72,8 @@ class KafkaSink(JsonLinesSink):
         writer = self._writer(name)
         if not writer.is_empty():
             return False
-        known = {"name": name, "topic": writer.identity(), "partitions": writer.partitions()}
-        self._files.write(f"{self._path}/output.json", json.dumps(known))
+        output = {"name": name, "topic": writer.identity(), "partitions": writer.partitions()}
+        self._files.write(f"{self._path}/output.json", json.dumps(output))
         return True
 
     def _writer(self, name: str) -> TopicWriter:

@@ -117,11 +117,11 @@ class FolderSink(Sink):
     def tidy(self, last: int) -> None:
         """Removes staged epochs after `last`, and the staging folder if it is then empty."""
         staging = f"{self._path}/{_STAGING}"
-        found = self._files.folders(staging, "epoch=")
-        given_up = [name for name in found if name > epoch_name(last)]
-        for name in given_up:
+        folders = self._files.folders(staging, "epoch=")
+        abandoned = [name for name in folders if name > epoch_name(last)]
+        for name in abandoned:
             self._files.delete(f"{staging}/{name}")
-        if len(given_up) == len(found):
+        if len(abandoned) == len(folders):
             self._files.delete(staging)
 
     def check_fresh(self) -> bool:

@@ -110,9 +110,9 @@ def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
     if type_.name in ("timestamp", "date"):
         return moments_of(texts, type_)
     if type_.name == "boolean":
-        found = pc.equal(texts, "true")
-        is_known = pc.or_(found, pc.equal(texts, "false"))
-        return found if pc.all(is_known).as_py() is not False else None
+        is_true = pc.equal(texts, "true")
+        is_known = pc.or_(is_true, pc.equal(texts, "false"))
+        return is_true if pc.all(is_known).as_py() is not False else None
     if not type_.is_numeric:
         return None
     try:

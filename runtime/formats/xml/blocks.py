@@ -63,12 +63,12 @@ def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[
     at = 0
     while at < len(text):
         window = text[at : at + _WINDOW_SIZE]
-        found = elements_of(window)
-        if found is not None:
-            whole = int(found.ends[-1])
-            yield XmlBlock(window[:whole], place + at, found.starts, found.ends, found)
+        elements = elements_of(window)
+        if elements is not None:
+            whole = int(elements.ends[-1])
+            yield XmlBlock(window[:whole], place + at, elements.starts, elements.ends, elements)
             at += whole
-            if found.all_in_order and at + _WINDOW_SIZE - whole < len(text):
+            if elements.all_in_order and at + _WINDOW_SIZE - whole < len(text):
                 continue  # the next window starts with the rest of this one
         end = min(at + _WINDOW_SIZE, len(text))
         if at == end:

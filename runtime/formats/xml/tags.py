@@ -109,10 +109,10 @@ def _kinds(tags: Sequence[bytes]) -> tuple[Depths, Depths, list[bytes]]:
     numbers: dict[bytes, int] = {}
     steps, named = np.full(len(tags), _BAD, np.int32), np.zeros(len(tags), np.int32)
     for n, tag in enumerate(tags):
-        if (found := _TAG.fullmatch(tag)) is None:
+        if (match := _TAG.fullmatch(tag)) is None:
             continue
-        name = found["open"] or found["close"]
-        step = 0 if found["empty"] else 1 if found["open"] else -1
+        name = match["open"] or match["close"]
+        step = 0 if match["empty"] else 1 if match["open"] else -1
         if name.startswith(_PREFIXES[0]):
             step = 2 * step or _BAD
         steps[n], named[n] = step, numbers.setdefault(name, len(numbers))
