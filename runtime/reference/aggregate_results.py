@@ -1,4 +1,6 @@
-"""Aggregate functions in plain Python, over all rows of a group: what `aggregate_functions.py` must agree with."""
+"""Aggregate functions in plain Python, over all rows of a group; `aggregate_functions.py` must agree with
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,27 @@ from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
 from cedilla.runtime.reference.scalars.order import comparable, equal, rank
 
 ORDER = "$order"
-"""A row's place: numbers that compare as tuples have arrived, or as a sort has put them (`Plan.placed`)."""
+"""The order of rows: numbers that compare as tuples arrived, or as a sort ordered them (`Plan.placed`)."""
 
 
 def result(
     call: Call, rows: Sequence[Row], types: Mapping[str, Type] | None = None, type_: Type | None = None
 ) -> Any:
-    """An aggregate function over the rows of a group; undefined values do not count (theory 2.8).
+    """Applies an aggregate function to the rows of a group; undefined values do not count (theory 2.8).
 
-    `types`: of the attributes, `type_`: of the result; a sum that it has no room for is undefined.
+    `types`: of the attributes; `type_`: of the result. A sum that does not fit its type is undefined.
     """
     if call.where is not None:
         rows = [row for row in rows if evaluate(call.where, row, types) is True]
     if not call.arguments:
         return len(rows)
-    if FUNCTIONS[call.function].ordered:  # values of one place are told apart by themselves
+    if FUNCTIONS[call.function].ordered:  # values of one place are ordered by themselves
         rows = sorted(rows, key=lambda r: (r.get(ORDER, 0), rank(evaluate(call.arguments[0], r, types))))
     values = [[evaluate(argument, row, types) for argument in call.arguments] for row in rows]
     pairs = [v for v in values if all(x is not None for x in v)]
     if call.distinct:
         pairs = list({comparable(v): v for v in reversed(pairs)}.values())[::-1]
-        if call.function in ("sum", "avg"):  # doubles are added from the least on
+        if call.function in ("sum", "avg"):  # doubles are added in ascending order
             pairs.sort(key=lambda v: rank(v[0]))
     if not pairs:
         return _NOTHING.get(call.function)
@@ -50,7 +52,9 @@ def result(
 
 
 def _check_sum(call: Call, values: Sequence[Any]) -> None:
-    """Raise RQ310 where an Alter has come among the values, and what was whole until then is beyond a double."""
+    """Raises RQ310 if an Alter came among the values, and the sum of the whole numbers before it is beyond a
+    double.
+    """
     whole = [v for v in values if isinstance(v, int | Fraction)]
     if len(whole) < len(values) and is_beyond(sum(whole)):
         raise beyond(min(attributes(call.arguments[0]), default=call.function))
@@ -71,7 +75,7 @@ def _average(x: Sequence[Any]) -> Any:
 
 
 def _average_angle(x: Sequence[Any], circle: Sequence[Any]) -> float | None:
-    """The circular mean, in the arithmetic of `angles`."""
+    """Returns the circular mean, in the arithmetic of `angles`."""
     values, full = [*map(double, x)], double(circle[0])
     if not all(map(isfinite, values)):
         return nan

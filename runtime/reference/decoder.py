@@ -1,6 +1,6 @@
-"""Accents and punctuations item by item, in plain Python and exact arithmetic, without regions.
+"""Decodes streams item by item, in plain Python and exact arithmetic, without regions.
 
-What `verify` and the tests decode streams with; it shares nothing with the engine but the parser.
+For `verify` and the tests; it shares only the parser with the engine.
 """
 
 from __future__ import annotations
@@ -23,29 +23,33 @@ Item = dict[str, Any]
 
 
 def is_tuple(item: Item) -> bool:
-    """Whether an item is a tuple and no marker."""
+    """Returns True if an item is a tuple and not a marker."""
     return "$accent" not in item and "$punctuation" not in item
 
 
 Reader = Callable[[str, Any], Any]
-"""Attribute and value, of a tuple or of a condition -> a value that can be compared with its like."""
+"""Attribute and value, of a tuple or of a condition -> a comparable value."""
 
 
 def as_it_is(attribute: str, value: Any) -> Any:
-    """The reader of streams whose JSON values compare as they are: all but timestamps and dates. A double compares as
-    its shortest decimal, as it is written."""
+    """Returns a value unchanged, for JSON values that compare directly: all but timestamps and dates.
+
+    A double compares as its shortest decimal, which is its text.
+    """
     return Fraction(repr(value)) if isinstance(value, float) and not is_odd(value) else value
 
 
 def matches(row: Item, conditions: Iterable[syntax.Condition], read: Reader = as_it_is) -> bool:
-    """Whether a tuple meets every condition; only the wildcard matches the undefined value (theory 1.1)."""
+    """Returns True if a tuple meets every condition; only the wildcard matches the undefined value (theory
+    1.1).
+    """
     return all(
         _meets(row.get(c.attribute), c.pattern, lambda v, c=c: read(c.attribute, v)) for c in conditions
     )
 
 
-def _meets(given: Any, pattern: Any, read: Callable[[Any], Any]) -> bool:
-    value = None if given is None else read(given)
+def _meets(raw: Any, pattern: Any, read: Callable[[Any], Any]) -> bool:
+    value = None if raw is None else read(raw)
     match pattern:
         case syntax.Wildcard():
             return True
@@ -72,7 +76,7 @@ def _meets(given: Any, pattern: Any, read: Callable[[Any], Any]) -> bool:
 
 
 def evaluate(body: Any, parameter: str, value: Any) -> Any:
-    """The value of an accent's function."""
+    """Evaluates an accent's function."""
     match body:
         case syntax.Attribute(name):
             assert name == parameter
@@ -94,8 +98,11 @@ Change = syntax.AlterAttribute | syntax.RecodeAttribute
 
 @lru_cache(1024)
 def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """α and β, from two points of the affine function; on a list they work on each element, and they leave NaN and
-    infinities, which are words, as they are. Of a recode: its pairs, one way and the other."""
+    """Returns α and β of an Alter, or the pairs of a recode in both directions.
+
+    The affine function follows from two points. Lists are mapped by element; NaN and infinities, which are
+    words, stay.
+    """
     if isinstance(alter, syntax.RecodeAttribute):
         codes = {before.value: after.value for before, after in alter.codes}
         back = {after: before for before, after in codes.items()}
@@ -117,11 +124,15 @@ def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[Change]:
 
 
 class Decoder:
-    """Follows a stream; knows the accents and punctuations so far. `names`: those that renames have brought, and of
-    which attributes they are (theory N2); `units`: those of canonical values, for constants with units.
+    """Follows a stream, and stores its accents and punctuations so far.
 
-    It knows no domains, so it is not for streams whose domains grow while recodes are in force: a value that is new and
-    was a code once (N1, N3) would be decoded by that recode. `verify` decodes outputs, and no output has recodes."""
+    `names`: names of renames -> attributes (theory N2). `units`: those of canonical values, for constants
+    with units.
+
+    It knows no domains, so it does not support streams whose domains grow while recodes are active. There a
+    new value that once was a code (N1, N3) would be decoded by that recode. `verify` decodes outputs, which
+    contain no recodes.
+    """
 
     def __init__(self, read: Reader = as_it_is, units: Mapping[str, str] | None = None) -> None:
         self.read = read
@@ -131,17 +142,23 @@ class Decoder:
         self.names: dict[str, str] = {}
 
     def canonical(self, row: Item) -> Item:
-        """The tuple by the names of attributes, with every Alter and recode that precedes and matches it undone, the
-        latest first (theory 2.5); of an attribute that was added, those since its last Add (G32)."""
+        """Returns the canonical tuple with its attributes' names.
+
+        Undoes every matching Alter and recode before it, the latest first (theory 2.5); for an added
+        attribute, those since its last Add (G32).
+        """
         renamed = {self.names[n]: v for n, v in row.items() if n in self.names and v is not None}
         row = {n: v for n, v in row.items() if n not in self.names} | renamed
-        for _, _, before in self._back(row, len(self.accents)):
-            row = before
+        for _, _, undone in self._back(row, len(self.accents)):
+            row = undone
         return row
 
     def _back(self, row: Item, start: int) -> Iterator[tuple[syntax.Primitive, bool, Item]]:
-        """The accents before a place, the latest first: what each changes, whether a tuple matches it, and the tuple
-        with that undone. `row`: the tuple as its values are at the place, by the names of attributes."""
+        """Yields the accents before a position, the latest first: primitive, match, and the tuple with it
+        undone.
+
+        `row`: the tuple with its values at the position, by the names of attributes.
+        """
         row, begun = dict(row), set[str]()
         for place in reversed(range(start)):
             change = self.accents[place].primitive
@@ -153,8 +170,10 @@ class Decoder:
             yield change, met, row
 
     def _matches(self, row: Item, place: int, conditions: Sequence[syntax.Condition]) -> bool:
-        """Whether a tuple meets the conditions of a marker behind so many accents. A condition on a name of a rename is
-        one on its attribute, and only of tuples that bring it by this name. One with units is of the canonical value.
+        """Returns True if a tuple meets the conditions of a marker after `place` accents.
+
+        A condition on a name of a rename is one on its attribute, for tuples that use this name. A condition
+        with units is about the canonical value.
         """
         if any(map(has_units, conditions)):
             canonical = next((each for *_, each in reversed([*self._back(row, place)])), row)
@@ -165,13 +184,13 @@ class Decoder:
         by = {c.attribute for c in conditions} & self.names.keys()
         if not by:
             return matches(row, conditions, self.read)
-        known = {**row, **{name: row.get(self.names[name]) for name in by}}
+        by_name = {**row, **{name: row.get(self.names[name]) for name in by}}
         return matches(
-            known, conditions, lambda name, value: self.read(self.names.get(name, name), value)
+            by_name, conditions, lambda name, value: self.read(self.names.get(name, name), value)
         ) and all(self._name(row, place, self.names[name]) == name for name in by)
 
     def _measured(self, condition: syntax.Condition) -> syntax.Condition:
-        """A condition with its constants in the unit of canonical values."""
+        """Converts the constants of a condition to the unit of canonical values."""
         unit = self.units[self.names.get(condition.attribute, condition.attribute)]
 
         def value(literal: syntax.Literal) -> syntax.Literal:
@@ -193,7 +212,7 @@ class Decoder:
         )
 
     def _name(self, row: Item, place: int, attribute: str) -> str:
-        """The name by which a tuple would bring an attribute behind so many accents."""
+        """Returns the name of an attribute in a tuple after `place` accents."""
         for change, met, _ in self._back(row, place):
             if met and change.name == attribute and isinstance(change, syntax.RenameAttribute):
                 return change.field
@@ -202,7 +221,7 @@ class Decoder:
         return attribute
 
     def raw_at(self, canonical: Item, accents: int) -> Item:
-        """The canonical tuple with the values that it would have had after the first so many accents."""
+        """Returns the canonical tuple with its values after the first `accents` accents."""
         row = dict(canonical)
         for place, accent in enumerate(self.accents[:accents]):
             change = accent.primitive
@@ -214,7 +233,7 @@ class Decoder:
         return row
 
     def feed(self, item: Item) -> Item | None:
-        """Take an item; a tuple comes back canonical."""
+        """Takes an item; returns a tuple in canonical values."""
         if "$accent" in item:
             self._accent(parse_accent(item["$accent"]))
         elif "$punctuation" in item:
@@ -234,7 +253,7 @@ class Decoder:
         self.accents.append(accent)
 
     def closed(self, canonical: Item) -> bool:
-        """Whether some punctuation so far says that this tuple never comes (theory 3)."""
+        """Returns True if an earlier punctuation excludes this tuple (theory 3)."""
         return any(
             self._matches(self.raw_at(canonical, count), count, punctuation.conditions)
             for count, punctuation in self.punctuations

@@ -1,7 +1,9 @@
-"""Expressions in plain Python, tuple by tuple: what their SQL must agree with (`compiler/expressions/expressions.py`).
+"""Evaluates expressions in plain Python, tuple by tuple; their SQL must agree
+(`compiler/expressions/expressions.py`).
 
 `None` is undefined. Whole numbers are `int`, other numbers `float` or, exact, `Fraction`; strings are `str`,
-conditions `bool`, timestamps `datetime` with a zone, dates `date`. It is slow and keeps to the words of Spark's manual.
+conditions `bool`, timestamps `datetime` with a zone, dates `date`. It is slow and follows Spark's manual
+literally.
 """
 
 from __future__ import annotations
@@ -39,10 +41,10 @@ Row = Mapping[str, Any]
 
 
 def evaluate(expression: Expression, row: Row, types: Mapping[str, Type] | None = None) -> Any:
-    """The value of an expression for one tuple; attributes that the tuple lacks are undefined.
+    """Evaluates an expression for one tuple; attributes that the tuple lacks are undefined.
 
-    `types`: of the attributes. With them, values have the digits of their types, and doubles are rounded; without them,
-    arithmetic of exact numbers is exact without limit.
+    `types`: of the attributes. With them, values have the digits of their types, and doubles are rounded;
+    without them, arithmetic of exact numbers is exact without limit.
     """
     return _Evaluation(row, None if types is None else _typing(tuple(types.items()))).value(expression)
 
@@ -55,10 +57,10 @@ class _Typing:
     known: dict[int, tuple[Expression, Type]] = field(factory=dict[int, tuple[Expression, Type]])
 
     def of(self, expression: Expression) -> Type:
-        found = self.known.get(id(expression))
-        if found is None:  # the expression is kept, so that no other one gets its id
-            found = self.known[id(expression)] = expression, expressions.type_of(expression, self.types)
-        return found[1]
+        entry = self.known.get(id(expression))
+        if entry is None:  # the expression is kept, so that no other one gets its id
+            entry = self.known[id(expression)] = expression, expressions.type_of(expression, self.types)
+        return entry[1]
 
 
 @lru_cache(maxsize=256)
@@ -68,7 +70,7 @@ def _typing(types: tuple[tuple[str, Type], ...]) -> _Typing:
 
 @lru_cache(maxsize=1024)
 def _conversion(node: Scalar) -> tuple[Expression, Affine, Expression]:
-    """The argument and the function of a call of `affine`, and the same as arithmetic."""
+    """Returns the argument and the function of a call of `affine`, and the same as arithmetic."""
     argument, function = called(node)
     return argument, function, written_out(function, argument)
 
@@ -81,7 +83,7 @@ class _Evaluation:
     def value(self, expression: Expression) -> Any:
         match expression:
             case Attribute(name):
-                value = self.row.get(name)  # what an Alter is to make a double may still be exact
+                value = self.row.get(name)  # a value that an Alter turns into a double may still be exact
                 return value if self._is_double(expression) else self._fitted(value, expression)
             case Literal(value):
                 return self._fitted(value, expression)
@@ -168,7 +170,9 @@ class _Evaluation:
             return None  # before the year 1 or after 9999
 
     def _converted(self, node: Scalar) -> Any:
-        """A call of `affine`: of a double attribute as on paper, else as the arithmetic that it stands for."""
+        """Evaluates a call of `affine`: for a double attribute as on paper, else as the equivalent
+        arithmetic.
+        """
         argument, function, arithmetic = _conversion(node)
         value = self.value(argument)
         is_double = isinstance(value, float) or (value is not None and self._is_double(argument))
@@ -177,7 +181,10 @@ class _Evaluation:
         return self.value(arithmetic)
 
     def _rounded(self, name: str, argument: Expression) -> int | None:
-        """`floor` or `ceil`. What is affine is computed in one go, as is a quotient of exact numbers."""
+        """Evaluates `floor` or `ceil`.
+
+        Affine functions, and quotients of exact numbers, are computed in one step.
+        """
         part, function = expressions.single(argument) or (argument, IDENTITY)
         if self.typing is not None and self.typing.of(argument).name == "decimal":
             part, function = (part, function) if self.typing.of(part).is_integral else (argument, IDENTITY)
@@ -196,7 +203,7 @@ class _Evaluation:
         return exact_quotient([number(self.value(side)) for side in sides], typed)
 
     def _in_one_go(self, part: Expression, function: Affine, value: Any) -> Any:
-        """An affine function of a part; undefined where that has no room in decimals."""
+        """Applies an affine function to a part in one step; undefined if decimals cannot hold the result."""
         assert self.typing is not None
         type_ = self.typing.of(part)
         if not function.is_identity and not isinstance(value, float):

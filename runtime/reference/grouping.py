@@ -13,7 +13,10 @@ from cedilla.runtime.reference.node import Groups, Rows, inside, only_defined
 
 
 class Aggregate(Groups):
-    """The results of groups that are closed or complete (theory 1.3). Without `by` the one group is always there."""
+    """Passes the results of groups that are closed or complete (theory 1.3).
+
+    Without `by` there is always one group.
+    """
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)

@@ -1,4 +1,4 @@
-"""The lines of local files as items of sources, with their places for messages."""
+"""Reads the lines of local files as items of sources, with their places for messages."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Input:
     item: Item
     line: Line
     reason: str = ""
-    """Why it was set aside, in words."""
+    """The reason for its rejection, in words."""
 
     def marked(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic at the line, with an excerpt where it is a marker."""
+        """Gives a diagnostic the place of the line, with an excerpt of a marker."""
         marker = self.item.get("$accent") or self.item.get("$punctuation")
         return self.line.mark(diagnostic, None if marker is None else str(marker))
 
 
 def is_marker(item: Item) -> bool:
-    """Whether an item is a marker, or what stands in the place of one."""
+    """Returns True if an item is a marker, or a malformed or misplaced one."""
     return any(
         item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray", "$columns")
     )
 
 
 def parsed(source: Source, line: Line) -> Input:
-    """A line as an item of a source."""
+    """Parses a line as an item of a source."""
     if line.is_header:
         return Input(source.name, {"$columns": line.text}, line)
     if line.is_csv:
@@ -52,8 +52,8 @@ def parsed(source: Source, line: Line) -> Input:
         item: Any = parse_line(line.text) if line.is_utf8 else None
     except ValueError:
         item = None
-    found = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
-    if found is not None and found[0] not in KINDS:
+    marker = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
+    if marker is not None and marker[0] not in KINDS:
         item = {"$spoilt": line.text}
     elif item is None:
         item = {"$corrupt": line.text}

@@ -16,11 +16,11 @@ class _Pairing(Node):
         self.kept: tuple[Rows, Rows] = ([], [])
 
     def agree(self, left: Row, right: Row) -> bool:
-        """Whether two tuples agree on the join attributes; ⊥ agrees with nothing."""
+        """Returns True if two tuples agree on the join attributes; ⊥ agrees with nothing."""
         return all(left.get(a) is not None and equal(left[a], right.get(b)) for a, b in self.operator.on)
 
     def meets_no_more(self, row: Row, side: int, inputs: tuple[Facts, ...]) -> bool:
-        """Whether every tuple that a row of one side could meet is closed on the other (Keep of Join)."""
+        """Returns True if every possible partner of a row is closed on the other side (Keep of Join)."""
         pairs = [(pair[side], pair[1 - side]) for pair in self.operator.on]
         if any(row.get(mine) is None for mine, _ in pairs):
             return True
@@ -62,7 +62,7 @@ class _Matching(_Pairing):
         self.pending: Rows = []
 
     def match(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> tuple[Rows, Rows]:
-        """The left tuples that have met their first match now, and those that never will meet one."""
+        """Returns the left tuples with their first match now, and those that will never have one."""
         self.kept[1].extend(new[1])
         matched: Rows = []
         never: Rows = []
@@ -83,14 +83,14 @@ class _Matching(_Pairing):
 
 
 class SemiJoin(_Matching):
-    """Left tuples that have met a right one."""
+    """Left tuples with a right match."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return self.match(new, inputs)[0]
 
 
 class AntiJoin(_Matching):
-    """Left tuples that can meet none any more."""
+    """Left tuples that can have no match any more."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return self.match(new, inputs)[1]

@@ -1,7 +1,7 @@
 """Rows, and the operator over them with its state: a node (theory 1.3).
 
-Rows are dictionaries of canonical values without what is undefined; `$order` is a row's place, where an operator
-looks at it. A node gets new rows and the closed regions of its inputs, and gives the rows that pass now.
+Rows are dictionaries of canonical values without undefined ones; `$order` is a row's place, for operators
+that need it. A node takes new rows and the closed regions of its inputs, and returns the rows that pass now.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rows = list[Row]
 
 
 def control(value: Any) -> Any:
-    """A value as the control plane has it (`compiler/expressions/types.py`); ⊥ where it is undefined."""
+    """Converts a value for the control plane (`compiler/expressions/types.py`); `None` becomes ⊥."""
     match value:
         case None:
             return regions.UNDEFINED
@@ -48,28 +48,30 @@ def control(value: Any) -> Any:
 
 
 def key_value(value: Any) -> Any:
-    """The same as part of a key: `None` where it is undefined."""
+    """Converts a value to a part of a key; `None` stays."""
     return None if value is None else control(value)
 
 
 def inside(region: Tree, row: Mapping[str, Any]) -> bool:
-    """Whether a row lies in a region."""
+    """Returns True if a row lies in a region."""
     needed = regions.attributes(region)
     return bool(regions.contains(region, {name: control(row.get(name)) for name in needed}))
 
 
 def key_of(row: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
-    """The values of some attributes as one comparable value, `None` where undefined."""
+    """Returns the values of some attributes as one comparable value, `None` where undefined."""
     return tuple(comparable(row.get(name)) for name in names)
 
 
 def whole(row: Row) -> frozenset[tuple[str, Any]]:
-    """A row as one comparable value: equal iff defined on the same attributes with equal values (G36)."""
+    """Returns a row as one comparable value: equal iff defined on the same attributes with equal values
+    (G36).
+    """
     return frozenset((name, comparable(value)) for name, value in row.items() if name != ORDER)
 
 
 def without_places(rows: Rows) -> Rows:
-    """The rows without their places."""
+    """Returns the rows without their places."""
     return [{n: v for n, v in row.items() if n != ORDER} for row in rows]
 
 
@@ -80,14 +82,14 @@ def arrived(rows: Rows) -> Rows:
 
 
 class Node:
-    """One operator with its state. `purge` off keeps all that ever came: the output must not change (O4)."""
+    """One operator with its state. `purge=False` keeps all rows: the output must not change (O4)."""
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         self.operator = operator
         self.purge = purge
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        """The rows that pass once `new` has come on each input and the inputs stand as their facts say."""
+        """Returns the rows that pass after `new` came on each input; `inputs`: the facts of the inputs now."""
         raise NotImplementedError
 
     def stored(self) -> Iterable[Row]:
@@ -95,22 +97,22 @@ class Node:
         return ()
 
     def waiting(self) -> int:
-        """How many rows or groups wait to pass."""
+        """Returns the number of rows or groups that wait to pass."""
         return sum(1 for _ in self.stored())
 
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
-        """Whether rows of a region that may still pass are defined on an attribute of the output."""
+        """Returns True if a row of a region that may still pass has an attribute of the output."""
         names = frozenset[str]().union(*(facts.types for facts in inputs))
         within = regions.exists(region, regions.attributes(region) - names, {})
         return any(row.get(attribute) is not None and inside(within, row) for row in self.stored())
 
     def closed(self) -> Tree:
-        """The region of output tuples that never come again, as the state shows."""
+        """Returns the region of output tuples that never come again, as the state shows."""
         return False
 
 
 class Groups(Node):
-    """An operator that keeps the rows of each group until it passes them, or what it computes of them."""
+    """An operator that keeps the rows of each group, or a result of them, until they pass."""
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
@@ -119,7 +121,7 @@ class Groups(Node):
     def closed_groups(
         self, new: Rows, by: Iterable[str], source: Facts, complete: int | None = None
     ) -> list[tuple[Any, ...]]:
-        """Take new rows; the keys of the groups to which no more come, or that have `complete` rows."""
+        """Takes new rows; returns the keys of groups that are closed or have `complete` rows."""
         for row in new:
             self.groups.setdefault(key_of(row, by), []).append(row)
         closed = fold_closed(source, frozenset(source.types).difference(by))
@@ -134,12 +136,12 @@ class Groups(Node):
 
 
 def only_defined(row: Row) -> Row:
-    """The row without the attributes that are undefined."""
+    """Returns the row without the attributes that are undefined."""
     return {name: value for name, value in row.items() if value is not None}
 
 
 def exactly(name: str, value: Any) -> Tree:
-    """The region of the tuples with one value of an attribute; `None` is ⊥."""
+    """Returns the region of the tuples with one value of an attribute; `None` is ⊥."""
     if value is None:
         return regions.complement(regions.defined(name))
     return regions.values(name, [control(value)])

@@ -1,7 +1,7 @@
-"""Every operator in plain Python, tuple by tuple: what the Spark code must agree with (theory 1.3).
+"""Operators in plain Python, tuple by tuple; the Spark code must agree with them (theory 1.3).
 
-The table from operators to nodes, whose classes stand in the other files of that name. They are slow and keep to the
-words of the theory; what regions are, they take from `Facts`.
+This module maps operators to nodes, whose classes are in other modules. They are slow and follow the theory
+literally; they take regions from `Facts`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ NODES: dict[type[Operator], type[Node]] = {
 
 
 def node_of(operator: Operator, purge: bool = True) -> Node:
-    """The node of an operator; `DiagnosticError` RQ406 for a user's operator, whose function needs Spark."""
+    """Returns the node of an operator; `DiagnosticError` RQ406 for a user's operator, whose function needs
+    Spark.
+    """
     if type(operator) not in NODES:
         raise failure(
             "RQ406",

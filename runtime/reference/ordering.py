@@ -1,4 +1,4 @@
-"""Operators that go by an order, in plain Python: sort, top, limit."""
+"""Operators with an order, in plain Python: sort, top, limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cedilla.runtime.reference.scalars.order import equal, rank
 
 
 def by_keys(keys: Sequence[tuple[str, bool]]) -> Callable[[Row], Any]:
-    """A sort key of rows: attributes, each descending or not; ⊥ comes last."""
+    """Returns a sort key of rows: attributes, each descending or not; ⊥ comes last."""
 
     def compare(a: Row, b: Row) -> int:
         for name, descending in keys:
@@ -50,7 +50,7 @@ class Sort(Node):
         return [{**row, ORDER: place} for place, row in enumerate(passed, self.written - len(passed))]
 
     def _all_before_closed(self, row: Row, closed: Tree, facts: Facts) -> bool:
-        """∀ t' <_A t: t' ∈ C (E4); where ties wait for each other, t ∈ C too."""
+        """Returns True if ∀ t' <_A t: t' ∈ C (E4); if ties wait for each other, also t ∈ C."""
         if self.operator.settled and not inside(closed, row):
             return False
         before: Tree = False

@@ -1,7 +1,7 @@
-"""A whole query in plain Python, without Spark: what `cedilla simulate` runs and tests compare with.
+"""Runs a whole query in plain Python, without Spark: for `cedilla simulate`, and as the oracle of tests.
 
-Data goes tuple by tuple through `nodes`, decoding and encoding is done accent by accent, in exact arithmetic.
-The control plane is the engine's own (`control`, `announce`, the operators' facts): tests prove it apart.
+Data goes tuple by tuple through `nodes`; decoding and encoding work accent by accent, in exact arithmetic.
+The control plane is the engine's own (`control`, `announce`, the operators' facts): other tests verify it.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
 Rejection = tuple[str, str]
-"""Why a tuple is rejected: the code, and the reason in words."""
+"""The code that rejects a tuple, and the reason in words."""
 
 
 @frozen
 class Output:
-    """What one step adds to an emit's stream: canonical tuples, the same encoded, and markers."""
+    """The output of one step of an emit: canonical tuples, the same encoded, and markers."""
 
     canonical: tuple[Row, ...]
     tuples: tuple[Row, ...]
     markers: Markers
 
     def items(self) -> list[dict[str, Any]]:
-        """The lines in output order (theory 3.3)."""
+        """Returns the lines in output order (theory 3.3)."""
         m = self.markers
         return [
             *({"$accent": text} for text in m.adds),
@@ -70,11 +70,11 @@ class Output:
 
 @define(eq=False, slots=False)
 class Reference:
-    """A plan that takes its input in steps; a step is an epoch: its tuples, then its markers, as a whole.
+    """Runs a plan step by step; a step is an epoch: its tuples, then its markers, as a whole.
 
-    With one item a step this is the element-at-a-time semantics. `purge`: drop from state what the theory
-    lets go. `rejected`: the tuples set aside so far, each with its source and code, `reasons`: the same in words.
-    `on_taken`: told of every other tuple, canonical and as it came.
+    With one item a step this is the element-at-a-time semantics. `purge`: removes purged rows from state, as
+    the theory says. `rejected`: the tuples rejected so far, each with its source and code; `reasons`: the
+    same in words. `on_taken`: gets every accepted tuple, canonical and raw.
     """
 
     plan: Plan
@@ -105,9 +105,9 @@ class Reference:
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
-        """Take the next items, each with its source; the outputs by the emits' names.
+        """Takes the next items, each with its source; returns the outputs by emit.
 
-        There is one epoch, or several where a marker must begin one (G32, N1). Raises `DiagnosticError` where a
+        There is one epoch, or several if a marker must begin one (G32, N1). Raises `DiagnosticError` if a
         marker ends the query; then nothing of the step counts.
         """
         arrived: dict[str, Rows] = {}
@@ -156,13 +156,12 @@ class Reference:
         self.rejected += rejected
         self.reasons += reasons
         self.warnings += warnings
-        for each in taken:
-            self.on_taken(*each)
+        for accepted in taken:
+            self.on_taken(*accepted)
         return [self._epoch(states, began, arrived)]
 
     def grow(self, values: Values) -> None:
-        """Let the domains that come from tables have more values from here on (theory N1). Raises `DiagnosticError`
-        RQ222."""
+        """Adds values to the domains that come from tables (theory N1). Raises `DiagnosticError` RQ222."""
         states = {name: state.next_epoch() for name, state in self.states.items()}
         self.states = dict(grown(self.plan, states, values))
         self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.closed_by_state)
@@ -171,11 +170,13 @@ class Reference:
     # --- input ---
 
     def decoded(self, source: str, item: Item) -> tuple[Row, Rejection | None]:
-        """A tuple of a source in canonical values, as it would be taken now, and what rejects it."""
+        """Returns a tuple of a source in canonical values, in the present state, and the reason for its
+        rejection.
+        """
         return self._tuple(self.states[source], source, item)
 
     def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, Rejection | None]:
-        """A tuple in canonical values, and what rejects it."""
+        """Returns a tuple in canonical values, and the reason for its rejection."""
         if "$corrupt" in item:
             return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
         types = state.field_types
@@ -189,7 +190,7 @@ class Reference:
         except ValueError:
             return {}, ("RQ301", misfit_of(item, types))
         raw = {n: v for n, v in fields.items() if n in state.types}
-        raw |= {n: v for n, v in item.items() if n == PARTITION}  # what trees tell the tuples of a topic by
+        raw |= {n: v for n, v in item.items() if n == PARTITION}  # trees distinguish tuples of a topic by it
         for name, attribute in state.names.of.items():
             if name in fields:
                 raw.setdefault(attribute, fields[name])
@@ -209,7 +210,7 @@ class Reference:
         return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
-        """The values of attributes that nothing has announced, by source and name."""
+        """Returns the values of unannounced attributes, by source and name."""
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
             if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt")):
@@ -218,7 +219,7 @@ class Reference:
         return values
 
     def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> tuple[str, str] | None:
-        """The code that rejects a tuple, and the first attribute that is wrong in it."""
+        """Returns the code that rejects a tuple, and its first wrong attribute."""
 
         def leaf(name: str) -> Any:
             tree = state.present.get(name, ABSENT)
@@ -226,11 +227,11 @@ class Reference:
 
         for name, tree in state.names.here.items():
             by = [each for each in (name, *state.names.of) if state.names.of.get(each, each) == name]
-            came = [each for each in by if item.get(each) is not None]
-            if len(came) > 1:
+            names_used = [each for each in by if item.get(each) is not None]
+            if len(names_used) > 1:
                 return "RQ312", name
-            if came and _at(tree, row) != came[0]:
-                return "RQ313", came[0]
+            if names_used and _at(tree, row) != names_used[0]:
+                return "RQ313", names_used[0]
         declared = self.plan.source_of[source].attributes
         for attribute in declared:
             if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:
@@ -248,8 +249,8 @@ class Reference:
         if inside(state.closed, row):
             return "RQ305", ""
         drift = self.plan.settings["drift"]
-        known = {*state.field_types, PARTITION}
-        unknown = sorted(n for n, v in item.items() if v is not None and n not in known)
+        declared_fields = {*state.field_types, PARTITION}
+        unknown = sorted(n for n, v in item.items() if v is not None and n not in declared_fields)
         if not unknown or drift == "ignore":
             return None
         unwritable = [name for name in unknown if not is_name(name)] if drift == "infer" else []
@@ -274,12 +275,12 @@ class Reference:
                 for side, i in enumerate(operator.inputs)
             ]
             rows[name] = self.nodes[name].step(rows_in, inputs)
-            said = StateFacts(closed=self.nodes[name].closed())
-            if said != NO_STATE:
-                closed_by_state[name] = said
-            quiet = quiet and said == self.closed_by_state.get(name, NO_STATE)
+            reported = StateFacts(closed=self.nodes[name].closed())
+            if reported != NO_STATE:
+                closed_by_state[name] = reported
+            quiet = quiet and reported == self.closed_by_state.get(name, NO_STATE)
             if not quiet:
-                facts[name] = operator.facts(inputs, said)
+                facts[name] = operator.facts(inputs, reported)
         self.after, self.closed_by_state = facts, closed_by_state
         if quiet and self.state_facts == closed_by_state:
             return {
@@ -296,7 +297,7 @@ class Reference:
         return outputs
 
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:
-        """Whether state has rows of a region that are defined on an attribute (G13)."""
+        """Returns True if state has rows of a region with an attribute (G13)."""
         return self.nodes[name].state_has(attribute, region, self._inputs[name])
 
     def _output(
@@ -324,7 +325,7 @@ class Reference:
         return Output(tuple(rows), encoded, markers)
 
     def _encoded(self, emit: Emit, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:
-        """A row in the units that the sink has announced (theory D0)."""
+        """Returns a row in the units that the sink has announced (theory D0)."""
         result: Row = {}
         start = self.plan.start[emit.relation]
         for name, value in row.items():
@@ -345,7 +346,7 @@ _KINDS = ("accent", "punctuation", "spoilt", "columns")
 
 
 def _marker(item: Item, place: int) -> MarkerLine | None:
-    """The marker that an item is; `$spoilt`: one that cannot be read, `$stray`: a tuple in a folder of markers."""
+    """Parses a marker; `$spoilt`: a malformed one, `$stray`: a tuple in a folder of markers."""
     if "$stray" in item:
         return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
     kind = next((k for k in _KINDS if item.get(f"${k}") is not None), None)
@@ -356,7 +357,7 @@ def _marker(item: Item, place: int) -> MarkerLine | None:
 
 
 def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]]) -> SourceState:
-    """The source after its own heartbeat: of a topic, that of each partition (theory N9)."""
+    """Applies a source's own heartbeat to its state; for a topic, that of each partition (theory N9)."""
     latest: dict[int | None, Any] = {}
     for row, item in came:
         if beat.attribute in row and not is_odd(value := row[beat.attribute]):
@@ -369,7 +370,7 @@ def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]
 
 
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:
-    """Whether an Alter has made doubles of an attribute since the query began."""
+    """Returns True if an Alter has turned an attribute into doubles since the query began."""
     return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE
 
 

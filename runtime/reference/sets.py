@@ -33,7 +33,7 @@ class Distinct(Node):
 
 
 class _Counting(Node):
-    """How often each tuple came on either side and how often it was passed."""
+    """Counts how often each tuple came on either side, and how often it passed."""
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
@@ -59,16 +59,16 @@ class _Counting(Node):
         return out
 
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
-        """How often a tuple passes, all in all."""
+        """Returns how often a tuple passes in total."""
         raise NotImplementedError
 
     def done(self, counts: tuple[int, int], passed: int, closed: tuple[bool, ...]) -> bool:
-        """Whether a tuple can be forgotten."""
+        """Returns True if a tuple can be forgotten."""
         raise NotImplementedError
 
 
 class Intersect(_Counting):
-    """As often as both sides have a tuple; as sets, once."""
+    """Passes a tuple as often as both sides have it; as sets, once."""
 
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         both = min(counts)
@@ -81,7 +81,7 @@ class Intersect(_Counting):
 
 
 class Minus(_Counting):
-    """As often as the left side has a tuple more than the right, once that is certain."""
+    """Passes a tuple as often as the left side has it more than the right, once that is certain."""
 
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         if not closed[1]:

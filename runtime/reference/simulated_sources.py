@@ -1,4 +1,4 @@
-"""What the sources of a plan have, as items in an order: folders of this machine, and topics as they are now."""
+"""Reads the sources of a plan as ordered items: local folders, and topics up to their present end."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 Offsets = Mapping[str, Mapping[int, int]]
 """Source -> partition of its topic -> the offset up to which records are read, excluded."""
 _Part = Any
-"""What gives the items of a file or a partition, once it is called."""
+"""A function that returns the items of a file or a partition."""
 
 
 @frozen
 class SimulatedSources:
-    """The sources of a plan, whose topics say how many partitions they have (theory N9).
+    """The sources of a plan, with the numbers of partitions of their topics (theory N9).
 
-    `ends`: of each partition of a topic the first offset and that of the record that is not read any more.
+    `ends`: the first offset of each partition and the offset after the last one that is read.
     """
 
     plan: Plan
@@ -36,7 +36,7 @@ class SimulatedSources:
 
     @classmethod
     def of(cls, plan: Plan, until: Offsets | None = None) -> SimulatedSources:
-        """The sources as they are now; `until`: what is read of topics, else what they have.
+        """Returns the present sources; `until`: the end of reading for topics, else their present end.
 
         Raises `DiagnosticError`: RQ440, RQ442 to RQ445.
         """
@@ -45,20 +45,22 @@ class SimulatedSources:
         for source in plan.sources:
             if source.is_topic and (place := place_of(source.path)) is not None:
                 topic = topics[source.name] = RecordedTopic(place)
-                found = {n: topic.ends(n) for n in topic.partitions}
+                offsets = {n: topic.ends(n) for n in topic.partitions}
                 chosen = None if until is None else until.get(source.name, {})
                 ends[source.name] = {
                     n: (begin, end if chosen is None else chosen.get(n, begin))
-                    for n, (begin, end) in found.items()
+                    for n, (begin, end) in offsets.items()
                 }
-        known = (
+        sources = (
             evolve(s, partitions=len(topics[s.name].partitions)) if s.name in topics else s
             for s in plan.sources
         )
-        return cls(evolve(plan, sources=tuple(known)), topics, ends)
+        return cls(evolve(plan, sources=tuple(sources)), topics, ends)
 
     def inputs(self) -> Iterator[Input]:
-        """Tables first; then streams, one file or partition of each after the other, as they are declared."""
+        """Yields tables first; then streams, one file or partition of each in turn, in the order of
+        declaration.
+        """
         for source in self.plan.sources:
             if source.table:
                 for file in files_of(source.path):
@@ -95,7 +97,7 @@ def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
 
 
 def order_notes(plan: Plan) -> Iterator[str]:
-    """What is to be told of the order of files, as `run` tells it."""
+    """Yields the notes on the order of files that `run` also gives."""
     for source in plan.sources:
         if not (source.table or source.is_topic or source.path == "-"):
             files = files_of(source.path, by_name=source.by_name)

@@ -35,13 +35,13 @@ def simulate(
     *,
     end: bool = False,
 ) -> None:
-    """Run a query without Spark: a path, the text itself, or what `compile_query` made of it.
+    """Runs a query without Spark: a path, its text, or the result of `compile_query`.
 
-    Outputs are printed as JSON Lines, whatever their formats, with their names where there are several. Those for
-    which the options have a sink are written into that folder, as `run` writes JSON Lines. `on_rejected` is told every
-    tuple that is set aside and its code, `on_warning` what is doubtful about accents, and about values
-    under `set suspect = warn`, and what waits at the end. `end`: every stream ends after what it holds. Raises
-    `DiagnosticError` where a marker or, by setting, a tuple ends the query.
+    Outputs are printed as JSON Lines, whatever their formats, with their names if there are several. Outputs
+    with a sink in the options are written into that folder, as `run` writes JSON Lines. `on_rejected` gets
+    every rejected tuple and its code. `on_warning` gets warnings about accents, about values under `set
+    suspect = warn`, and about rows waiting at the end. `end`: every stream ends after its present content.
+    Raises `DiagnosticError` if a marker or, by setting, a tuple ends the query.
     """
     options = options or Options()
     compiled, _ = compiled_query(query)
@@ -77,13 +77,13 @@ def replay(
     *,
     end: bool = False,
 ) -> Mapping[str, Facts]:
-    """Run a plan over what its folders and topics hold, without Spark; the facts of every relation at the end.
+    """Runs a plan over its folders and topics, without Spark; returns the facts of every relation at the end.
 
-    Streams are read one file of each after the other, in the order of their declarations, and topics one partition
-    after the other, up to where they end now, or to `until`; a run of tuples without a marker in between is one step.
-    `on_step` gets what each step emits, `on_rejected` every tuple that is set aside and its code, `on_warning` what is
-    doubtful about accents, and about values under `set suspect = warn`, and what waits at the end. `end`: then streams
-    end. Raises `DiagnosticError` where a marker ends the query.
+    Streams are read one file of each in turn, in the order of their declarations, and topics one partition
+    after the other, up to their present end, or to `until`. A run of tuples without a marker in between is
+    one step. `on_step` gets the output of each step, `on_rejected` every rejected tuple and its code.
+    `on_warning` gets warnings about accents, about values under `set suspect = warn`, and about rows waiting
+    at the end. `end`: streams end after their content. Raises `DiagnosticError` if a marker ends the query.
     """
     plan = apply(plan, options)
     check_paths(plan)
@@ -130,7 +130,7 @@ def replay(
 
 
 def _waiting(reference: Reference) -> Iterator[Diagnostic]:
-    """RQ234: the rows that no punctuation has let go of."""
+    """Yields RQ234 for rows that no punctuation has released."""
     plan = reference.plan
     for release in releases(plan):
         if count := reference.nodes[release.operator.name].waiting():
@@ -153,7 +153,7 @@ def _check(plan: Plan) -> None:
 
 
 def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) -> None:
-    """Raise where a setting makes a rejected tuple fatal; what its step would emit is not told."""
+    """Raises if a setting makes a rejected tuple fatal; the output of its step is dropped."""
     for code in sorted({code for _, code in rejected}):
         if is_fatal(code, settings):
             lines = [line for line, other in rejected if other == code]

@@ -1,4 +1,4 @@
-"""Files of a simulation in which no tuple has an attribute of the stream (`items.strangers`)."""
+"""Detects files of a simulation without any attribute of the stream (`items.strangers`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cedilla.runtime.reference.inputs import Input, is_marker
 
 @define
 class SimulatedStrangers:
-    """Looks at tuples until a file has one with an attribute."""
+    """Examines tuples until a file has one with an attribute."""
 
     _plan: Plan
     _files: dict[tuple[str, str], list[str] | None] = field(factory=dict[tuple[str, str], list[str] | None])
-    """Source and file -> the keys of its first tuple; `None` where a tuple has an attribute."""
+    """Source and file -> the keys of its first tuple; `None` after a tuple with an attribute."""
 
     def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> None:
-        """Take lines; `states`: of the sources then."""
+        """Takes lines; `states`: of the sources then."""
         for line in lines:
             source = self._plan.source_of[line.source]
             if not is_asked(source) or is_marker(line.item) or "$corrupt" in line.item:
@@ -38,7 +38,7 @@ class SimulatedStrangers:
                 self._files[key] = None
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
-        """RQ320 for each file without."""
+        """Yields RQ320 for each file without such a tuple."""
         for (name, file), keys in self._files.items():
             if keys is not None:
                 yield complaint(self._plan.source_of[name], file, keys, states[name].field_types)

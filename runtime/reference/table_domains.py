@@ -1,4 +1,4 @@
-"""Domains that come from tables, read without Spark: for `simulate` and the tools."""
+"""Reads domains that come from tables, without Spark: for `simulate` and the tools."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from cedilla.runtime.reference.reference import Reference
 
 
 def with_domains(plan: Plan) -> Plan:
-    """The plan with the domains that its tables give, read from local folders of JSON Lines.
+    """Returns the plan with the domains of its tables, read from local folders of JSON Lines.
 
-    Raises `DiagnosticError`: RQ401 (no such folder, standard input), RQ406 (another format), RQ416, RQ417, or for a
-    bad marker in a table.
+    Raises `DiagnosticError`: RQ401 (no such folder, standard input), RQ406 (another format), RQ416, RQ417, or
+    for a bad marker in a table.
     """
     return looked_up(plan, _read)[0] if any(listed(plan)) else plan
 
 
 def can_read(plan: Plan) -> bool:
-    """Whether the tables that give domains are local folders of JSON Lines or CSV, and there."""
+    """Returns True if the tables of domains are existing local folders of JSON Lines or CSV."""
     tables = (plan.source_of[c.table] for *_, c in listed(plan))
     return all(_complaint(table) is None for table in tables)
 
@@ -51,11 +51,11 @@ def _complaint(table: Source) -> Diagnostic | None:
 
 
 def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
-    """The values of a table's valid rows, canonical."""
+    """Returns the canonical values of a table's valid rows."""
     if (complaint := _complaint(table)) is not None:
         raise DiagnosticError([complaint])
     reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
-    found: dict[str, set[Value]] = {name: set() for name in names}
+    values_of: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path):
         for line in (parsed(table, each) for each in tuples_of(lines_in(file, table.format), table)):
             if is_marker(line.item):
@@ -67,7 +67,7 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
             row, rejection = reference.decoded(table.name, line.item)
             if rejection is not None:
                 continue
-            for name, values in found.items():
+            for name, values in values_of.items():
                 if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MAX_VALUES:
                     values.add(value)
-    return {name: frozenset(values) for name, values in found.items()}
+    return {name: frozenset(values) for name, values in values_of.items()}

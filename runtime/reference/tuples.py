@@ -1,4 +1,4 @@
-"""Operators that look at one tuple at a time, in plain Python: select, sample, project, rename, union."""
+"""Operators on one tuple at a time, in plain Python: select, sample, project, rename, union."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cedilla.runtime.reference.scalars.decoded import decoded
 
 
 class Select(Node):
-    """The tuples on which the predicate is true; on ⊥ it is not."""
+    """The tuples for which the predicate is true; ⊥ is not true."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         return [row for row in new[0] if evaluate(self.operator.predicate, row, inputs[0].types) is True]
@@ -43,7 +43,7 @@ class Sample(Node):
 
 
 class Project(Node):
-    """The attributes and the values that are computed of them, where their attributes exist."""
+    """The chosen attributes and computed values, if their attributes exist."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         items = {
@@ -78,8 +78,10 @@ class Project(Node):
         return affine(function, number(value))
 
     def _with_doubles(self, row: Row) -> Row:
-        """The row with the attributes that have units of their own as doubles. Raises RQ310 where a double does not
-        keep a value."""
+        """Returns the row with doubles for attributes that have units of their own.
+
+        Raises RQ310 if a double cannot hold a value.
+        """
         functions = self.operator.conversions
         exact = {n: v for n, v in row.items() if n in functions and not isinstance(v, float)}
         for name, value in exact.items():
@@ -97,10 +99,10 @@ class Rename(Node):
 
 
 class Union(Node):
-    """The tuples of both inputs; of different types of numbers both are doubles."""
+    """The tuples of both inputs; an attribute with different types of numbers becomes a double."""
 
     rounded: Collection[str] = ()
-    """The attributes that the query itself makes doubles, whatever they lose."""
+    """The attributes that the query itself turns into doubles, whatever digits they lose."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         left, right = (facts.types for facts in inputs)

@@ -1,4 +1,4 @@
-"""JSON values to those of the plain reference, and back."""
+"""Converts JSON values to those of the plain reference, and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cedilla.runtime.reference.scalars.arithmetic import double
 
 
 def read_value(type_: Type, value: Any) -> Any:
-    """A JSON value as one of a type, as Spark's JSON reader takes it; `ValueError` where it is none."""
+    """Converts a JSON value to a type, as Spark's JSON reader does; raises `ValueError` for other values."""
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     match type_.name:
         case "int" | "long" if (whole := whole_of_json(type_, _plain(value))) is not None:
@@ -42,12 +42,12 @@ def read_value(type_: Type, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A double of Python as the number of its fewest digits."""
+    """Returns a double of Python as the decimal with the fewest digits."""
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def write_value(type_: Type, value: Any) -> Any:
-    """A value for a JSON line, as Spark's JSON writer gives it."""
+    """Converts a value for a JSON line, as Spark's JSON writer does."""
     match value:
         case list():
             return [write_value(type_.element or type_, each) for each in value]
@@ -69,13 +69,13 @@ def write_value(type_: Type, value: Any) -> Any:
 
 
 def _decimal(value: Fraction | int, scale: int) -> Decimal:
-    """A number that has so many decimal places."""
+    """Returns a decimal with `scale` decimal places."""
     sign, digits = int(value < 0), str(abs(int(Fraction(value) * 10**scale)))
     return Decimal((sign, tuple(map(int, digits)), -scale))
 
 
 def misfit_of(item: Mapping[str, Any], types: Mapping[str, Type]) -> str:
-    """The first value of a tuple that is not of its attribute's type, in words."""
+    """Describes the first value of a tuple that is not of its attribute's type."""
     values = read_strings(item, types)
     wrong = (n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
     name = next(wrong, None)

@@ -1,4 +1,4 @@
-"""`set suspect = warn` without Spark: the points of a step in plain Python, for the watches over a plan's streams."""
+"""`set suspect = warn` without Spark: computes the points of a step for the monitors of a plan's streams."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cedilla.runtime.reference.node import Row, key_value
 
 @define
 class SimulatedWatches:
-    """The watches over the streams of a plan; none where it does not ask for them."""
+    """The monitors of a plan's streams; none unless the plan sets `suspect`."""
 
     watches: Mapping[str, Monitor]
     _taken: dict[str, list[tuple[Group, str, Row]]] = field(factory=dict[str, list[tuple[Group, str, Row]]])
 
     @classmethod
     def of(cls, plan: Plan) -> SimulatedWatches:
-        """The watches at the start of a plan."""
+        """Returns the monitors at the start of a plan."""
         return cls({source.name: Monitor.of(source) for source in monitored_sources(plan)})
 
     def add(self, source: str, row: Row, place: str) -> None:
-        """Take a canonical tuple that was not rejected."""
+        """Takes a canonical tuple that was not rejected."""
         if (watch := self.watches.get(source)) is not None:
             group = tuple(key_value(row.get(name)) for name in watch.by)
             if crc32(repr(group).encode()) % watch.share == 0:
@@ -38,7 +38,10 @@ class SimulatedWatches:
     def step(
         self, before: Mapping[str, SourceState], after: Mapping[str, SourceState]
     ) -> Iterator[Diagnostic]:
-        """What the tuples since the last step tell (`Monitor.take`). `before`, `after`: the sources at its ends."""
+        """Yields warnings about the tuples since the last step (`Monitor.take`).
+
+        `before`, `after`: the sources' states.
+        """
         taken, self._taken = self._taken, {}
         for name, watch in self.watches.items():
             rows, names = taken.get(name, []), watch.attributes(after[name])
@@ -48,6 +51,6 @@ class SimulatedWatches:
             yield from watch.take(list(points_of(values, bits)), watch.share, before[name], after[name])
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
-        """What the latest tuples tell where no more come."""
+        """Yields warnings about the latest tuples when no more come."""
         for name, watch in self.watches.items():
             yield from watch.end(states[name])

@@ -29,7 +29,7 @@ from cedilla.runtime.reference.scalars.times import START
 
 
 class Window(Node):
-    """A tuple once for each window that it lies in, with the window's number or bounds."""
+    """A tuple once for each window that contains it, with the window's number or bounds."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
@@ -41,7 +41,7 @@ class Window(Node):
 
 
 def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
-    """The numbers of 64 bits among those of the windows that a value lies in; `None` where there is none."""
+    """Returns the 64-bit numbers of the windows that contain a value; `None` if there are none."""
     if value is None or is_odd(value):
         return [None]
     value = value if isinstance(value, float) else control(value)
@@ -55,7 +55,7 @@ def _floor(value: Any) -> int:
 
 
 def _named(o: Any, window: int | None) -> Row:
-    """The number of a window by its name, or its bounds by theirs."""
+    """Returns the number of a window by its name, or its bounds by theirs."""
     return {name: _bound(o.gives.name, bound, window) for name, bound in o.bounds.items()} or {
         o.alias: window
     }
@@ -77,7 +77,7 @@ def _bound(type_: str, bound: Affine, window: int | None) -> Any:
 
 
 class Session(Node):
-    """Sessions that a pause has ended and that nothing can reach any more (theory 1.3)."""
+    """Sessions that ended with a pause and that no further tuple can join (theory 1.3)."""
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
@@ -94,7 +94,7 @@ class Session(Node):
             open_rows: Rows = []
             for session in self._sessions(rows):
                 start = session[0].get(o.on)
-                reach = exactly(o.on, None)  # a tuple without a time is in no session
+                reach = exactly(o.on, None)  # a tuple without a time has no session
                 if start is not None:
                     first, last = control(start), control(session[-1][o.on])
                     reach = regions.interval(o.on, (first - o.gap, 1), (last + o.gap, 0))
@@ -134,14 +134,14 @@ class Session(Node):
 
 
 def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:
-    """Whether the gap lies between two times."""
+    """Returns True if the gap lies between two times."""
     if isinstance(before, float):
         return rank(after) >= rank(affine(Affine(Fraction(1), gap), before))
     return control(after) - control(before) >= gap
 
 
 class CountWindow(Node):
-    """Tuples with the number of their window, as they arrive at each key."""
+    """Tuples with the number of their window, counted in the order of arrival at each key."""
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)

@@ -1,4 +1,4 @@
-"""Where `simulate` writes: lines to standard output, or folders as `run` writes them."""
+"""Writes the output of `simulate`: to standard output, or into folders as `run` does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Parts = Sequence[Sequence[str]]
 
 @define
 class Printer:
-    """Prints the lines of an emit; `label` stands before each where several emits are printed."""
+    """Prints the lines of an emit; `label` precedes each if several emits are printed."""
 
     label: str = ""
 
@@ -47,14 +47,16 @@ class Folder:
 
 @define
 class Writer:
-    """Cuts an emit's stream into epochs: one ends where the order `+`, tuples, punctuations, `≀`, `−` would go back
-    (theory 3.3)."""
+    """Cuts an emit's stream into epochs.
+
+    An epoch ends where the order `+`, tuples, punctuations, `≀`, `−` goes back (theory 3.3).
+    """
 
     _to: Printer | Folder
     _parts: list[list[str]] = field(factory=lambda: [[] for _ in _NAMES])
 
     def add(self, output: Output) -> None:
-        """The next part of the stream."""
+        """Takes the next part of the stream."""
         m = output.markers
         parts: list[list[Any]] = [
             [{"$accent": text} for text in m.adds],
@@ -66,20 +68,21 @@ class Writer:
         first = next((index for index, part in enumerate(parts) if part), len(parts))
         if any(self._parts[first + 1 :]):
             self.flush()
-        for mine, part in zip(self._parts, parts, strict=True):
-            mine.extend(map(json_text, part))
+        for lines, part in zip(self._parts, parts, strict=True):
+            lines.extend(map(json_text, part))
 
     def flush(self) -> None:
-        """Write what has been gathered."""
+        """Writes the collected lines."""
         if any(self._parts):
             self._to.write(self._parts)
         self._parts = [[] for _ in _NAMES]
 
 
 def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
-    """A writer of JSON Lines for each emit: into the folder that the options name, otherwise to standard output.
+    """Returns a writer of JSON Lines for each emit: to the folder in the options, otherwise to standard
+    output.
 
-    Raises `DiagnosticError`: RQ405 where a folder has results, or cannot be written, RQ116 where a source reads it.
+    Raises `DiagnosticError`: RQ405 if a folder has results, or cannot be written, RQ116 if a source reads it.
     """
     paths = {emit.name: options.sinks.get(emit.name, "-") for emit in plan.emits}
     written = evolve(plan, emits=[evolve(emit, path=paths[emit.name], format="json") for emit in plan.emits])
@@ -93,5 +96,5 @@ def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
 
 
 def labels_of(printed: Sequence[str]) -> dict[str, str]:
-    """What stands before the lines of each emit that is printed: nothing where there is one."""
+    """Returns the label of each printed emit; empty if there is one."""
     return {name: f"{name}: " if len(printed) > 1 else "" for name in printed}

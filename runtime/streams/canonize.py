@@ -128,10 +128,10 @@ class _AlwaysThere:
 
 
 def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Accent | Punctuation | Row]:
-    """Expands an item that has no text of its own in canonical order.
+    """Expands an item without a text of its own: a unit accent becomes Alters (theory N4), also that of an
+    Add.
 
-    A unit accent becomes Alters (theory N4), and an Add in another unit than before also an Alter. Names of
-    renames become those of attributes (N2), codes of recodes the earlier ones (N3).
+    Names of renames become those of attributes (N2), codes of recodes the earlier ones (N3).
     """
     match item:
         case Accent(_, _, Rename() | Recode()):
@@ -256,7 +256,7 @@ def _presence(accent: Accent, before: SourceState) -> Tree:
 
 
 def _in_force(state: SourceState) -> Iterator[Described]:
-    """Yields the renames and recodes at the end of a canonical stream, so that a continuation is read right.
+    """Yields the renames and recodes at the end of a canonical stream, for a continuation.
 
     Raises `DiagnosticError` RQ213 if codes of another attribute determine them.
     """
@@ -276,10 +276,7 @@ def _in_force(state: SourceState) -> Iterator[Described]:
 
 @define
 class _AtOnce:
-    """Maintains the canonical stream item by item, with Adds and Drops in canonical values.
-
-    `start`: the functions from these to the values of the stream's start, if each tuple names its unit (N5).
-    """
+    """Maintains the canonical stream item by item. `start`: functions to the units of the start (N5)."""
 
     follower: StreamChecker
     rows: _Rows

@@ -1,4 +1,4 @@
-"""Scalar functions in plain Python, one file per subject; what they take and give is said in `scalar_functions.py`.
+"""Scalar functions in plain Python, one file per subject; `scalar_functions.py` defines their types.
 
 Values are those of `runtime/reference/evaluate.py`.
 """
@@ -16,6 +16,6 @@ VALUES: dict[str, Callable[..., Any]] = {
     **times.VALUES,
     **conversions.VALUES,
 }
-"""What each function gives for arguments as it takes them, by the function's first name."""
+"""Name of a function -> its result for arguments of its kinds."""
 
 __all__ = ["VALUES"]

@@ -1,4 +1,6 @@
-"""An argument of a call, as the function takes it (`takes` in `compiler/expressions/scalar_functions.py`)."""
+"""Converts the arguments of a call to the kinds of the function (`takes` in
+`compiler/expressions/scalar_functions.py`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from cedilla.runtime.reference.scalars.times import midnight, moment_of
 
 
 def as_kind(kind: str, value: Any) -> Any:
-    """An argument as what the function takes."""
+    """Converts an argument to the kind that the function takes."""
     if value is None:
         return None
     match kind:
@@ -29,7 +31,7 @@ def as_kind(kind: str, value: Any) -> Any:
 
 
 def _whole(value: Any, low: int = -(2**31), high: int = 2**31 - 1) -> int | None:
-    """A number as a whole one of 32 bits."""
+    """Returns a number as a whole one of 32 bits."""
     if is_odd(value):
         return None
     whole = value if isinstance(value, int) else int(rounded(value))

@@ -1,4 +1,4 @@
-"""Numbers, and the signs `+`, `-`, `*`, `/` and `%`: exact where both sides are, else with doubles."""
+"""Numbers, and the signs `+`, `-`, `*`, `/` and `%`: exact if both sides are, else with doubles."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LONG = 2**63
 
 
 def number(value: Any) -> Any:
-    """A value to compute with: decimals are exact fractions."""
+    """Returns a value to compute with: decimals are exact fractions."""
     return Fraction(value) if isinstance(value, Decimal) else value
 
 
 def is_odd(value: Any) -> bool:
-    """Whether a number is infinite, or none (NaN)."""
+    """Returns True if a number is infinite or NaN."""
     return isinstance(value, float) and not math.isfinite(value)
 
 
@@ -39,12 +39,12 @@ def loses_digits(value: Any) -> bool:
 
 
 def in_range(value: Any) -> Any:
-    """Whole numbers of more than 64 bits are undefined."""
+    """Returns `None` for whole numbers of more than 64 bits."""
     return None if isinstance(value, int) and not -_LONG <= value < _LONG else value
 
 
 def double(value: Any) -> float:
-    """A number as a double, infinite where it is too large for one."""
+    """Returns a number as a double, infinite if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -52,12 +52,12 @@ def double(value: Any) -> float:
 
 
 def affine(function: Affine, value: Any) -> Any:
-    """In one go: exact for exact numbers, rounded once for doubles where their decimals are short."""
+    """Applies a function in one step: exact for exact numbers, rounded once for doubles with short decimals."""
     return function.of_double(value) if isinstance(value, float) else function(value)
 
 
 def arithmetic(sign: str, x: Any, y: Any) -> Any:
-    """`x sign y`: doubles where one is, else exact; undefined by zero."""
+    """Computes `x sign y`: with doubles if one is, else exact; undefined for a division by zero."""
     if isinstance(x, float) or isinstance(y, float):
         x, y = double(x), double(y)
     match sign:
@@ -76,9 +76,9 @@ Typed = Sequence[tuple[Expression, Type]]
 
 
 def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed, type_: Type) -> Any:
-    """The same of numbers of known types: decimals have as many digits as there is room for, doubles are rounded.
+    """Computes with numbers of known types: decimals have the digits of their types, doubles are rounded.
 
-    `values`: defined, and still exact where an Alter is to make them doubles. `type_`: of the result.
+    `values`: defined, and still exact if an Alter turns them into doubles. `type_`: of the result.
     """
     if any(isinstance(value, float) for value in values) or type_.is_integral:
         return arithmetic(sign, *values)
@@ -106,7 +106,10 @@ def _quotient(values: Sequence[Any], digits: Sequence[Digits]) -> float | None:
 
 
 def exact_quotient(values: Sequence[Any], typed: Typed) -> Fraction | None:
-    """The quotient of two exact numbers of few enough digits, as `floor` and `ceil` take it. `typed`: may be empty."""
+    """Returns the exact quotient of two numbers of few digits, for `floor` and `ceil`.
+
+    `typed`: may be empty.
+    """
     x, y = values
     if not isinstance(x, int | Fraction) or not isinstance(y, int | Fraction) or y == 0:
         return None
@@ -114,8 +117,9 @@ def exact_quotient(values: Sequence[Any], typed: Typed) -> Fraction | None:
 
 
 def fitted(value: Any, type_: Type) -> Any:
-    """A value as one of a type: an exact number that is to be a double is rounded, one that has more digits than a
-    decimal has room for is undefined."""
+    """Fits a value to a type: rounds an exact number to a double; a number too long for a decimal is
+    undefined.
+    """
     if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
         return value
     if type_ == DOUBLE:
@@ -131,7 +135,7 @@ def _has_room(value: Any, digits: Digits) -> bool:
 
 
 def remainder(x: Any, y: Any) -> Any:
-    """With the sign of the dividend."""
+    """Returns the remainder with the sign of the dividend."""
     if y == 0:
         return None
     if isinstance(x, float) or isinstance(y, float):
@@ -141,7 +145,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 def positive_remainder(x: Any, y: Any) -> Any:
-    """Not negative where the divisor is positive."""
+    """Returns a remainder that is not negative for a positive divisor."""
     rest = remainder(x, y)
     if rest is None:
         return None

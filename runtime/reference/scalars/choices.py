@@ -1,4 +1,4 @@
-"""Functions that choose one of several values, or ask whether there is a value."""
+"""Functions that choose one of several values, or test if a value is defined."""
 
 from __future__ import annotations
 

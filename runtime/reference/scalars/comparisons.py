@@ -22,13 +22,13 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compare(sign: str, x: Any, y: Any) -> bool:
-    """Whether `x sign y`, in the order in which NaN is the greatest number."""
+    """Returns True if `x sign y`; NaN is the greatest number."""
     x, y = _comparable(number(x), number(y))
     return COMPARED[sign](rank(x), rank(y))
 
 
 def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two values as ones that Python compares as Spark does: constants in doubles, moments read."""
+    """Converts two values to ones that Python compares as Spark does: doubles, parsed moments."""
     if isinstance(x, str) and isinstance(y, date):
         x = _read(y, x)
     elif isinstance(y, str) and isinstance(x, date):
@@ -39,6 +39,6 @@ def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _read(like: date, text: str) -> date:
-    """A constant in ISO form."""
+    """Parses a constant in ISO form."""
     kind = "timestamp" if isinstance(like, datetime) else "date"
     return moment_of(kind, text)

@@ -67,7 +67,7 @@ def _to_string(value: Any) -> str:
 
 
 def _java(value: float) -> str:
-    """A double as Java writes it; whole numbers as if they were of a whole type."""
+    """Returns a double as Java writes it; whole numbers as if they were of a whole type."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == math.floor(value) and abs(value) < 1e15:

@@ -1,4 +1,4 @@
-"""Doubles that an affine function has made, with the exact values that they are nearest to."""
+"""Doubles that result from an affine function, with the exact values that they approximate."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 
 
 class Decoded(float):
-    """A double with the exact value that it is for: the control plane compares that one with constants that the same
-    function has made."""
+    """A double with the exact value that it approximates.
+
+    The control plane compares the exact value with constants of the same function.
+    """
 
     __slots__ = ("exact",)
     exact: int | Fraction
 
 
 def decoded(function: Affine, value: Any) -> Any:
-    """A function of a number, or of each element of a list, in doubles."""
+    """Applies a function to a number, or to each element of a list, in doubles."""
     if function.is_identity:
         return value
     if is_odd(value):
@@ -30,7 +32,7 @@ def decoded(function: Affine, value: Any) -> Any:
 
 
 def nearest(value: float, exact: int | Fraction) -> float:
-    """A double with the exact value that it is for; an infinity as it is."""
+    """Returns a double with the exact value that it approximates; infinities stay."""
     if not isfinite(value):
         return value
     result = Decoded(value)
@@ -39,7 +41,9 @@ def nearest(value: float, exact: int | Fraction) -> float:
 
 
 def exact_value(value: Any) -> int | Fraction:
-    """The number that a finite value is for; a double for its shortest decimal, as a constant is written."""
+    """Returns the exact value of a finite number; for a plain double, its shortest decimal, as a constant is
+    written.
+    """
     if isinstance(value, Decoded):
         return value.exact
     return exact(Fraction(repr(value))) if isinstance(value, float) else exact(Fraction(value))

@@ -15,7 +15,9 @@ from cedilla.runtime.reference.scalars.times import START, micros
 
 
 def _hash(*arguments: Any) -> int:
-    """Murmur3 as Spark has it: the hash of an argument is the seed of the next; undefined ones are skipped."""
+    """Returns Murmur3 as in Spark: the hash of an argument is the seed of the next; undefined ones are
+    skipped.
+    """
     seed = 42
     for value in arguments:
         match value:
@@ -39,7 +41,7 @@ def _mixed(seed: int, data: bytes) -> int:
     words = list(struct.unpack(f"<{end // 4}I", data[:end]))
     words += [
         byte - 256 if byte > 127 else byte for byte in data[end:]
-    ]  # Spark takes each byte left for a word
+    ]  # Spark hashes each remaining byte as a word
     for word in words:
         mixed = _turned(word * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
         seed = (_turned(seed ^ mixed, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF

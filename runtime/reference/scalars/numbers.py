@@ -18,7 +18,7 @@ from cedilla.runtime.reference.scalars.arithmetic import (
 
 
 def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
-    """A number to so many digits, by those that it is written with. A zero has no sign."""
+    """Rounds a number to `digits` decimal places of its shortest decimal. A zero has no sign."""
     if isinstance(value, int) or is_odd(value):
         return value
     if isinstance(value, Fraction):
@@ -31,11 +31,11 @@ def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
 
 
 _ALL_DIGITS = Context(prec=40)
-"""Room for 16 digits before the point and 15 after it."""
+"""Holds 16 digits before the point and 15 after it."""
 
 
 def _half_up(value: Fraction) -> int:
-    """The nearest whole number, of two the one farther from zero."""
+    """Returns the nearest whole number; of two, the one farther from zero."""
     nearest = math.floor(abs(value) + Fraction(1, 2))
     return -nearest if value < 0 else nearest
 
@@ -45,7 +45,7 @@ def _rounding(function: Callable[[Any], int]) -> Callable[[Any], Any]:
 
 
 def _root_of_squares(x: float, y: float) -> float:
-    """In steps that are rounded alike everywhere; a power of two keeps the squares in range."""
+    """Computes in steps that are rounded equally everywhere; a power of two keeps the squares in range."""
     greater = max(abs(x), abs(y))
     scale = 2.0**-600 if greater > 2.0**500 else 2.0**600 if greater < 2.0**-400 else 1.0
     x, y = x * scale, y * scale
@@ -53,7 +53,7 @@ def _root_of_squares(x: float, y: float) -> float:
 
 
 def _real(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of doubles: undefined outside its domain, infinite where the result is too large."""
+    """Wraps a function of doubles: undefined outside its domain, infinite for too large results."""
 
     def computed(*arguments: Any) -> Any:
         numbers = [double(value) for value in arguments]
@@ -87,7 +87,7 @@ def _log(x: float, y: float | None = None) -> float:
 
 
 def _whole_exponent(base: float, x: float, logarithm: float) -> float:
-    """A logarithm, exact where it is whole."""
+    """Returns a logarithm, exact if it is whole."""
     if not math.isfinite(logarithm):
         return logarithm
     nearest = round(logarithm)

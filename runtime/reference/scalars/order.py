@@ -1,4 +1,6 @@
-"""Equality and order of values as Spark has them: NaN equals itself and comes after every number, the zeros are one."""
+"""Equality and order of values as in Spark: NaN equals itself and comes after every number, both zeros are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,20 @@ from typing import Any
 
 
 def comparable(value: Any) -> Any:
-    """The one value, comparable by `==` and hashable, of those that are equal."""
+    """Returns a hashable value that is the same for equal values."""
     if isinstance(value, float):
         return math.nan if math.isnan(value) else value + 0.0
     return tuple(map(comparable, value)) if isinstance(value, list | tuple) else value  # type: ignore[reportUnknownVariableType,reportUnknownArgumentType]
 
 
 def equal(x: Any, y: Any) -> bool:
-    """Whether two defined values are equal."""
+    """Returns True if two defined values are equal."""
     x, y = comparable(x), comparable(y)
     return x is y or x == y
 
 
 def rank(value: Any) -> Any:
-    """What to order values of one type by: ⊥ first, NaN last; arrays by their elements, one after the other."""
+    """Returns a sort key for values of one type: ⊥ first, NaN last; arrays by their elements in order."""
     if value is None:
         return (0, 0)
     if isinstance(value, list | tuple):

@@ -20,7 +20,7 @@ _NOWHERE = Span("", 0, 0, 1, 1, 1, 1)
 
 
 def moment_of(kind: str, text: str) -> Any:
-    """The timestamp or date that a constant in ISO form says."""
+    """Parses a timestamp or date in ISO form."""
     value = Type(kind).value(Literal(text, text, span=_NOWHERE))
     assert isinstance(value, int)
     if kind == "date":
@@ -29,12 +29,12 @@ def moment_of(kind: str, text: str) -> Any:
 
 
 def midnight(day: date) -> datetime:
-    """The moment at which a day begins."""
+    """Returns the moment at which a day begins."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970."""
+    """Returns microseconds since 1970."""
     return (moment - START) // timedelta(microseconds=1)
 
 
