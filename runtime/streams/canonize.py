@@ -1,6 +1,6 @@
 """`cedilla canonize`: puts a stream into canonical order (paper, section 5.2; theory 2.4, 3.3).
 
-The order is `+` accents, tuples, punctuations, `≀` accents, `−` accents, with tuples in the units of the stream's start.
+The order is `+` accents, tuples, punctuations, `≀` accents, `−` accents. Tuples are in the units of the stream's start.
 The rules of `replacements` work pair by pair; this module works in one pass. The maps of `SourceState` contain all
 Alters so far at once (R6, R7, P-alter), and Adds and Drops of one attribute are one region each (R8, R9).
 """
