@@ -70,7 +70,7 @@ class Console:
         self.note("the query was edited since the last epoch:")
         for line in change_lines(changes):
             self.note(f"  {line}")
-        return click.confirm("go on with the edited query?", err=True)
+        return click.confirm("continue with the edited query?", err=True)
 
     def epoch(self, report: EpochReport) -> None:
         """Writes one line about an epoch, and its warnings, to standard error. Shows at most ten warnings of a code

@@ -204,7 +204,7 @@ _SOURCE = click.option(
     metavar="NAME=PATH",
     multiple=True,
     callback=_pairs,
-    help="Read a source from elsewhere than the query says.",
+    help="Read a source from another path than in the query.",
 )
 _SINK = click.option(
     "--sink",
@@ -212,7 +212,7 @@ _SINK = click.option(
     metavar="NAME=PATH",
     multiple=True,
     callback=_pairs,
-    help="Write a result elsewhere than the query says; its name is that of the emitted relation.",
+    help="Write a result to another path than in the query; its name is that of the emitted relation.",
 )
 _SET = click.option(
     "--set",
@@ -223,8 +223,8 @@ _SET = click.option(
     help="A setting of the query, for example late=abort.",
 )
 _OPTIONS = (
-    click.option("--once", is_flag=True, help="Process what is there and stop."),
-    click.option("--checkpoint", metavar="DIR", help="Where state and commit records are kept."),
+    click.option("--once", is_flag=True, help="Process the existing input and stop."),
+    click.option("--checkpoint", metavar="DIR", help="Folder of state and commit records."),
     _SOURCE,
     _SINK,
     click.option(
@@ -250,12 +250,14 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
-        help="What runs it: Spark, a Spark Connect server (--remote), or Sail inside this process, without Java.",
+        help="The engine: Spark, a Spark Connect server (--remote), or Sail inside this process, without Java.",
     ),
     click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
     click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
     _SET,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
-    click.option("--yes", is_flag=True, help="Go on with an edited query without asking (`cedilla plan`)."),
-    click.option("--verbose", is_flag=True, help="Show what Spark says of itself, too."),
+    click.option(
+        "--yes", is_flag=True, help="Continue with an edited query without asking (`cedilla plan`)."
+    ),
+    click.option("--verbose", is_flag=True, help="Also show the messages of Spark."),
 )
