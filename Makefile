@@ -48,7 +48,7 @@ test: .venv/dev.stamp
 	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30
 
 test-rest: build/classes.jsa
-	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30 -m "rest and not soak"
+	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30 -m "rest and not soak and not faults"
 
 # The short form; tests/benchmarks/README.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
@@ -62,7 +62,8 @@ bench-full: .venv/dev.stamp
 	$(BIN)/python tests/benchmarks/regions.py --most 1000000
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
-# New seeds each time; SEED=N runs those of an earlier time again. MARKS="soak or rest" runs the rest with them.
+# New seeds each time; SEED=N runs those of an earlier time again. MARKS="soak or rest" runs the rest with them,
+# MARKS=faults the kills and damages of docs/reliability.md.
 soak: SEED := $(or $(SEED),$(shell date +%s))
 soak: .venv/dev.stamp
 	@$(ENSURE_JAVA)

@@ -174,7 +174,9 @@ def pytest_collection_modifyitems(
         i for i in items if not (_parameters(i).get("spark") == "sail" and i.get_closest_marker("rest"))
     ]
     config.stash[TIERS] = {
-        item.nodeid: next((tier for tier in ("soak", "rest") if item.get_closest_marker(tier)), "test")
+        item.nodeid: next(
+            (tier for tier in ("soak", "faults", "rest") if item.get_closest_marker(tier)), "test"
+        )
         for item in items
     }
     for item in items:

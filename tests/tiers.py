@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 TIERS = pytest.StashKey[dict[str, str]]()
-"""In the configuration of a run: the tier of each test that was collected, `test`, `rest` or `soak`."""
+"""In the configuration of a run: the tier of each test that was collected, `test`, `rest`, `faults` or `soak`."""
 
 
 def rest(*values: Any) -> Any:

@@ -181,7 +181,7 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     while len(same := [r for r in listed if r.count == listed[-1].count]) >= _TOGETHER:
         together: dict[str, list[Any]] = {}
         for record in same:
-            for name, some in json.loads(files.read(f"{root}/files/{record.name}")).items():
+            for name, some in checkpoint.documents.read(f"files/{record.name}").items():
                 together.setdefault(name, []).extend(some)
         longer = Record(same[0].first, same[-1].last)
         _write(checkpoint, longer, together)
@@ -191,4 +191,8 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
 
 
 def _write(checkpoint: Checkpoint, record: Record, listed: Mapping[str, Sequence[Any]]) -> None:
-    checkpoint.files.write(f"{checkpoint.path}/files/{record.name}", json.dumps(dict(listed)))
+    """A run that has lost its checkpoint writes over nothing here."""
+    name, text = f"files/{record.name}", json.dumps(dict(listed))
+    if not checkpoint.documents.create(name, text):
+        checkpoint.check_there()
+        checkpoint.documents.write(name, text)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from attrs import frozen
 
 from cedilla.compiler.plan import Emit, Plan
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.checkpoint import load_commit
+from cedilla.runtime.checkpoint.commit_json import load_commit
+from cedilla.runtime.checkpoint.commit_log import last_record
 from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.integrity import is_new
 from cedilla.runtime.checkpoint.plan_comparison import compare
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans, reading
+from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
 from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
 
 
 @frozen
@@ -31,29 +34,30 @@ def read_checkpoint(path: str, command: str) -> CheckpointFolder:
     """A checkpoint in a local folder; `command` is named where it is not local.
 
     Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ412 where the path is
-    not local.
+    not local, RQ451 or RQ478 where something of it is gone or damaged.
     """
     root = local_path(path)
     if root is None:
         hint = f"`{command}` reads local folders only; copy it first"
         raise failure("RQ412", f"{path} is not a local path", hint=hint)
-    try:
-        with reading(path):
-            return _read(root)
-    except OSError:
-        raise failure(
-            "RQ411",
-            f"{path} holds no checkpoint",
-            hint="the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME",
-        ) from None
+    with reading(path):
+        if is_new(SealedFiles(Files(), str(root))):
+            raise no_checkpoint(path)
+        return _read(root)
+
+
+def no_checkpoint(path: str) -> DiagnosticError:
+    """RQ411: nothing has run in a folder."""
+    hint = "the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME"
+    return failure("RQ411", f"{path} holds no checkpoint", hint=hint)
 
 
 def _read(root: Path) -> CheckpointFolder:
-    plans = StoredPlans.load(json.loads((root / "plan.json").read_text("utf-8")))
-    records = sorted(p for p in (root / "commits").glob("*.json") if not p.name.startswith((".", "_")))
-    trees = StoredTrees(lambda name: (root / "trees" / name).read_text("utf-8"))
-    commit = load_commit(json.loads(records[-1].read_text("utf-8")), trees, str(root)) if records else None
-    return CheckpointFolder(root, plans.in_force(-1 if commit is None else commit.epoch), commit)
+    documents = SealedFiles(Files(), str(root))
+    plans = StoredPlans.load(documents.read(PLAN))
+    record = last_record(documents)
+    commit = None if record.data is None else load_commit(record.data, StoredTrees(documents), str(root))
+    return CheckpointFolder(root, plans.in_force(record.epoch), commit)
 
 
 def changes_of(path: str, plan: Plan) -> Changes:

@@ -15,6 +15,7 @@ from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
 
 
 @frozen
@@ -65,7 +66,7 @@ def failure(root: Path) -> Failure | None:
     path = root / "error.json"
     if not path.exists():
         return None
-    data = json.loads(path.read_text("utf-8"))
+    data = SealedFiles(Files(), str(root)).read(path.name)
     return Failure(data["time"], data["epoch"], tuple(map(from_json, data["diagnostics"])))
 
 

@@ -20,8 +20,9 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.sealed import SealedFiles
 
-_PATHS = "paths.json"
+PATHS = "paths.json"
 _KINDS = "streams", "markers", "tables"
 _RECORDED = "_recorded"
 _COMPARED = 3
@@ -100,14 +101,15 @@ class KnownFolders:
             for kind in _KINDS
             for suffix, part in (("", "at"), (_RECORDED, "recorded"))
         }
-        files.write(f"{self.home}/{_PATHS}", json.dumps(content))
+        SealedFiles(files, self.home).write(PATHS, json.dumps(content))
 
     @classmethod
     def stored(cls, files: Files, home: str) -> KnownFolders:
         """The folders as the last run had them; none in a new checkpoint."""
-        if not files.exists(place := f"{home}/{_PATHS}"):
+        documents = SealedFiles(files, home)
+        if not documents.exists(PATHS):
             return cls(home)
-        content = json.loads(files.read(place))
+        content = documents.read(PATHS)
 
         def of(kind: str) -> dict[str, KnownFolder]:
             recorded = content.get(f"{kind}{_RECORDED}", {})

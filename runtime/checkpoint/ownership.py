@@ -21,10 +21,12 @@ from filelock import FileLock, Timeout
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import missing
 
-_LOCK, _RECORD = "owner.lock", "owner.json"
-_OUTPUT_PREFIX = "."
-"""Readers of an output folder pass over names that begin with it."""
+_LOCK = "owner.lock"
+_OF_CHECKPOINT, _OF_OUTPUT = "commits/owner", ".owner.json"
+"""The records of owners. That of a checkpoint lies beside the commits: one look shows that both are there still.
+Readers of an output pass over a name that begins with a dot."""
 
 
 @frozen
@@ -60,19 +62,18 @@ class Ownership:
         return self.owner.number
 
     def check(self) -> None:
-        """Raise RQ476 where another run has taken the checkpoint over, or the checkpoint is gone."""
+        """Raise RQ476 where another run has taken the checkpoint over, RQ451 where the checkpoint is gone."""
         found = _read(self.files, self.record)
-        if found != self.owner:
-            raise lost(self.owner.checkpoint, found)
+        if found == self.owner:
+            return
+        if found is None and not self.files.exists(self.record):
+            raise missing(self.record)
+        raise lost(self.owner.checkpoint, found)
 
 
 def lost(checkpoint: str, owner: Owner | None = None) -> DiagnosticError:
     """The error of a run whose checkpoint is not its own any more."""
-    why = (
-        f"{owner} has taken it over"
-        if owner is not None
-        else "it is gone, or another run has committed to it"
-    )
+    why = f"{owner} has taken it over" if owner is not None else "another run has committed to it"
     return failure(
         "RQ476",
         f"this run does not own the checkpoint {checkpoint} any more: {why}",
@@ -87,20 +88,20 @@ def owned(files: Files, checkpoint: str, outputs: list[str]) -> Iterator[Ownersh
     Raises `DiagnosticError` RQ475 where another run on this machine has one of them.
     """
     with ExitStack() as held:
-        ownership = held.enter_context(_owned(files, checkpoint, checkpoint, ""))
+        ownership = held.enter_context(_owned(files, checkpoint, checkpoint, _LOCK, _OF_CHECKPOINT))
         for path in dict.fromkeys(each for each in outputs if local_path(each) is not None):
-            held.enter_context(_owned(files, path, checkpoint, _OUTPUT_PREFIX))
+            held.enter_context(_owned(files, path, checkpoint, f".{_LOCK}", _OF_OUTPUT))
         yield ownership
 
 
 @contextmanager
-def _owned(files: Files, path: str, checkpoint: str, prefix: str) -> Iterator[Ownership]:
-    record = f"{path.rstrip('/')}/{prefix}{_RECORD}"
+def _owned(files: Files, path: str, checkpoint: str, lock_name: str, name: str) -> Iterator[Ownership]:
+    record = f"{path.rstrip('/')}/{name}"
     folder = local_path(path)
     with ExitStack() as held:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(Path(folder.absolute(), f"{prefix}{_LOCK}"))
+            lock = FileLock(Path(folder.absolute(), lock_name))
             try:
                 held.enter_context(lock.acquire(timeout=0))
             except Timeout:
@@ -116,7 +117,13 @@ def _owned(files: Files, path: str, checkpoint: str, prefix: str) -> Iterator[Ow
 
 
 def _read(files: Files, record: str) -> Owner | None:
-    return Owner(**json.loads(files.read(record))) if files.exists(record) else None
+    """The owner by its record; `None` where there is none, or where it is damaged: nothing else depends on it."""
+    if not files.exists(record):
+        return None
+    try:
+        return Owner(**json.loads(files.read(record)))
+    except (ValueError, TypeError):
+        return None
 
 
 def _is_alive(owner: Owner) -> bool:

@@ -10,10 +10,13 @@ from urllib.parse import unquote
 
 from attrs import frozen
 
+from cedilla.runtime.checkpoint.commit_log import last_record
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.sealed import SealedFiles
 
 _RECORD = re.compile(r"(\d+)-(\d+)\.json")
+_BATCH = re.compile(r"batch(?:-(\d+))?\.json")
 
 
 @frozen
@@ -32,10 +35,11 @@ class ReadFile:
 
 @frozen
 class Batch:
-    """Its number, and its files by source."""
+    """Its number, its files by source, and the last epoch `after` which it began."""
 
     number: int
     files: Mapping[str, Sequence[ReadFile]]
+    after: int = -1
 
 
 def input_file(stored: list[Any]) -> InputFile:
@@ -48,10 +52,38 @@ def input_file(stored: list[Any]) -> InputFile:
 
 def last_batch(files: Files, root: str) -> Batch | None:
     """The last batch of a checkpoint, `None` before the first."""
-    if not files.exists(place := f"{root}/batch.json"):
+    documents = SealedFiles(files, root)
+    if (name := batch_name(documents)) is None:
         return None
-    data = json.loads(files.read(place))
-    return Batch(data["batch"], {name: [*map(_of_batch, listed)] for name, listed in data["files"].items()})
+    data = documents.read(name)
+    read = {name: [*map(_of_batch, listed)] for name, listed in data["files"].items()}
+    return Batch(data["batch"], read, data.get("after", -1))
+
+
+def batch_of_run(run: int) -> str:
+    """The document of the batch that a run works on."""
+    return f"batch-{run:06d}.json"
+
+
+def batch_names(documents: SealedFiles) -> list[str]:
+    """The documents of batches, of the last run last. Earlier versions had one for all runs."""
+    found = [(int(match[1] or -1), name) for name in documents.names() if (match := _BATCH.fullmatch(name))]
+    return [name for _, name in sorted(found)]
+
+
+def batch_name(documents: SealedFiles) -> str | None:
+    """The document of the last batch, if there is one."""
+    return next(reversed(batch_names(documents)), None)
+
+
+def take_over(documents: SealedFiles, run: int) -> None:
+    """Keep the last batch under the number of a run: a run that has lost its checkpoint does not write over that."""
+    names, own = batch_names(documents), batch_of_run(run)
+    if names and own not in names:
+        documents.write(own, documents.text(names[-1]))
+    for name in names:
+        if name != own:
+            documents.delete(name)
 
 
 def _of_batch(stored: list[Any]) -> ReadFile:
@@ -70,11 +102,8 @@ def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:
 
 def _done(files: Files, root: str, last: Batch | None) -> Batch | None:
     """What is read whole of a batch."""
-    commits = [f.path for f in files.list(f"{root}/commits") if f.path.endswith(".json")]
-    if last is None or not commits:
-        return None
-    commit = json.loads(files.read(commits[-1]))
-    if commit["batch"] != last.number:
+    commit = None if last is None else last_record(SealedFiles(files, root)).data
+    if last is None or commit is None or commit["batch"] != last.number:
         return None
     progress = commit["progress"]
     return Batch(
@@ -89,7 +118,7 @@ def seen(files: Files, root: str, last: Batch | None) -> Iterator[tuple[str, Seq
         yield from last.files.items()
     listed = records(files, root)
     for record in listed:
-        for source, stored in json.loads(files.read(f"{root}/files/{record.name}")).items():
+        for source, stored in SealedFiles(files, root).read(f"files/{record.name}").items():
             # Earlier versions have only the paths.
             yield source, [ReadFile(f) if isinstance(f, str) else ReadFile(*f) for f in stored]
     if not listed or min(record.first for record in listed) > 0:

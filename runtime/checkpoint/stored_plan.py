@@ -17,7 +17,8 @@ from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.parser import parse_query
 
-_VERSION = 2
+PLAN = "plan.json"
+_VERSION = 3
 
 
 @contextmanager

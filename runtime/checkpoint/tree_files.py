@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +19,16 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
 from cedilla.runtime.engines import costs
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
+
+FOLDER = "trees"
+"""The folder of trees in a checkpoint."""
+_BASES = re.compile(r'"base": "([^"]+)"')
+
+
+def bases(record: str) -> frozenset[str]:
+    """The names of the tree files that the text of a commit record has."""
+    return frozenset(_BASES.findall(record))
 
 
 class Trees:
@@ -43,23 +53,22 @@ class Trees:
 
 
 class StoredTrees(Trees):
-    """Reads trees that lie beside the commit record; `read`: file name -> its text."""
+    """Reads trees that lie beside the commit record."""
 
-    def __init__(self, read: Callable[[str], str]) -> None:
-        self._read = read
+    def __init__(self, documents: SealedFiles) -> None:
+        self._documents = documents
 
     def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
-        return load_tree(json.loads(self._read(name)), leaf)
+        return load_tree(self._documents.read(f"{FOLDER}/{name}"), leaf)
 
 
 class TreeFiles(StoredTrees):
     """Large trees in files of their own. A record says which, and what has changed since at a few points, so an
     epoch costs no more for the accents that came long ago."""
 
-    def __init__(self, folder: str, files: Files) -> None:
-        super().__init__(lambda name: files.read(f"{folder}/{name}"))
-        self._folder = folder
-        self._files = files
+    def __init__(self, documents: SealedFiles, run: int) -> None:
+        super().__init__(documents)
+        self._run = run
         self._bases: dict[str, tuple[str, Level]] = {}
         self._epoch = 0
         self._count = 0
@@ -76,10 +85,9 @@ class TreeFiles(StoredTrees):
         name, base = self._bases.get(slot, ("", None))
         limit = len(tree.points) // costs.TREE_FILE_SHARE
         if base is None or (changes := _changes(base, tree, limit)) is None:
-            name, changes = f"{self._epoch:012d}-{self._count}.json", ({}, [])
+            name, changes = f"{self._epoch:012d}-{self._count}-{self._run}.json", ({}, [])
             self._count += 1
-            self._files.make(self._folder)
-            self._files.write(f"{self._folder}/{name}", json.dumps(dump_tree(tree)))
+            self._documents.write(f"{FOLDER}/{name}", json.dumps(dump_tree(tree)))
             self._bases[slot] = name, tree
         changed, gone = changes
         return {
@@ -99,7 +107,7 @@ class TreeFiles(StoredTrees):
         for old in sorted(self.used)[:-KEPT_COMMITS]:
             del self.used[old]
         for name in before.difference(*self.used.values()):
-            self._files.delete(f"{self._folder}/{name}")
+            self._documents.delete(f"{FOLDER}/{name}")
 
 
 def _changes(base: Level, tree: Level, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:

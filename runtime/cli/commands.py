@@ -17,7 +17,7 @@ class Commands(click.Group):
     groups: ClassVar[dict[str, tuple[str, ...]]] = {
         "Run a query": ("run", "simulate", "verify", "compile"),
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
-        "Look at what is there": ("read", "status", "validate", "canonize", "suspect"),
+        "Look at what is there": ("read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
     }
     pages: ClassVar[dict[str, str]] = {
@@ -25,6 +25,7 @@ class Commands(click.Group):
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
         "accent": "docs/produce.md",
         **dict.fromkeys(("status", "validate", "canonize", "suspect"), "docs/streams.md"),
+        "doctor": "docs/reliability.md",
     }
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:

@@ -115,6 +115,24 @@ def status_command(checkpoint: str, form: str) -> None:
     console.out(json_text(status_json(status)) if form == "json" else status_text(status))
 
 
+@click.command("doctor")
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@format_option
+def doctor_command(checkpoint: str, form: str) -> None:
+    """Show what of a checkpoint is whole, missing, damaged, or named by no record. Changes nothing, starts no Spark.
+
+    Exit status 0: the next run goes on. 1: something is missing or damaged.
+    """
+    from cedilla.runtime.inspect.doctor import examine, integrity_json, integrity_text
+
+    console = Console()
+    with reported(console, {}):
+        found = examine(checkpoint)
+    console.out(json_text(integrity_json(found)) if form == "json" else integrity_text(checkpoint, found))
+    console.diagnostics(found.problems, {})
+    sys.exit(bool(found.problems))
+
+
 @click.command("plan")
 @query_argument
 @click.argument("checkpoint", metavar="CHECKPOINT")

@@ -6,6 +6,7 @@ import click
 
 from cedilla.runtime.cli.commands import Commands
 from cedilla.runtime.cli.execution import (
+    doctor_command,
     plan_command,
     run_command,
     simulate_command,
@@ -82,6 +83,7 @@ for _command in (
     plan_command,
     read_command,
     status_command,
+    doctor_command,
     validate_command,
     canonize_command,
     suspect_command,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ class Jobs:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_THREADS, "cedilla-job")
         self._scans = ThreadPoolExecutor(1, "cedilla-scan")
+        self._steps = ThreadPoolExecutor(_THREADS, "cedilla-step")
         self._started: list[Future[Any]] = []
 
     def start(self, job: Callable[[], T]) -> Future[T]:
@@ -30,6 +31,10 @@ class Jobs:
         """Starts a job that only the reader of its result waits for."""
         return self._scans.submit(job)
 
+    def together(self, steps: Sequence[Callable[[], object]]) -> None:
+        """Runs steps at once and waits for them; a step mostly waits for a disk or a service."""
+        list(self._steps.map(lambda step: step(), steps))
+
     def take(self) -> tuple[Future[Any], ...]:
         """Returns the jobs that were started since the last call."""
         started, self._started = self._started, []
@@ -37,7 +42,7 @@ class Jobs:
 
     def close(self) -> None:
         """Closes the thread pools and cancels jobs that have not begun."""
-        for pool in (self._pool, self._scans):
+        for pool in (self._pool, self._scans, self._steps):
             pool.shutdown(cancel_futures=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from attrs import define, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -14,31 +15,83 @@ from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.files import Files, epoch_name, name_of
+
+_ASIDE = "_run="
+"""How the names of folders begin in which runs set lines aside."""
 
 
-def quarantine(
-    spark: SparkSession,
-    files: Files,
-    read: Mapping[str, SourceInput],
-    settings: Mapping[str, str],
-    checkpoint: str,
-    epoch: str,
-) -> tuple[Counter[str], list[str]]:
-    """Writes the rejected lines of an epoch's sources to the checkpoint. Returns their numbers by code, and notes about
-    files without any valid line.
+@define(eq=False)
+class Quarantine:
+    """The rejected lines of a query, in its checkpoint.
 
-    Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
+    They are set aside under the number of the `run`, and appear once their epoch is committed: no other run writes over
+    them.
     """
-    total, notes = Counter[str](), list[str]()
-    for name, part in read.items():
-        total.update(part.read_counts.rejected)
-        _refuse(spark, part, settings)
-        if codes := [code for code in part.read_counts.rejected if not is_ignored(code, settings)]:
-            folder = f"{checkpoint}/quarantine/{name}"
-            _set_aside(spark, files, part, codes, f"{folder}/{epoch}.jsonl")
-            notes += _about_whole_files(spark, part, codes, folder)
-    return total, notes
+
+    spark: SparkSession
+    files: Files
+    settings: Mapping[str, str]
+    checkpoint: str
+    run: int
+    _aside: list[str] = field(init=False, factory=list[str])
+    """The sources with rejected lines in the epoch that is to be committed."""
+
+    def set_aside(self, read: Mapping[str, SourceInput], epoch: int) -> tuple[Counter[str], list[str]]:
+        """Writes the rejected lines of an epoch's sources aside. Returns their numbers by code, and notes about files
+        without any valid line.
+
+        Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
+        """
+        total, notes = Counter[str](), list[str]()
+        self._aside.clear()
+        for name, part in read.items():
+            total.update(part.read_counts.rejected)
+            _refuse(self.spark, part, self.settings)
+            if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
+                self._write(part, codes, self._place(name, epoch, self.run))
+                self._aside.append(name)
+                notes += _about_whole_files(self.spark, part, codes, self._folder(name))
+        return total, notes
+
+    def publish(self, epoch: int) -> None:
+        """Makes the rejected lines of a committed epoch visible."""
+        for name in self._aside:
+            self._publish(name, epoch, self.run)
+
+    def recover(self, last: int, run: int | None) -> None:
+        """Publishes the lines of the last epoch, which `run` has committed, and deletes those of epochs that did not
+        commit."""
+        for name in self.files.folders(f"{self.checkpoint}/quarantine", ""):
+            folder = self._folder(name)
+            if run is not None:
+                self._publish(name, last, run)
+            for aside in self.files.folders(folder, _ASIDE):
+                if aside <= f"{_ASIDE}{self.run:06d}":
+                    self.files.delete(f"{folder}/{aside}")
+            for file in self.files.list(folder):
+                if name_of(file.path) > f"{epoch_name(last)}.jsonl":
+                    self.files.delete(file.path)
+
+    def _folder(self, source: str) -> str:
+        return f"{self.checkpoint}/quarantine/{source}"
+
+    def _place(self, source: str, epoch: int, run: int) -> str:
+        return f"{self._folder(source)}/{_ASIDE}{run:06d}/{epoch_name(epoch)}"
+
+    def _write(self, read: SourceInput, codes: Sequence[str], place: str) -> None:
+        """Writes the rejected lines of a slice into one file, and replaces remains of an epoch that did not commit."""
+        lines = _rejected_lines(self.spark, read, codes).coalesce(1)
+        lines.write.mode("overwrite").json(self.files.for_engine(place))
+        self.files.sync([file.path for file in self.files.list(place)], self.checkpoint)
+
+    def _publish(self, source: str, epoch: int, run: int) -> None:
+        place = self._place(source, epoch, run)
+        for file in self.files.list(place):
+            path = f"{self._folder(source)}/{epoch_name(epoch)}.jsonl"
+            self.files.delete(path)
+            self.files.rename(file.path, path)
+            self.files.delete(place.rpartition("/")[0])
 
 
 def _about_whole_files(
@@ -64,18 +117,6 @@ def _about_whole_files(
         f"every tuple of {file.shown}{more} is set aside in {folder}, "
         f"line {first['position']['line']} first: {first['reason']} ({first['code']})"
     )
-
-
-def _set_aside(spark: SparkSession, files: Files, read: SourceInput, codes: Sequence[str], path: str) -> None:
-    """Writes the rejected lines of a slice into one file, and replaces remains of a run that did not commit."""
-    folder, _, name = path.rpartition("/")
-    aside = f"{folder}/_{name}"
-    lines = _rejected_lines(spark, read, codes).coalesce(1)
-    lines.write.mode("overwrite").json(files.for_engine(aside))
-    (file,) = files.list(aside)
-    files.delete(path)
-    files.rename(file.path, path)
-    files.delete(aside)
 
 
 def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str]) -> None:

@@ -27,6 +27,9 @@ def drive(
     """Let an executor take the files that are there and those that come, every `interval` seconds; once, if that is
     `None`. `on_step` is told where there are none. Raises `KeyboardInterrupt` once the run is `interrupted`."""
     order = executor.checkpoint.streams
+    for note in executor.checkpoint.notes:
+        on_step(note)
+        executor.notes += (note,)
     streams = sorted((s for s in executor.plan.sources if not s.table), key=lambda s: order.index(s.name))
     if not streams:
         executor.process(0, {}, interrupted)
@@ -50,7 +53,7 @@ def drive(
 
     def take(found: Mapping[str, Found]) -> None:
         nonlocal is_idle
-        executor.checkpoint.check_there(executor.last.epoch)
+        executor.checkpoint.check_there()
         new = arrivals.batch({s.name: found.get(s.name, Found()) for s in streams})
         if new is not None:
             is_idle = False

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import wait
 from contextlib import ExitStack
+from functools import partial
 
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
@@ -30,10 +31,10 @@ from cedilla.runtime.engines.jobs import Jobs, settle
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
-from cedilla.runtime.formats.sinks.sink import Sink, epoch_name
+from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
-from cedilla.runtime.ingest.quarantine import quarantine
+from cedilla.runtime.ingest.quarantine import Quarantine
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.ingest.strangers import strangers
 from cedilla.runtime.items.marker import MarkerLine
@@ -47,6 +48,7 @@ from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import older
 from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
@@ -76,6 +78,7 @@ class Executor:
     marker_search: MarkerSearch = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
+    _quarantine: Quarantine = field(init=False)
     _watches: Watches = field(init=False)
     _engine: Engine = field(init=False)
     _starter: EpochStarter = field(init=False)
@@ -97,7 +100,7 @@ class Executor:
         self.marker_search = self._marker_search()
         self.tables = TableDomains(self.spark, self.files, self.marker_search)
         self.plan = self.topics.known(self.tables.of(self.plan))
-        self.last = self.checkpoint.open(self.plan, self._edited)
+        self.last = self.checkpoint.open(self.plan, self._edited, self._check_not_ahead)
         if self.last.epoch < 0:
             self.last = evolve(
                 self.last,
@@ -108,9 +111,14 @@ class Executor:
             )
             self._check_sinks()
         else:
-            self._publish(self.last.epoch)  # a crash may have come between commit and publication
+            # A crash may have come between commit and publication.
+            self._publish(self.last.epoch, self.last.run)
             self._tidy()
-        self.state = StateStore(self.spark, self.files, f"{self.checkpoint.path}/state", self.jobs)
+        path, run = self.checkpoint.path, self.checkpoint.run
+        self._quarantine = Quarantine(self.spark, self.files, self.plan.settings, path, run)
+        self._quarantine.recover(self.last.epoch, self.last.run)
+        self.checkpoint.sweep(self.last)
+        self.state = StateStore(self.spark, self.files, f"{path}/state", self.jobs, run)
         self.state.reset(self.last.segments)
         self.tuning = Tuning(self.spark, self.conf)
         self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
@@ -129,13 +137,20 @@ class Executor:
         self.notes = tuple(news(plan, last.sources, changes.commit.sources))
         for emit in stored.plan.emits if stored.complete else ():
             sink = self._sink(emit)
-            sink.publish(last.epoch)
+            sink.publish(last.epoch, last.run)
             sink.tidy(last.epoch)
             sink.close()
         return changes
 
     def _sink(self, emit: Emit) -> Sink:
-        return sink_of(self.plan, emit, self.files, self.checkpoint.path)
+        return sink_of(self.plan, emit, self.files, self.checkpoint.path, self.checkpoint.run)
+
+    def _check_not_ahead(self, last: Commit) -> None:
+        """Raise RQ479 where an output has epochs that the checkpoint does not know: they would come twice."""
+        for emit in self.plan.emits:
+            if emit.name in last.sinks and (epoch := self.sinks[emit.name].last_epoch()) > last.epoch:
+                what = f"the checkpoint {self.checkpoint.path} ends with epoch {last.epoch}"
+                raise older(what, f"the output {emit.path}, which has epoch {epoch}")
 
     def _check_sinks(self) -> None:
         for emit in self.plan.emits:
@@ -246,7 +261,7 @@ class Executor:
     def _start(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
-        self.checkpoint.check_there(self.last.epoch)
+        self.checkpoint.check_there()
         remaining = self._remaining
         slices = remaining.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
@@ -310,13 +325,13 @@ class Executor:
     def _complete(self, running: RunningEpoch) -> None:
         """Wait for an epoch's jobs, and commit it."""
         settle(running.jobs)
-        self.checkpoint.check_there(self.last.epoch)
         number = running.record.epoch
-        for name, markers in running.markers.items():
-            self.sinks[name].stage_markers(number, markers)
-        quarantined, rejected = quarantine(
-            self.spark, self.files, running.read, self.plan.settings, self.checkpoint.path, epoch_name(number)
-        )
+        stages = [partial(self.sinks[n].stage_markers, number, m) for n, m in running.markers.items()]
+        if self.on_epoch is None:
+            self.jobs.together(stages)
+        else:  # a user's function stays in the thread of its run
+            stages[0]()
+        quarantined, rejected = self._quarantine.set_aside(running.read, number)
         segments = self.state.measured(running.record.segments)
         read = {name: part.read_counts.kept for name, part in running.read.items()}
         written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
@@ -331,7 +346,8 @@ class Executor:
             written=_summed(self.last.written, written),
         )
         self.checkpoint.commit(record)
-        self._publish(number)
+        self._publish(number, self.checkpoint.run)
+        self._quarantine.publish(number)
         self.state.commit(running.record.segments, segments, running.unused)
         self.last = record
         self._in_flight.remove(running)
@@ -359,9 +375,9 @@ class Executor:
 
     # --- output ---
 
-    def _publish(self, number: int) -> None:
+    def _publish(self, number: int, run: int | None) -> None:
         for sink in self.sinks.values():
-            sink.publish(number)
+            sink.publish(number, run)
 
     # --- messages ---
 

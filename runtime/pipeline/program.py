@@ -23,6 +23,7 @@ from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.integrity import check_whole
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
@@ -38,6 +39,7 @@ from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interruptible
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
@@ -157,6 +159,7 @@ def start(
             e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None
         ]
         ownership = opened.enter_context(owned(files, home, folders_written))
+        check_whole(SealedFiles(files, home.rstrip("/")))
         topics = Topics.of(plan, home, files, options.records_per_epoch)
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)

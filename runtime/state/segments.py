@@ -17,10 +17,12 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
 from cedilla.runtime.storage.stores import scheme_of
-from cedilla.runtime.storage.written import missing, read_parquet, written
+from cedilla.runtime.storage.written import damaged, missing, read_parquet, written
 
 _AXES = frozenset({"int", "bigint", "timestamp", "date"})
 """The types whose values are whole numbers to regions."""
+
+_MEASURES = "length", "bounds", "rows", "files", "checksum"
 
 Bounds = Mapping[str, tuple[int, int]]
 """Attribute -> its least and its greatest value in some rows, of one that all of them have."""
@@ -30,8 +32,8 @@ Bounds = Mapping[str, tuple[int, int]]
 class Segment:
     """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes.
 
-    `bounds`: attribute -> the least and the greatest of its values, where that is known. `rows`: how many, `None` in
-    records of old.
+    `bounds`: attribute -> the least and the greatest of its values, where that is known. `rows`: how many; `files`: how
+    many files hold them; both `None` in records of old. `checksum`: that of its files, if it is known.
     """
 
     path: str
@@ -39,6 +41,8 @@ class Segment:
     length: int = 0
     bounds: Bounds = field(factory=dict[str, tuple[int, int]])
     rows: int | None = None
+    files: int | None = None
+    checksum: str | None = None
 
     @property
     def epoch(self) -> int:
@@ -60,20 +64,25 @@ Segments = Mapping[str, tuple[Segment, ...]]
 
 @frozen
 class _Written:
-    """Of the files of a segment: their bytes, 0 where they have no rows, how many these are, and bounds of all."""
+    """Of the files of a segment: their bytes, 0 where they have no rows, how many these are, bounds of all, how many
+    files there are, and their checksum."""
 
     length: int
     rows: int
-    bounds: Bounds = field(factory=dict[str, tuple[int, int]])
+    bounds: Bounds
+    files: int
+    checksum: str | None
 
 
 class StateStore:
     """The segments of every state, by key. Changes are real once an epoch commits `segments`."""
 
-    def __init__(self, spark: SparkSession, files: Files, root: str, jobs: Jobs) -> None:
+    def __init__(self, spark: SparkSession, files: Files, root: str, jobs: Jobs, run: int = 0) -> None:
+        """`run`: the number of the run, which the names of its segments have: another one never writes over them."""
         self._spark = spark
         self._files = files
         self._root = root
+        self._run = run
         self._jobs = jobs
         self.segments: dict[str, tuple[Segment, ...]] = {}
         self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
@@ -115,13 +124,10 @@ class StateStore:
         return reduce(stacked, frames) if frames else None
 
     def _check_there(self, segment: Segment) -> None:
-        """Raise RQ451 where files of a segment are gone: not all engines miss them. Stores are asked once, as they take
-        some time."""
+        """Raise as `check_files`: not all engines miss files. Stores are asked once, as they take some time."""
         if segment.path in self._seen:
             return
-        found = self._files.list(segment.path)
-        if not found or sum(file.length for file in found) < segment.length:
-            raise missing(segment.path)
+        check_files(self._files, segment)
         if scheme_of(segment.path) not in ("", "file"):
             self._seen.add(segment.path)
 
@@ -220,7 +226,7 @@ class StateStore:
         return 0
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
-        path = f"{self._root}/{name}"
+        path = f"{self._root}/{name}-{self._run}"
         place = self._files.for_engine(path)
         types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
 
@@ -229,11 +235,11 @@ class StateStore:
             files = written(self._spark, self._files, path)
             footers = [read_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
+            bounds = _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
             # Spark writes a file even if it has nothing to write.
             length = sum(file.length for file in files) if count else 0
-            return _Written(
-                length, count, _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
-            )
+            self._files.sync([file.path for file in files], self._root)
+            return _Written(length, count, bounds, len(files), self._files.checksum(files))
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, ", ".join(f"`{name}` {type_}" for name, type_ in types.items()))
@@ -301,7 +307,22 @@ def paths(segments: Segments) -> frozenset[str]:
 
 
 def _measured(segment: Segment, written: _Written) -> Segment:
-    return evolve(segment, length=written.length, bounds=written.bounds, rows=written.rows)
+    return evolve(segment, **{name: getattr(written, name) for name in _MEASURES})
+
+
+def check_files(files: Files, segment: Segment, *, content: bool = False) -> None:
+    """Raise `DiagnosticError` where the files of a segment are not those that were written: RQ451 where some are gone,
+    RQ478 where they are others, by number and length and, if `content` is asked for, by what is in them."""
+    found = files.list(segment.path)
+    length = sum(file.length for file in found)
+    if not found or (segment.files is not None and len(found) < segment.files):
+        raise missing(segment.path)
+    if segment.files is not None and len(found) > segment.files:
+        raise damaged(segment.path, f"it has {len(found)} files, and had {segment.files}")
+    if length != segment.length:
+        raise damaged(segment.path, f"its files have {length} bytes, and had {segment.length}")
+    if content and segment.checksum is not None and files.checksum(found) not in (None, segment.checksum):
+        raise damaged(segment.path, "the content of its files is not what was written")
 
 
 def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:

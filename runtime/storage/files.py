@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -11,7 +11,7 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
 
-__all__ = ["Files", "FoundFile", "name_of"]
+__all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
 _BLOCK = 4 << 20
 
@@ -23,6 +23,11 @@ class FoundFile:
     path: str
     modified: int
     length: int
+
+
+def epoch_name(number: int) -> str:
+    """The name of what an epoch has written."""
+    return f"epoch={number:012d}"
 
 
 class Files:
@@ -132,10 +137,22 @@ class Files:
         with self._of(path) as store:
             return store.open(path)
 
-    def write(self, path: str, content: str | bytes) -> None:
-        """Write a whole file in one step, over what was there."""
+    def checksum(self, found: Iterable[FoundFile]) -> str | None:
+        """The checksum of the names and the contents of files of one folder, by name; `None` where they are in a store,
+        which checks contents itself."""
+        paths = [file.path for file in found]
+        with self._of(paths[0] if paths else "") as store:
+            return store.checksum(paths)
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        """Make files last through a loss of power, and the folders that name them, up to `root`."""
+        with self._of(root) as store:
+            store.sync(paths, root)
+
+    def write(self, path: str, content: str | bytes, *, durable: bool = True) -> None:
+        """Write a whole file in one step, over what was there; `durable`: it lasts through a loss of power."""
         with self._of(path) as store:
-            store.write(path, content.encode() if isinstance(content, str) else content)
+            store.write(path, content.encode() if isinstance(content, str) else content, durable=durable)
 
     def create(self, path: str, content: str) -> bool:
         """Write a whole file in one step where none is; False where a file of another content is there already."""

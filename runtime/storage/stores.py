@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +24,8 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
+
+_SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 
 
 @frozen
@@ -98,8 +102,8 @@ class Store(ABC):
         """Move a folder of files, if it is there. Done again after a crash, it comes to the same."""
 
     @abstractmethod
-    def write(self, path: str, content: bytes) -> None:
-        """Write a whole file in one step, over what was there."""
+    def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        """Write a whole file in one step, over what was there; `durable`: it lasts through a loss of power."""
 
     @abstractmethod
     def create(self, path: str, content: bytes) -> None:
@@ -108,6 +112,15 @@ class Store(ABC):
     @abstractmethod
     def open(self, path: str) -> BinaryIO:
         """A file to read from and to seek in."""
+
+    @abstractmethod
+    def checksum(self, paths: Iterable[str]) -> str | None:
+        """The checksum of the names and the contents of files, which are in their order; `None` where a store checks
+        contents itself."""
+
+    @abstractmethod
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        """Make files last through a loss of power, and the folders that name them, up to `root`, where they may not."""
 
 
 class LocalStore(Store):
@@ -159,25 +172,62 @@ class LocalStore(Store):
         if self.exists(old):
             self.rename(old, new)
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
         """Aside, under a name that nobody sees, then renamed over what was there."""
         place = _local(path)
         aside = place.with_name(f".{place.name}.writing")
         try:
-            aside.write_bytes(content)
+            _write(aside, content, durable)
         except FileNotFoundError:
             place.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_bytes(content)
+            _write(aside, content, durable)
         aside.replace(place)
 
     def create(self, path: str, content: bytes) -> None:
-        """The lock of a checkpoint keeps other runs away between the look and the write."""
-        if _local(path).exists():
+        """The lock of a checkpoint keeps other runs away between the look and the write. After a loss of power the file
+        is whole, not there, or torn: whoever reads it has to notice that."""
+        place = _local(path)
+        if place.exists():
             raise _taken(path)
-        self.write(path, content)
+        self.write(path, content, durable=False)
+        _sync([place, place.parent])
 
     def open(self, path: str) -> BinaryIO:
         return _local(path).open("rb")
+
+    def checksum(self, paths: Iterable[str]) -> str:
+        total = 0
+        for path in paths:
+            total = zlib.crc32(name_of(path).encode(), total)
+            with _local(path).open("rb") as file:
+                while block := file.read(_BLOCK):
+                    total = zlib.crc32(block, total)
+        return f"{total:08x}"
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        top, places = _local(root), set(map(_local, paths))
+        _sync({*places, *(f for place in places for f in place.parents if f.is_relative_to(top))})
+
+
+def _write(place: Path, content: bytes, durable: bool) -> None:
+    with place.open("wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sync(places: Collection[Path]) -> None:
+    """Have the disk keep files, and the names in folders: all at once, which takes hardly longer than one of them."""
+    list(_SYNCS.map(_sync_one, places))
+
+
+def _sync_one(place: Path) -> None:
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _taken(old: str) -> FileExistsError:
@@ -262,7 +312,7 @@ class RemoteStore(Store):
             self._system.cp_file(each.path, f"{new}/{name_of(each.path)}")
         self.delete(old)
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
         """One put; where there is a rename, aside first."""
         if not self._renames:
             self._system.pipe_file(path, content)
@@ -285,6 +335,12 @@ class RemoteStore(Store):
 
     def open(self, path: str) -> BinaryIO:
         return cast(BinaryIO, self._system.open(path, "rb", block_size=_BLOCK))
+
+    def checksum(self, paths: Iterable[str]) -> None:
+        """None: a store keeps checksums of its own, and reading all back would cost a network's time."""
+
+    def sync(self, paths: Iterable[str], root: str) -> None:
+        """Nothing: a store answers once it has kept an object."""
 
 
 _EXTRAS = {

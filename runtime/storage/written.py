@@ -53,3 +53,18 @@ def missing(path: str) -> DiagnosticError:
     message = f"{path} is not there any more, which the checkpoint needs to go on"
     hint = "the checkpoint as it was, and the next run goes on; else a new one, with other outputs"
     return failure("RQ451", message, hint=hint)
+
+
+def damaged(path: str, why: str) -> DiagnosticError:
+    """RQ478: a file or folder of a checkpoint is not what was written."""
+    hint = (
+        "the checkpoint from a backup, with the outputs of that time; else a new one, with other outputs; "
+        "`cedilla doctor CHECKPOINT` shows what else is damaged"
+    )
+    return failure("RQ478", f"{path} is damaged: {why}", hint=hint)
+
+
+def older(what: str, other: str) -> DiagnosticError:
+    """RQ479: files of one checkpoint, or a checkpoint and its output, are of two times."""
+    hint = "both as they were at one time, from a backup; else a new checkpoint, with other outputs"
+    return failure("RQ479", f"{what}; it is older than {other}, so rows would be lost or doubled", hint=hint)

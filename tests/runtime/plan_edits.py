@@ -9,7 +9,7 @@ from typing import Any
 
 from cedilla.compiler import Plan, compile_query
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.checkpoint import dump_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.plan_matching import match

@@ -10,11 +10,14 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, dump_commit
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commit_json import dump_commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.storage.files import FoundFile
+from tests.checkpoints import unsealed
 
 PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
 START = SourceState.start(PLAN.sources[0], frozenset())
@@ -62,7 +65,7 @@ def checkpoint(memory: Memory) -> Checkpoint:
 
 def reopened(memory: Memory) -> Commit:
     """The last commit, but for when it was."""
-    return evolve(checkpoint(memory).open(PLAN), time=None)
+    return evolve(checkpoint(memory).open(PLAN), time=None, run=None)
 
 
 def record(epoch: int, tree: Any) -> Commit:
@@ -99,7 +102,7 @@ def test_it_is_written_anew_after_many_changes_and_the_old_one_is_removed() -> N
     place.commit(record(0, tree))
     first = {path for path in memory.texts if "/trees/" in path}
     place = checkpoint(memory)  # a restart
-    assert evolve(place.open(PLAN), time=None) == record(0, tree)
+    assert evolve(place.open(PLAN), time=None, run=None) == record(0, tree)
     tree = altered(tree, range(1000, 3000))
     place.commit(record(1, tree))
     assert first < memory.texts.keys()  # the record before is kept, too
@@ -116,7 +119,7 @@ def test_records_that_hold_everything_are_read() -> None:
     tree = altered(IDENTITY, range(2000))
     memory.write("c/commits/000000000000.json", json.dumps(dump_commit(record(0, tree))))
     place = checkpoint(memory)
-    assert evolve(place.open(PLAN), time=None) == record(0, tree)
+    assert evolve(place.open(PLAN), time=None, run=None) == record(0, tree)
     place.commit(record(1, tree))
     assert reopened(memory) == record(1, tree)
 
@@ -134,7 +137,7 @@ def test_what_state_adds_is_kept() -> None:
     place.commit(Commit(0, state_facts=state))
     assert reopened(memory) == Commit(0, state_facts=state)
     # As earlier versions wrote it: among the held Drops, and of a limit what is still open.
-    older = json.loads(memory.texts["c/commits/000000000000.json"])
+    older = unsealed(memory.texts["c/commits/000000000000.json"])
     closed = older.pop("closed")
     older["held"] |= {"sorted": {"$clear": closed["sorted"]}, "limited": {"$open": False}}
     memory.write("c/commits/000000000000.json", json.dumps(older))
@@ -146,18 +149,18 @@ def test_a_checkpoint_of_version_1_learns_paths_and_settings() -> None:
     memory.write("c/plan.json", json.dumps({"version": 1, "plan": PLAN.describe()}))
     checkpoint(memory).open(PLAN)
     stored = json.loads(memory.texts["c/plan.json"])
-    assert stored["version"] == 2
+    assert stored["version"] == 3
     assert stored["plans"][0]["emits"][0]["path"] == "out"
 
 
 @pytest.mark.parametrize(
     ("path", "change", "message"),
     [
-        ("c/plan.json", {"version": 3}, "its form is number 3, of a later version; this one knows 2"),
+        ("c/plan.json", {"version": 4}, "its form is number 4, of a later version; this one knows 3"),
         (
             "c/commits/000000000000.json",
-            {"version": 2},
-            "its form is number 2, of a later version; this one knows 1",
+            {"version": 3},
+            "its form is number 3, of a later version; this one knows 2",
         ),
         ("c/commits/000000000000.json", {"sinks": {"r": {}}}, "`present` is missing"),
         ("c/plan.json", {"plans": [{"since": 0, "plan": ["Fold(name='r')"]}]}, "no attribute 'Fold'"),
@@ -168,7 +171,7 @@ def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str,
     place = checkpoint(memory)
     place.open(PLAN)
     place.commit(Commit(0))
-    memory.write(path, json.dumps({**json.loads(memory.texts[path]), **change}))
+    memory.write(path, json.dumps({**unsealed(memory.texts[path]), **change}))
     before = dict(memory.texts)
     with pytest.raises(DiagnosticError) as caught:
         checkpoint(memory).open(PLAN)

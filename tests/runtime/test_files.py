@@ -127,7 +127,7 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
         "epoch=000000000002/1-tuples-00000.parquet",
     ]
     aside = [
-        "_staging/epoch=000000000003/_0-adds.jsonl",
+        "_staging/run=000002/epoch=000000000003/_0-adds.jsonl",
         "epoch=000000000002/_1-tuples.jsonl",
         "_0-adds.jsonl",
     ]

@@ -14,7 +14,8 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_growth
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.runtime.test_marker_warnings import call, said

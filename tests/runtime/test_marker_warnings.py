@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.warnings import standing

@@ -16,6 +16,7 @@ from cedilla.runtime import run
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
+from tests.checkpoints import unsealed
 from tests.stream import is_tuple, read_output
 
 pytestmark = pytest.mark.either_engine
@@ -227,16 +228,18 @@ def test_checkpoints_of_earlier_versions_are_known_by_their_paths(project: Proje
     home = project.root / "ck"
     project.file(3, 100.0)
     assert project.run() == THREE
-    paths = json.loads((home / "paths.json").read_text())
+    paths = unsealed((home / "paths.json").read_text())
     (home / "paths.json").write_text(json.dumps({n: paths[n] for n in ("streams", "markers")}))
     for record in (home / "files").iterdir():
-        listed = {n: [file[0] for file in files] for n, files in json.loads(record.read_text()).items()}
+        listed = {n: [file[0] for file in files] for n, files in unsealed(record.read_text()).items()}
         record.write_text(json.dumps(listed))
-    batch = json.loads((home / "batch.json").read_text())
+    (stored,) = home.glob("batch-*.json")
+    batch = unsealed(stored.read_text())
+    stored.unlink()
     batch["files"] = {n: [file[:3] for file in files] for n, files in batch["files"].items()}
     (home / "batch.json").write_text(json.dumps(batch))
-    for commit in (home / "commits").iterdir():
-        content = json.loads(commit.read_text())
+    for commit in (home / "commits").glob("*.json"):
+        content = unsealed(commit.read_text())
         for segments in content["segments"].values():
             for segment in segments:
                 segment["path"] = f"{home}/state/{segment.pop('place')}"

@@ -92,7 +92,7 @@ def test_a_checkpoint_goes_on(bucket: str) -> None:
     last = Checkpoint(Files(), home).open(PLAN)
     for epoch in range(4):
         checkpoint = Checkpoint(Files(), home)
-        assert evolve(checkpoint.open(PLAN), time=None) == last
+        assert evolve(checkpoint.open(PLAN), time=None, run=None) == last
         assert checkpoint.order(epoch, files) == checkpoint.order(epoch, {"r": []}) == files
         segment = Segment(f"{home}/state/r/epoch={epoch:012d}-0", "`k` bigint", 10, rows=3)
         last = Commit(epoch, epoch, segments={"r": (segment,)})
@@ -103,7 +103,7 @@ def test_a_checkpoint_goes_on(bucket: str) -> None:
 def staged(files: Files, path: str, epoch: int) -> JsonLinesSink:
     """An output with an epoch as it is before its commit: 4 files."""
     sink = JsonLinesSink(files, path, "r")
-    aside = f"{path}/_staging/epoch={epoch:012d}"
+    aside = f"{path}/_staging/run=000000/epoch={epoch:012d}"
     for number in range(2):
         files.write(f"{aside}/1-tuples-0000{number}.jsonl", f'{{"s":{number}}}\n' * 10)
     sink.stage_markers(epoch, Markers(adds=("[[+(t: int)]]",), punctuations=("[s < 1]",)))
@@ -148,13 +148,13 @@ def test_an_epoch_appears_in_the_order_of_its_files(bucket: str) -> None:
     seen: list[list[str]] = []
     for calls in range(5):
         with pytest.raises(Death):
-            JsonLinesSink(dying(calls), out, "r").publish(7)
+            JsonLinesSink(dying(calls), out, "r").publish(7, 0)
         seen.append(names(Files(), f"{out}/epoch=000000000007"))
-        assert Files().folders(f"{out}/_staging", "") == ["epoch=000000000007"]
+        assert Files().folders(f"{out}/_staging/run=000000", "") == ["epoch=000000000007"]
     assert seen == [[], WHOLE[:1], WHOLE[:2], WHOLE[:3], WHOLE]
     files = Files()
     for _ in range(2):
-        JsonLinesSink(files, out, "r").publish(7)
+        JsonLinesSink(files, out, "r").publish(7, 0)
         assert names(files, f"{out}/epoch=000000000007") == WHOLE
         assert files.read(f"{out}/epoch=000000000007/{WHOLE[2]}") == '{"s":1}\n' * 10
         assert not files.exists(f"{out}/_staging")
@@ -163,7 +163,7 @@ def test_an_epoch_appears_in_the_order_of_its_files(bucket: str) -> None:
 def test_epochs_that_were_given_up_are_tidied_away(bucket: str) -> None:
     files, out = Files(), f"{bucket}/out"
     assert JsonLinesSink(files, out, "r").check_fresh()
-    staged(files, out, 1).publish(1)
+    staged(files, out, 1).publish(1, 0)
     sink = staged(files, out, 2)
     assert not sink.check_fresh()
     sink.tidy(1)

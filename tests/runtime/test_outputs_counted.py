@@ -29,12 +29,12 @@ def test_tuples_are_counted(spark: SparkSession, tmp_path: Path, format_: str, r
         spark.range(rows).selectExpr("id", f"{TEXTS} AS r", "IF(id = 1, NULL, 1.5D) AS x").repartition(parts)
     )
     assert sink.stage(0, frame) == rows
-    sink.publish(0)
+    sink.publish(0, 0)
     files = sorted((tmp_path / "epoch=000000000000").glob("*")) if rows else []
     assert all(file.name.startswith("1-tuples-") for file in files)
     assert len(files) <= min(rows, parts)
     assert (tmp_path / "epoch=000000000000").exists() is bool(rows)
-    assert not (tmp_path / "_staging" / "epoch=000000000000").exists()
+    assert not (tmp_path / "_staging" / "run=000000" / "epoch=000000000000").exists()
 
 
 @pytest.mark.parametrize("format_", SINKS)

@@ -97,16 +97,16 @@ def test_a_run_that_lost_its_checkpoint_commits_nothing(tmp_path: Path) -> None:
         checkpoint = Checkpoint(Files(), str(tmp_path), ownership)
         checkpoint.commit(Commit(0))
         taken = evolve(ownership.owner, number=1, host="elsewhere", token="other")
-        (tmp_path / "owner.json").write_text(json.dumps(asdict(taken)))
+        (tmp_path / "commits/owner").write_text(json.dumps(asdict(taken)))
         with pytest.raises(DiagnosticError, match=r"RQ476.*elsewhere"):
             checkpoint.commit(Commit(1))
-    assert [path.name for path in (tmp_path / "commits").iterdir()] == ["000000000000.json"]
+    assert [path.name for path in (tmp_path / "commits").glob("*.json")] == ["000000000000.json"]
 
 
 def test_a_run_whose_checkpoint_is_gone_commits_nothing(tmp_path: Path) -> None:
     with owned(Files(), str(tmp_path), []) as ownership:
-        (tmp_path / "owner.json").unlink()
-        with pytest.raises(DiagnosticError, match="RQ476"):
+        (tmp_path / "commits").rename(tmp_path / "away")
+        with pytest.raises(DiagnosticError, match="RQ451"):
             Checkpoint(Files(), str(tmp_path), ownership).commit(Commit(0))
     assert not (tmp_path / "commits").exists()
 
@@ -121,7 +121,8 @@ def test_of_two_runs_one_commits_an_epoch(tmp_path: Path) -> None:
 
 def test_a_record_of_a_dead_process_is_no_owner(tmp_path: Path) -> None:
     gone = Owner(4, os.uname().nodename, 2**22 + 1, "", str(tmp_path), "")
-    (tmp_path / "owner.json").write_text(json.dumps(asdict(gone)))
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "commits/owner").write_text(json.dumps(asdict(gone)))
     with owned(Files(), str(tmp_path), []) as ownership:
         assert ownership.number == 5
 

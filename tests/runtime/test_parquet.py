@@ -399,7 +399,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     ]
     sink = ParquetSink(Files(), str(tmp_path / "out2"), "r")
     sink.stage(0, spark.range(8, numPartitions=4).where("id >= 2"))
-    sink.publish(0)
+    sink.publish(0, 0)
     sink.tidy(0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*")
     assert [file.name for file in sorted(epoch.iterdir())] == [f"1-tuples-0000{n}.parquet" for n in range(3)]
@@ -407,13 +407,13 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
         range(2, 8)
     )
     sink.stage(1, spark.range(8).where("id > 8"))
-    sink.publish(1)
+    sink.publish(1, 0)
     sink.tidy(1)
     assert len(list((tmp_path / "out2").iterdir())) == 1
     many = tuple(f'[[l = "é {n}", +(q: long)]]' for n in range(400))
     sink.stage(2, None)
     sink.stage_markers(2, Markers(adds=many, drops=many[:2]))
-    sink.publish(2)
+    sink.publish(2, 0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*2")
     read = [rows_of(spark, epoch / name) for name in ("_0-adds.jsonl", "_4-drops.jsonl")]
     assert read == [[{"$accent": text} for text in texts] for texts in (many, many[:2])]

@@ -149,7 +149,7 @@ def test_an_attribute_that_came_back_has_no_unit_in_common_with_what_it_was(tmp_
 
 def test_what_is_not_committed_and_what_no_double_can_say(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write(out / "_staging" / "epoch=000000000001" / "1.jsonl", [{"x": 1}])
+    write(out / "_staging" / "run=000000" / "epoch=000000000001" / "1.jsonl", [{"x": 1}])
     (out / "epoch=000000000000").mkdir()
     text = '{"x": 0.1234567890123456789012345678, "n": 9007199254740993, "l": "a"}'
     (out / "epoch=000000000000" / "1.jsonl").write_text(

@@ -16,7 +16,8 @@ from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
-from cedilla.runtime.checkpoint.checkpoint import Commit, Progress, dump_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit
+from cedilla.runtime.checkpoint.commits import Commit, Progress
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.checkpoint.checkpoint import Commit, dump_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import SinkState

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint.checkpoint import dump_commit, load_commit
+from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.plan_changes import changes_text
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.lines import Line

@@ -68,9 +68,9 @@ class DeltaSink(ParquetSink):
                 hint = f"a new table; where `{name}` may be altered, a declaration as double"
                 raise failure("RQ470", message, hint=hint)
 
-    def publish(self, number: int) -> None:
+    def publish(self, number: int, run: int | None) -> None:
         """Appends a committed epoch to the tables; a table that contains it already is skipped."""
-        staged = self._staged(number)
+        staged = self._staged(number, run)
         files = [file.path for file in self._files.list(staged)]
         rows = [path for path in files if path.rpartition("/")[2].startswith(_TUPLES)]
         if rows:
@@ -138,7 +138,11 @@ class DeltaSink(ParquetSink):
                 raise
 
     def check_fresh(self) -> bool:
-        return all(_last(table) is None for table in (self._table, self._markers_table))
+        return self.last_epoch() < 0
+
+    def last_epoch(self) -> int:
+        found = (_last(table) for table in (self._table, self._markers_table))
+        return max((last for last in found if last is not None), default=-1)
 
 
 def _last(table: str) -> int | None:

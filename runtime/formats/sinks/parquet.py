@@ -31,4 +31,4 @@ class ParquetSink(FolderSink):
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         lines = (json.dumps({f"${kind}": text}, ensure_ascii=False) for text in texts)
-        self._files.write(path, "".join(f"{line}\n" for line in lines))
+        self._files.write(path, "".join(f"{line}\n" for line in lines), durable=False)

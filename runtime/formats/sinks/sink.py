@@ -9,15 +9,12 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
-from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.files import Files, FoundFile, epoch_name, name_of
+from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import written
 
 _STAGING = "_staging"
-
-
-def epoch_name(number: int) -> str:
-    """Returns the name of an epoch's folder in an output."""
-    return f"epoch={number:012d}"
+_RUN = "run="
 
 
 class Sink(ABC):
@@ -35,8 +32,8 @@ class Sink(ABC):
         """Takes an epoch's markers."""
 
     @abstractmethod
-    def publish(self, number: int) -> None:
-        """Makes a committed epoch visible. Repeated after a crash, it changes nothing."""
+    def publish(self, number: int, run: int | None) -> None:
+        """Makes an epoch visible that a `run` has committed. Repeated after a crash, it changes nothing."""
 
     @abstractmethod
     def tidy(self, last: int) -> None:
@@ -45,6 +42,10 @@ class Sink(ABC):
     @abstractmethod
     def check_fresh(self) -> bool:
         """Returns True if no epoch was ever published here."""
+
+    def last_epoch(self) -> int:
+        """Returns the last epoch that was published here, -1 for none and where it is not known."""
+        return -1
 
     def close(self) -> None:
         """Closes everything that publishing has opened."""
@@ -56,6 +57,9 @@ class FolderSink(Sink):
 
     extension: ClassVar[str]
     """The extension of the files' names."""
+
+    run: int = 0
+    """The number of the run: it is in the names of what the run stages, so that no other run writes over that."""
 
     def __init__(self, files: Files, path: str, relation: str) -> None:
         self._files = files
@@ -78,12 +82,14 @@ class FolderSink(Sink):
     def count(self, file: FoundFile) -> int:
         """Returns the number of tuples in a file written by `write`."""
 
-    def _staged(self, number: int) -> str:
-        return f"{self._path}/{_STAGING}/{epoch_name(number)}"
+    def _staged(self, number: int, run: int | None) -> str:
+        """Returns the folder in which a run stages an epoch; `None`: a run of an earlier version."""
+        folder = f"{self._path}/{_STAGING}"
+        return f"{folder}/{'' if run is None else f'{_RUN}{run:06d}/'}{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
-        """Writes an epoch's tuples into staging, and replaces remains of a run that did not commit."""
-        staged = self._staged(number)
+        """Writes an epoch's tuples into staging, and replaces remains of an epoch that did not commit."""
+        staged = self._staged(number, self.run)
         self._files.delete(staged)
         if tuples is None:
             return 0
@@ -91,14 +97,16 @@ class FolderSink(Sink):
         self.write(tuples, self._files.for_engine(aside))
         counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
-        for index, path in enumerate(some):
-            self._files.rename(path, f"{staged}/1-tuples-{index:05d}.{self.extension}")
+        places = [f"{staged}/1-tuples-{index:05d}.{self.extension}" for index in range(len(some))]
+        for path, place in zip(some, places, strict=True):
+            self._files.rename(path, place)
         self._files.delete(aside if some else staged)
+        self._files.sync(places, self._path)
         return sum(counts.values())
 
     def stage_markers(self, number: int, markers: Markers) -> None:
         """Writes an epoch's markers into staging, next to its tuples."""
-        staged = self._staged(number)
+        staged, places = self._staged(number, self.run), list[str]()
         for name, kind, texts in (
             ("0-adds", "accent", markers.adds),
             ("2-punctuations", "punctuation", markers.punctuations),
@@ -107,26 +115,38 @@ class FolderSink(Sink):
         ):
             if texts:
                 self._files.make(staged)
-                self.write_markers(f"{staged}/{self.marker_file(name)}", kind, texts)
+                places.append(f"{staged}/{self.marker_file(name)}")
+                self.write_markers(places[-1], kind, texts)
+        self._files.sync(places, self._path)
 
-    def publish(self, number: int) -> None:
+    def publish(self, number: int, run: int | None) -> None:
         """Renames a committed epoch into the output. Repeated after a crash, it changes nothing."""
-        staged = self._staged(number)
+        staged = self._staged(number, run)
         self._files.publish(staged, f"{self._path}/{name_of(staged)}")
 
     def tidy(self, last: int) -> None:
         """Removes staged epochs after `last`, and the staging folder if it is then empty."""
         staging = f"{self._path}/{_STAGING}"
-        folders = self._files.folders(staging, "epoch=")
-        abandoned = [name for name in folders if name > epoch_name(last)]
+        folders = self._files.folders(staging, "")
+        # A run that has lost its checkpoint leaves alone what the new owner stages.
+        abandoned = [name for name in folders if self._is_abandoned(name, last)]
         for name in abandoned:
             self._files.delete(f"{staging}/{name}")
-        if len(abandoned) == len(folders):
+        if len(abandoned) == len(folders) and scheme_of(staging) in ("", "file"):
             self._files.delete(staging)
+
+    def _is_abandoned(self, name: str, last: int) -> bool:
+        if name.startswith(_RUN):
+            return name <= f"{_RUN}{self.run:06d}"
+        return name.startswith("epoch=") and name > epoch_name(last)
 
     def check_fresh(self) -> bool:
         """Returns True if the folder contains no epoch."""
         return not self._files.folders(self._path, "epoch=")
+
+    def last_epoch(self) -> int:
+        names = self._files.folders(self._path, "epoch=")
+        return int(names[-1].removeprefix("epoch=")) if names else -1
 
 
 class TextSink(FolderSink):
@@ -150,4 +170,4 @@ class TextSink(FolderSink):
 
     def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
         line = self.accent if kind == "accent" else self.punctuation
-        self._files.write(path, "".join(line(text) + "\n" for text in texts))
+        self._files.write(path, "".join(line(text) + "\n" for text in texts), durable=False)

@@ -16,9 +16,9 @@ class StdoutSink(JsonLinesSink):
         super().__init__(files, path, relation)
         self._label = label
 
-    def publish(self, number: int) -> None:
+    def publish(self, number: int, run: int | None) -> None:
         """Prints a committed epoch and deletes it."""
-        staged = self._staged(number)
+        staged = self._staged(number, run)
         for file in self._files.list(staged):
             for line in self._files.read(file.path).split("\n"):
                 if line:

@@ -1,0 +1,209 @@
+"""Commit records as JSON values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import asdict
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.facts import Presence, StateFacts
+from cedilla.compiler.regions import Domain, Tree
+from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.checkpoint.stored_plan import check_version
+from cedilla.runtime.checkpoint.tree_files import (
+    Trees,
+    dump_leaf,
+    dump_tree,
+    load_affine,
+    load_function,
+    load_history,
+    load_tree,
+)
+from cedilla.runtime.control.accents.names import Names
+from cedilla.runtime.control.accents.trees import Altered
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.state.segments import Segment
+
+_VERSION = 2
+
+
+def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
+    """A commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it. `home`: the
+    folder of the checkpoint, of which segments are recorded by their places in it."""
+    trees = trees or Trees()
+    return {
+        "version": _VERSION,
+        "epoch": record.epoch,
+        "batch": record.batch,
+        "progress": {name: asdict(p) for name, p in record.progress.items()},
+        "sources": {
+            name: _dump_source(state, trees, f"source {name}") for name, state in record.sources.items()
+        },
+        "sinks": {name: _dump_sink(state, trees, f"sink {name}") for name, state in record.sinks.items()},
+        "held": {n: _dump_trees(s.retained, trees, f"held {n}") for n, s in record.state_facts.items()},
+        "closed": {n: trees.dump(f"closed {n}", s.closed) for n, s in record.state_facts.items()},
+        "segments": {
+            key: [_dump_segment(s, home) for s in segments] for key, segments in record.segments.items()
+        },
+        "counters": dict(record.counters),
+        "read": dict(record.read),
+        "written": dict(record.written),
+        **({"suspects": dict(record.suspects)} if record.suspects else {}),
+        **({"topics": dict(record.topics)} if record.topics else {}),
+        **({"inferred": {n: dict(found) for n, found in record.inferred.items()}} if record.inferred else {}),
+        "time": record.time,
+        "engine": record.engine,
+        "run": record.run,
+    }
+
+
+def _dump_segment(segment: Segment, home: str) -> dict[str, Any]:
+    state = f"{home}/state/"
+    if not (home and segment.path.startswith(state)):
+        return asdict(segment)
+    return {
+        "place": segment.path.removeprefix(state),
+        **asdict(segment, filter=lambda a, _: a.name != "path"),
+    }
+
+
+def _load_segment(data: dict[str, Any], home: str) -> Segment:
+    if "place" in data:
+        return Segment(f"{home}/state/{data['place']}", **{n: v for n, v in data.items() if n != "place"})
+    # Earlier versions have the whole path, which the checkpoint may have left.
+    place = data["path"].rpartition("/state/")[2]
+    place = place if "/" in place else f"state/{place}"
+    return Segment(**{**data, "path": f"{home}/state/{place}"} if home else data)
+
+
+def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = "") -> Commit:
+    """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
+    check_version(data, _VERSION)
+    trees = trees or Trees()
+    return Commit(
+        data["epoch"],
+        data["batch"],
+        {name: Progress(**p) for name, p in data["progress"].items()},
+        {name: _load_source(state, trees, f"source {name}") for name, state in data["sources"].items()},
+        {name: _load_sink(state, trees, f"sink {name}") for name, state in data["sinks"].items()},
+        {n: _load_state_facts(n, held, data.get("closed", {}), trees) for n, held in data["held"].items()},
+        {key: tuple(_load_segment(s, home) for s in segments) for key, segments in data["segments"].items()},
+        data["counters"],
+        data.get("read", {}),
+        data.get("written", {}),
+        data.get("suspects", {}),
+        data.get("time"),
+        data.get("engine"),
+        data.get("topics", {}),
+        data.get("inferred", {}),
+        data.get("run"),
+    )
+
+
+def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
+    return {
+        "types": {name: str(t) for name, t in state.types.items()},
+        "universe": {n: _dump_domain(d) for n, d in state.universe.items()},
+        "present": _dump_trees(state.present, trees, f"{slot} present"),
+        "units": _dump_trees(state.units, trees, f"{slot} units"),
+        "original": _dump_trees(state.original, trees, f"{slot} original"),
+        "closed": trees.dump(f"{slot} closed", state.closed),
+        "alters": [_dump_altered(each) for each in state.alters],
+        "doubled": sorted(state.doubled),
+        "digits": dict(state.digits),
+        "grown": {name: dump_tree(values) for name, values in state.grown.items()},
+        "names": dict(state.names.of),
+        "added_units": dict(state.added_units),
+        "named_units": {name: list(units) for name, units in state.named_units.items()},
+        "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
+        "undeclared": dict(state.undeclared),
+        "named": _dump_trees(state.names.here, trees, f"{slot} named"),
+    }
+
+
+def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
+    return SourceState(
+        {name: Type.parse(t) for name, t in data["types"].items()},
+        {
+            n: Domain(load_tree(members, bool), integral, *listed)
+            for n, (members, integral, *listed) in data["universe"].items()
+        },
+        _load_trees(data["present"], Presence, trees, f"{slot} present"),
+        _load_trees(data["units"], load_history, trees, f"{slot} units"),
+        _load_trees(data["original"], load_function, trees, f"{slot} original"),
+        trees.load(f"{slot} closed", data["closed"], bool),
+        tuple(_load_altered(each) for each in data.get("alters", ())),
+        doubled=frozenset(data.get("doubled", ())),
+        digits=data.get("digits", {}),
+        grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
+        added_units=data.get("added_units", {}),
+        named_units={name: tuple(units) for name, units in data.get("named_units", {}).items()},
+        undeclared=data.get("undeclared", {}),
+        codes=_load_trees(data.get("codes", {}), load_function, trees, f"{slot} codes"),
+        names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
+    ).next_epoch()
+
+
+def _load_state_facts(
+    name: str, data: Mapping[str, Any], closed: Mapping[str, Any], trees: Trees
+) -> StateFacts:
+    held = _load_trees(data, bool, trees, f"held {name}")
+    if name in closed:
+        return StateFacts(held, trees.load(f"closed {name}", closed[name], bool))
+    # Earlier versions wrote what is closed among the held Drops: of a limit the opposite, of a sort, of a session.
+    before = {
+        attribute: held.pop(attribute) for attribute in ("$open", "$clear", "$done") if attribute in held
+    }
+    return StateFacts(
+        held, regions.union(*(regions.complement(t) if n == "$open" else t for n, t in before.items()))
+    )
+
+
+def _dump_domain(domain: Domain) -> list[Any]:
+    return [dump_tree(domain.members), domain.integral, *([domain.listed] if domain.listed else [])]
+
+
+def _dump_altered(altered: Altered) -> list[Any]:
+    where = dump_tree(altered.where)
+    return [altered.attribute, dump_leaf(altered.function), where, altered.place, altered.text]
+
+
+def _load_altered(data: list[Any]) -> Altered:
+    attribute, function, where, place, text = data
+    return Altered(attribute, load_affine(function), load_tree(where, bool), place, text)
+
+
+def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
+    return {
+        "present": _dump_trees(state.present, trees, f"{slot} present"),
+        "scale": _dump_trees(state.scale, trees, f"{slot} scale"),
+        "closed": trees.dump(f"{slot} closed", state.closed),
+        "types": {name: str(type_) for name, type_ in state.types.items()},
+        "domains": {name: dump_tree(members) for name, members in state.domains.items()},
+        "units": dict(state.units),
+    }
+
+
+def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
+    return SinkState(
+        _load_trees(data["present"], Presence, trees, f"{slot} present"),
+        _load_trees(data["scale"], load_affine, trees, f"{slot} scale"),
+        trees.load(f"{slot} closed", data["closed"], bool),
+        {name: Type.parse(text) for name, text in data.get("types", {}).items()},
+        {name: load_tree(members, bool) for name, members in data.get("domains", {}).items()},
+        data.get("units", {}),
+    )
+
+
+def _dump_trees(trees_by_name: Mapping[str, Tree], trees: Trees, slot: str) -> dict[str, Any]:
+    return {name: trees.dump(f"{slot} {name}", tree) for name, tree in trees_by_name.items()}
+
+
+def _load_trees(
+    data: Mapping[str, Any], leaf: Callable[[Any], Any], trees: Trees, slot: str
+) -> dict[str, Tree]:
+    return {name: trees.load(f"{slot} {name}", tree, leaf) for name, tree in data.items()}

@@ -1,0 +1,162 @@
+"""Whether a checkpoint is whole: what is missing, changed, or named by no record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from attrs import frozen
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint.commit_json import load_commit
+from cedilla.runtime.checkpoint.commit_log import LastRecord, last_record, record_names
+from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.known_folders import PATHS
+from cedilla.runtime.checkpoint.read_files import Batch, batch_name, batch_names, last_batch, records
+from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlans, reading
+from cedilla.runtime.checkpoint.tree_files import FOLDER as TREES
+from cedilla.runtime.checkpoint.tree_files import StoredTrees, bases
+from cedilla.runtime.state.segments import Segment, check_files, paths
+from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.storage.written import damaged, missing, older
+
+_READERS = 4
+"""So many segments are read at once."""
+
+
+@frozen
+class Integrity:
+    """`last`: the epoch that the next run goes on from, `None` where none can be told; `torn`: a later record, which is
+    passed over; `problems`: what keeps a run from going on; `unnamed`: paths that no record names; `checked`: what was
+    looked at, by kind."""
+
+    last: int | None
+    torn: str | None
+    problems: tuple[Diagnostic, ...]
+    unnamed: tuple[str, ...]
+    checked: dict[str, int]
+
+
+def is_new(documents: SealedFiles) -> bool:
+    """Whether no run has begun here. Raises `DiagnosticError` RQ451 where only the plan is gone."""
+    if documents.exists(PLAN):
+        return False
+    if record_names(documents) or batch_names(documents):
+        raise missing(f"{documents.root}/{PLAN}")
+    return True
+
+
+def inspect(documents: SealedFiles) -> Integrity:
+    """Looks at all that a run would go on from. Skips contents of state in a store, which checks them itself."""
+    problems: list[Diagnostic] = []
+    checked: dict[str, int] = {}
+
+    def check(kind: str, steps: Iterator[Callable[[], object]]) -> None:
+        with ThreadPoolExecutor(_READERS) as pool:
+            found = list(pool.map(_problem, steps))
+        checked[kind] = len(found)
+        problems.extend(each for several in found for each in several)
+
+    last = Commit()
+    try:
+        record = LastRecord() if is_new(documents) else last_record(documents)
+    except DiagnosticError as problem:
+        return Integrity(None, None, problem.diagnostics, (), checked)
+    check("plan", iter([partial(_plan, documents)]))
+    check("record", iter([partial(_commit, documents, record)]))
+    if not problems:
+        last = _commit(documents, record)
+    check("state", (partial(check_files, documents.files, s, content=True) for s in _segments(last)))
+    check("input", iter([partial(_check_input, documents, record)]))
+    if record.torn is not None and problems:
+        problems.insert(0, *damaged(record.torn, "the record before it cannot be gone on from").diagnostics)
+    named = frozenset(name for text in record.texts for name in bases(text))
+    aside = () if problems else tuple(unnamed(documents, last, named))
+    return Integrity(record.epoch, record.torn, tuple(problems), aside, checked)
+
+
+def check_whole(documents: SealedFiles) -> None:
+    """Raise `DiagnosticError` where a run cannot go on: RQ451 for what is gone, RQ478 for what is damaged, RQ411 for
+    what cannot be read, RQ479 for a record that is older than what it goes with."""
+    if not is_new(documents) and (problems := inspect(documents).problems):
+        raise DiagnosticError(problems[:1])
+
+
+def unnamed(documents: SealedFiles, last: Commit, trees: Collection[str]) -> Iterator[str]:
+    """The paths of state that a commit does not list, and of `trees` that no record names."""
+    files, state = documents.files, f"{documents.root}/state"
+    listed = paths(last.segments)
+    for key in files.folders(state, ""):
+        found = [f"{state}/{key}/{name}" for name in files.folders(f"{state}/{key}", "epoch=")]
+        yield from (path for path in found if path not in listed)
+    for name in documents.names(TREES):
+        if name not in trees:
+            yield f"{documents.root}/{TREES}/{name}"
+
+
+def _problem(step: Callable[[], object]) -> tuple[Diagnostic, ...]:
+    try:
+        step()
+    except DiagnosticError as problem:
+        return problem.diagnostics
+    return ()
+
+
+def _segments(last: Commit) -> Iterator[Segment]:
+    return (segment for segments in last.segments.values() for segment in segments)
+
+
+def _plan(documents: SealedFiles) -> StoredPlans:
+    with reading(documents.root):
+        return StoredPlans.load(documents.read(PLAN))
+
+
+def _commit(documents: SealedFiles, record: LastRecord) -> Commit:
+    """The last commit, with the trees that lie beside it."""
+    if record.data is None:
+        return Commit()
+    with reading(documents.root):
+        return load_commit(record.data, StoredTrees(documents), documents.root)
+
+
+def _check_input(documents: SealedFiles, record: LastRecord) -> None:
+    """Raise `DiagnosticError` where the lists of files that were read are not whole, or not of the last commit."""
+    root = documents.root
+    with reading(root):
+        batch = last_batch(documents.files, root)
+        if record.data is None:
+            _check_after(documents, batch, -1)
+            return
+        if record.data.get("run") is None:  # earlier versions did not have all of them
+            return
+        if batch is None:
+            raise missing(f"{root}/batch-*.json")
+        if not documents.exists(PATHS):
+            raise missing(f"{root}/{PATHS}")
+        documents.read(PATHS)
+        if batch.number < record.data["batch"]:
+            raise older(f"{root}/{batch_name(documents)}", f"{root}/commits")
+        _check_after(documents, batch, record.epoch)
+        _check_covered(documents, batch)
+
+
+def _check_after(documents: SealedFiles, batch: Batch | None, epoch: int) -> None:
+    if batch is not None and batch.after > epoch:
+        raise older(f"{documents.root}/commits", f"{documents.root}/{batch_name(documents)}")
+
+
+def _check_covered(documents: SealedFiles, batch: Batch) -> None:
+    """Raise RQ451 where a list of files between the first batch and the last is gone; they would be read again."""
+    root = documents.root
+    listed = records(documents.files, root)
+    expected = 0
+    if documents.files.folders(f"{root}/spark/sources", "") and listed:
+        expected = listed[0].first  # an earlier version left the others to Spark
+    for record in listed:
+        if record.first > expected:
+            break
+        documents.read(f"files/{record.name}")
+        expected = max(expected, record.last + 1)
+    if expected < batch.number:
+        raise missing(f"{root}/files/{expected:012d}-*.json")

@@ -1,0 +1,89 @@
+"""Documents of a checkpoint: JSON objects that carry their own length and checksum.
+
+The seal is the first member of the object, over the document's name and its bytes: a part of a document, another one,
+and a copy under another name are noticed before they are believed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import damaged, missing
+
+_SEAL = re.compile(r'\{"\$sealed": "(\d+) ([0-9a-f]{8})"(?:, |(?=\}))')
+_BROKEN_SEAL = re.compile(r'.{0,3}sealed|[^"]*"[^"]*"[^"]*"\d+ [0-9a-f]{8}"', re.DOTALL)
+"""How a document begins whose seal is damaged itself; those of earlier versions have none."""
+
+
+def seal(name: str, text: str) -> str:
+    """A JSON object with its seal; `name`: the place of its file in the checkpoint."""
+    rest = "{" + text[1:]
+    return f'{{"$sealed": "{_sum(name, rest)}"{"" if rest == "{}" else ", "}{rest[1:]}'
+
+
+def unseal(name: str, text: str) -> str:
+    """The JSON object that `seal` took; one of an earlier version, without a seal, as it is. Raises `ValueError`."""
+    found = _SEAL.match(text)
+    if found is None:
+        if _BROKEN_SEAL.match(text):
+            raise ValueError("its seal is damaged")
+        return text
+    rest = "{" + text[found.end() :]
+    if f"{found[1]} {found[2]}" != _sum(name, rest):
+        raise ValueError("its content is not what was written")
+    return rest
+
+
+def _sum(name: str, text: str) -> str:
+    content = text.encode()
+    return f"{len(content)} {zlib.crc32(content, zlib.crc32(name.encode())):08x}"
+
+
+@frozen
+class SealedFiles:
+    """The documents below the folder of a checkpoint, by their names there."""
+
+    files: Files
+    root: str
+
+    def text(self, name: str) -> str:
+        """The text of a document. Raises `DiagnosticError`: RQ451 where it is gone, RQ478 where it is damaged."""
+        path = f"{self.root}/{name}"
+        try:
+            return unseal(name, self.files.read(path))
+        except ValueError as problem:  # bytes that are no UTF-8, too
+            raise damaged(path, str(problem)) from None
+        except DiagnosticError as problem:
+            if isinstance(problem.__cause__, FileNotFoundError):
+                raise missing(path) from None
+            raise
+
+    def read(self, name: str) -> Any:
+        """The content of a document. Raises as `text`; `ValueError` where one without a seal is no JSON."""
+        return json.loads(self.text(name))
+
+    def exists(self, name: str) -> bool:
+        return self.files.exists(f"{self.root}/{name}")
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names of the files in a folder of the checkpoint, in order."""
+        path = f"{self.root}/{folder}" if folder else self.root
+        return [file.path.rpartition("/")[2] for file in self.files.list(path)]
+
+    def write(self, name: str, text: str) -> None:
+        """Write a document over what was there."""
+        self.files.write(f"{self.root}/{name}", seal(name, text))
+
+    def create(self, name: str, text: str) -> bool:
+        """Write a document where none is; False where another one is there already."""
+        return self.files.create(f"{self.root}/{name}", seal(name, text))
+
+    def delete(self, name: str) -> None:
+        self.files.delete(f"{self.root}/{name}")
