@@ -1,5 +1,5 @@
-"""What a value is, and what is computed of the values of one tuple.
+"""Types and values, and expressions over the values of one tuple.
 
-In: syntax, and texts of markers. Out: types, sets of values, typed expressions with their SQL, scalar and aggregate
-functions, units of expressions. Imports `regions`, `units` and the grammar.
+In: syntax, and texts of markers. Out: types, sets of values, typed expressions with their SQL, scalar and
+aggregate functions, units of expressions. Imports `regions`, `units` and the grammar.
 """

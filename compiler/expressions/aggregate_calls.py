@@ -18,24 +18,27 @@ from cedilla.grammar.syntax import AggregateCall, Expression, Literal
 _COLLECTING = {"median", "quantile", "collect"}
 
 _INDIFFERENT = {"min", "max"}
-"""Functions for which `distinct` changes nothing."""
+"""Functions that give the same result with `distinct`."""
 
 
 @frozen
 class Call:
-    """`avg(t)`, `quantile(t, 0.9)`, `count(distinct s where t > 9)`: a function, its arguments, and which
-    tuples and values count; `count()` has no argument and counts tuples."""
+    """A call such as `avg(t)`, `quantile(t, 0.9)`, `count(distinct s where t > 9)`.
+
+    It consists of a function, its arguments, and a restriction of tuples and values. `count()` has no
+    argument and counts tuples.
+    """
 
     function: str
     arguments: tuple[Expression, ...] = field(default=(), converter=tuple)
     distinct: bool = False
     where: Expression | None = None
     span: Span | None = field(default=None, eq=False, repr=False)
-    """The place of the function's name."""
+    """The position of the function's name."""
 
     @classmethod
     def parse(cls, text: str) -> Call:
-        """A call from its own `str()`."""
+        """Parses a call from its own `str()`."""
         match parse_query(f"r := aggregate[{text} as r](r);").statements:
             case (syntax.Definition(relation=syntax.Aggregate(calls=(AggregateCall() as call,))),):
                 return cls.of(call)
@@ -57,12 +60,12 @@ class Call:
 
     @property
     def how(self) -> Function:
-        """The function, over distinct values where the call says so. Only for calls that were checked."""
+        """The function, over distinct values if the call says so. Only for calls that were checked."""
         function = FUNCTIONS[self.function]
         return function.distinct or function if self.distinct else function
 
     def over(self, types: Mapping[str, Type]) -> Function:
-        """The function over arguments as the input's attributes give them."""
+        """Returns the function for arguments of the input's types."""
         return self.how.over(expressions.type_of(self.columns[0], types)) if self.columns else self.how
 
     @property
@@ -95,7 +98,7 @@ class Call:
 
     @property
     def keeps_values(self) -> bool:
-        """Whether its state has the values of a group, and not only a summary of them (theory 3.4)."""
+        """True if its state contains the values of a group, and not only a summary of them (theory 3.4)."""
         return self.function in _COLLECTING or (self.distinct and self.function not in _INDIFFERENT)
 
     @property

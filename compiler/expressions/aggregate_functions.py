@@ -1,7 +1,8 @@
-"""Aggregate functions: partial results, their merging, and what an Alter does to them (theory 2.8).
+"""Aggregate functions: partial results, how these merge, and the effect of an Alter on them (theory 2.8).
 
-All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null where a tuple does not count, `{real}` is
-the first of them as a double, `{k}` a constant argument, `{order}` the order of arrival, `{p}` the name of the result.
+All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null if a tuple does not count, `{real}`
+is the first of them as a double, `{k}` a constant argument, `{order}` the order of arrival, `{p}` the name of
+the result.
 """
 
 from __future__ import annotations
@@ -33,20 +34,22 @@ from cedilla.compiler.regions.affine import Affine
 
 Carry = Callable[[Affine], Affine | None]
 Takes = OneOf["value", "number", "share", "size", "circle"]
-"""What an argument must be: anything, a number, a constant in [0, 1], a whole constant or one above 0."""
+"""The kinds of arguments: any value, a number, a constant in [0, 1], a positive whole constant, a positive
+one.
+"""
 
 CONSTANTS: tuple[Takes, ...] = ("share", "size", "circle")
 
 
 @frozen
 class Function:
-    """One aggregate function.
+    """One aggregate function. `usage`: a sample call.
 
-    `usage`: a call of it. `partials`: suffix -> SQL, computed per group over new tuples; `merge`: suffix -> SQL
-    over the partial columns ``{p}$suffix`` of several partial results of a group, in any grouping of them;
-    `finish`: SQL over merged partial columns; `has_value`: SQL over partial columns, null where no value came.
-    `carry`: what becomes of an argument's Alter on the result; `None` absorbs it. `type`: result type by the
-    first argument's. `ordered`: whether the result depends on the order of arrival.
+    `partials`: suffix -> SQL, computed per group over new tuples. `merge`: suffix -> SQL over the partial
+    columns ``{p}$suffix`` of partial results of a group, in any grouping of them. `finish`: SQL over merged
+    columns. `has_value`: SQL over partial columns, null if no value came. `carry`: the effect of an
+    argument's Alter on the result; `None` absorbs it. `type`: result type by the first argument's. `ordered`:
+    the result depends on the order of arrival.
     """
 
     usage: str
@@ -59,17 +62,16 @@ class Function:
     takes: tuple[Takes, ...] = ("number",)
     ordered: bool = False
     distinct: Function | None = field(default=None, repr=False)
-    """What it is over distinct values; `None` where the language has no such thing."""
+    """The function over distinct values; `None` if the language does not have it."""
     special: Callable[[Type], Function | None] = field(default=lambda _: None, repr=False)
-    """What computes it over arguments of a type, where that is something else."""
+    """Returns another function for arguments of a type, if that type needs one."""
 
     def over(self, argument: Type) -> Function:
-        """The function over arguments of a type."""
         return self.special(argument) or self
 
     @property
     def numeric(self) -> bool:
-        """Whether the first argument must be a number."""
+        """True if the first argument must be a number."""
         return self.takes[0] == "number"
 
 
@@ -87,7 +89,7 @@ _JOINT = {
     "joint": "named_struct('n', count({x}), "
     "'mx', avg(CAST({x} AS DOUBLE)), 'my', avg(CAST({y} AS DOUBLE)), "
     "'xx', var_pop({x}) * count({x}), 'yy', var_pop({y}) * count({x}), 'xy', covar_pop({x}, {y}) * count({x}))",
-    # Whether values differ at all is exact only so: moments of equal values can be a little above zero.
+    # Only this decides exactly if values differ: moments of equal values can be slightly above zero.
     **{f"{end}_{v}": f"{end}({{{v}}})" for end in ("min", "max") for v in "xy"},
 }
 _MERGE_JOINT = {
@@ -105,7 +107,7 @@ _MERGE_JOINT = {
 
 
 def _exact(text: str) -> str:
-    """A sum as a long, undefined where it has more than 64 bits."""
+    """Returns a sum as a long, undefined if it has more than 64 bits."""
     return f"try_cast({text} AS BIGINT)"
 
 
@@ -115,17 +117,20 @@ _SUM_OF_LONGS = {
     "AS DECIMAL(38, 0))"
 }
 _LOW = 28
-"""Digits of the lower part of a decimal in a sum: ten digits are left for the number of values."""
+"""Digits of the lower part of a decimal in a sum; this leaves ten digits for the number of values."""
 
 
 def _upper(value: str, scale: int) -> str:
-    """The upper part of a decimal, in units. No division of decimals: engines give quotients other scales."""
+    """Returns the upper part of a decimal, in units.
+
+    Avoids divisions of decimals, whose scales differ by engine.
+    """
     unit = _unit(scale)
     return f"CAST(rint(CAST({value} - {value} % {unit} AS DOUBLE) / 1E{_LOW - scale}D) AS BIGINT)"
 
 
 def _whole_of(scale: int, high: str, low: str) -> str:
-    """The number of both parts, undefined where it has more than 38 digits."""
+    """Joins both parts of a number; undefined if it has more than 38 digits."""
     unit, kind = _unit(scale), f"DECIMAL(38, {scale})"
     units, rest = f"({high} + {_upper(low, scale)})", f"({low} % {unit})"
     fewer, more = f"{units} > 0 AND {rest} < 0", f"{units} < 0 AND {rest} > 0"  # both of one sign
@@ -136,12 +141,11 @@ def _whole_of(scale: int, high: str, low: str) -> str:
 
 
 def _unit(scale: int) -> str:
-    """One of the upper part."""
     return f"{Decimal(1).scaleb(_LOW - scale):f}BD"
 
 
 def _special_sum(argument: Type) -> Function | None:
-    """Sums of what could overflow on the way, whatever the order of the values."""
+    """Returns sums that do not overflow on the way, whatever the order of the values."""
     if argument == LONG:
         return evolve(_SUM, partials=_SUM_OF_LONGS, finish=_exact("`{p}$sum`"))
     if argument.name != "decimal" or argument.parameters[0] <= _LOW:
@@ -182,8 +186,7 @@ _DOUBLES = "transform(`{p}$set`, v -> CAST(v AS DOUBLE))"
 
 
 def _quantile(share: str) -> str:
-    """Linear between the two neighbours, as Spark's `percentile`."""
-    place = f"{share} * (size(s) - 1)"
+    place = f"{share} * (size(s) - 1)"  # linear between the two neighbours, as Spark's `percentile`
     low, high = f"CAST(floor({place}) AS INT)", f"CAST(ceil({place}) AS INT)"
     least, greatest = f"get(s, {low})", f"get(s, {high})"
     between = f"{least} + ({greatest} - {least}) * ({place} - floor({place}))"
@@ -208,7 +211,7 @@ def _best(usage: str, ascending: str) -> Function:
 
 
 def _end(usage: str, end: str) -> Function:
-    """The value that came first or last; the order of arrival may have ties, so the value counts too."""
+    """Returns the first or last value. The order of arrival may have ties, so the value counts too."""
     return Function(
         usage,
         {"end": f"{end}(struct({{order}} AS o, {{x}} AS v)) FILTER (WHERE {{x}} IS NOT NULL)"},
@@ -223,7 +226,7 @@ def _end(usage: str, end: str) -> Function:
 
 
 def _distinct(function: Function, finish: str) -> Function:
-    """A function of the set of values."""
+    """Returns a function of the set of values."""
     return evolve(
         function,
         partials={"set": "collect_set({x})"},
@@ -343,8 +346,7 @@ _ENDLESS = {
 
 
 def with_infinities(name: str, function: Function, argument: Type) -> Function:
-    """`min` and `max` of doubles for an engine that begins with the largest finite number, as Sail does: it would have
-    that for the least of a group of infinities."""
+    """Replaces `min` and `max` of doubles for Sail, which begins with the largest finite number."""
     if argument.name != "double" or name not in _ENDLESS:
         return function
     text = _ENDLESS[name]
@@ -388,7 +390,7 @@ FUNCTIONS: dict[str, Function] = {
     "slope": evolve(
         _CORR,
         usage="slope(y, x)",
-        # The arguments of a slope come the other way round, as in Spark's `regr_slope`.
+        # The arguments of a slope are swapped, as in Spark's `regr_slope`.
         finish="IF(`{p}$min_y` < `{p}$max_y`, `{p}$joint`.xy / nullif(`{p}$joint`.yy, 0), NULL)",
     ),
 }

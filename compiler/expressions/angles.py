@@ -9,11 +9,11 @@ from __future__ import annotations
 from cedilla.compiler.expressions.aggregate_parts import let
 
 UNIT = 10**12
-"""Sines and cosines are added in this part of one."""
+"""Sines and cosines are added in units of 1 / UNIT."""
 STEPS = 360 * 10**9
-"""A result is one of that many directions."""
+"""The number of directions of a result."""
 LEAST = 10**-6
-"""A mean vector that is shorter than this part of the radius has no direction."""
+"""A mean vector shorter than this share of the radius has no direction."""
 TURN = 6.283185307179586
 
 _CIRCLE = "CAST({k} AS DOUBLE)"
@@ -34,7 +34,7 @@ PARTIALS = {
 OF_DECIMALS = {
     n: text.replace("{real}", "CAST(CAST({x} AS STRING) AS DOUBLE)") for n, text in PARTIALS.items()
 }
-"""Over the nearest doubles of decimals: engines cast large ones to neighbours, which are other angles."""
+"""For the nearest doubles of decimals: engines cast large ones to neighbours, which are other angles."""
 MERGE = {part: f"sum(`{{p}}${part}`)" for part in PARTIALS}
 _SIN, _COS = (f"CAST(`{{p}}${part}` AS DOUBLE)" for part in ("sin", "cos"))
 _DIRECTION = let(

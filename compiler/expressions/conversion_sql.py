@@ -1,4 +1,4 @@
-"""SQL of conversions that says the same to every engine: to numbers, conditions, texts, dates and timestamps."""
+"""SQL of conversions that is equal on every engine: to numbers, conditions, texts, dates and timestamps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, TIMESTAMP, 
 
 
 def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Doubles as Java writes them, whatever writes them; whole ones as before an Alter made them doubles."""
+    """Writes doubles as Java does, on every engine; whole ones as before an Alter made them doubles."""
     (x,) = arguments
     if types[0].name == "decimal" and types[0].parameters[1]:
         return f"regexp_replace(CAST({x} AS STRING), '[.]?0+$', '')"
@@ -22,7 +22,7 @@ def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def java_text(x: str) -> str:
-    """A double or float as Java writes it, whatever writes it."""
+    """Writes a double or float as Java does, on every engine."""
     text = f"CAST({x} AS STRING)"
     return (
         f"CASE WHEN isnan({x}) OR {x} = 0 OR abs({x}) >= 1E-3D AND abs({x}) < 1E7D THEN {text} "
@@ -41,11 +41,11 @@ _WITH_EXPONENT = (
     "regexp_replace(regexp_replace(t, '^(-?[0-9])([0-9]*)[.]([0-9]*)$', '$1.$2$3'), '([.][0-9]+?)0+$', '$1'), "
     "'E', string(char_length(regexp_extract(t, '([0-9]+)[.]', 1)) - 1)) END"
 )
-"""`1e30`, `123456789.125` and `0.00001` as `1.0E30`, `1.23456789125E8` and `1.0E-5`."""
+"""Writes `1e30`, `123456789.125` and `0.00001` as `1.0E30`, `1.23456789125E8` and `1.0E-5`."""
 
 
 def double(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A number or a text as a double; undefined for NaN and for texts that are no numbers."""
+    """Converts a number or a text to a double; undefined for NaN and for other texts."""
     (x,) = arguments
     if types[0] == STRING:
         return _of_text(x, moments.REAL, "DOUBLE")
@@ -53,15 +53,18 @@ def double(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def whole(wanted: Type) -> Writer:
-    """A writer of a number, a condition or a text as a whole number. No cast of a number stands alone that may change
-    it: Sail compares `try_cast(x AS BIGINT) = 5` as `x = 5`."""
+    """Returns a writer that converts a number, a condition or a text to a whole number.
+
+    A cast that may change a number is never the whole expression, because Sail compares `try_cast(x AS
+    BIGINT) = 5` as `x = 5`.
+    """
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
         (x,), (type_,) = arguments, types
         if type_ == STRING:
             return _of_text(x, moments.WHOLE, wanted.spark)
         if not decimals.is_exact(type_):
-            text = f"try_cast({x} AS {wanted.spark})"  # Spark takes the double 2^63 for a long
+            text = f"try_cast({x} AS {wanted.spark})"  # Spark casts the double 2^63 to a long
             is_long_of_double = type_ == DOUBLE and wanted == LONG
             return f"CASE WHEN {x} < {2.0**63!r}D THEN {text} END" if is_long_of_double else text
         if type_ == wanted:
@@ -80,7 +83,7 @@ def whole(wanted: Type) -> Writer:
 
 
 def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A boolean, or one of the words that Spark takes for it."""
+    """Converts a value to a boolean, or one of the words that Spark accepts for it."""
     (x,) = arguments
     if types[0].name == "decimal":
         return f"({x} != 0)"
@@ -94,13 +97,13 @@ def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def date(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The day of a moment, or of a text that is a date."""
+    """Converts a moment, or the text of a date, to its day."""
     (x,) = arguments
     return _of_text(x, moments.DAY.pattern, "DATE") if types[0] == STRING else f"CAST({x} AS DATE)"
 
 
 def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The midnight of a date, or the moment of a text; undefined outside the years 1 to 9999, where a zone may lead."""
+    """Converts a date to its midnight, or a text to its moment; undefined outside the years 1 to 9999."""
     (x,) = arguments
     if types[0] != STRING:
         return f"CAST({x} AS TIMESTAMP)"
@@ -113,7 +116,7 @@ def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def _of_text(text: str, pattern: str, kind: str) -> str:
-    """A text as a type, if it is written so; engines differ in what else they take."""
+    """Converts a text in a given form to a type. Engines differ in the other forms that they accept."""
     text = _trimmed(text)
     return f"IF({_matches(text, pattern)}, try_cast({text} AS {kind}), NULL)"
 

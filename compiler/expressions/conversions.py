@@ -1,6 +1,6 @@
-"""Units in a query: their names, conversions written out as arithmetic, what an aggregate function gives.
+"""Units in a query: their names, conversions written out as arithmetic, units of aggregate functions.
 
-Nothing here looks into expressions: that is `measured`.
+This module does not look into expressions: `measured` does.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _SAME = {
     "largest",
     "smallest",
 }
-"""Aggregate functions whose result has the unit of what they aggregate."""
+"""Aggregate functions whose result has the unit of their argument."""
 
 
 def known(unit: str, span: Span | None, hint: str | None = None) -> str:
-    """A unit's name. Raises RQ143 where there is no such unit; `hint`: what was likely meant, where that is known."""
+    """Returns a unit's name. Raises RQ143 for an unknown unit; `hint`: a likely correction, if there is one."""
     try:
         units.check(unit)
     except units.UnknownUnit as problem:
@@ -86,7 +86,7 @@ _COMMON = (
     *("pascal", "hPa", "mbar", "bar", "psi", "gram", "kilogram", "tonne", "pound", "ounce", "newton"),
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
 )
-"""What a misspelt name may mean; `known` takes all that pint and UCUM have."""
+"""Candidates for misspelt names; `known` accepts all names of pint and UCUM."""
 
 
 _UNITS = {"unit", "units", "convert", *(each.lower() for each in _COMMON)}
@@ -94,19 +94,19 @@ _SCALES = re.compile(r"[cfk](?:_?to_?|2)[cfk]")
 
 
 def names_conversion(function: str) -> bool:
-    """Whether a function is called as what brings values to a unit elsewhere: `degc`, `to_unit`, `f_to_c`."""
+    """Returns True for names of conversions elsewhere: `degc`, `to_unit`, `f_to_c`."""
     return bool(_SCALES.fullmatch(function) or _UNITS.intersection(re.split("_|to|2", function)))
 
 
 def check_is_number(name: str, type_: Type, span: Span, hint: str) -> None:
-    """Raise RQ144 where something that has, or meets, a unit is no number; `name`: as it is written."""
+    """Raises RQ144 if a value with a unit, or one that meets it, is not a number; `name`: its text."""
     if not type_.is_numeric:
         message = f"`{name}` is of type {type_}, and only numbers have units"
         raise failure("RQ144", message, span, hint=hint)
 
 
 def converted(source: str, target: str, span: Span | None) -> Affine:
-    """The function from one unit to another. Raises RQ142 where there is none, RQ143."""
+    """Returns the function from one unit to another. Raises RQ142 if they do not convert, RQ143."""
     try:
         return units.conversion(known(source, span), known(target, span))
     except units.Mismatch as problem:
@@ -114,8 +114,10 @@ def converted(source: str, target: str, span: Span | None) -> Affine:
 
 
 def applied(function: Affine, expression: Expression, types: Mapping[str, Type]) -> Expression:
-    """The expression of a function's values: `affine(x, p, q, r)` of an attribute with places behind the point, else
-    `(x * p + q) / r`."""
+    """Writes a function's values as an expression.
+
+    This is `affine(x, p, q, r)` for an attribute with decimal places, else `(x * p + q) / r`.
+    """
     match expression:
         case Attribute(name) if not function.is_identity and not (name in types and types[name].is_integral):
             pass
@@ -127,14 +129,14 @@ def applied(function: Affine, expression: Expression, types: Mapping[str, Type])
 
 
 def called(call: Scalar) -> tuple[Expression, Affine]:
-    """The argument and the function of a call of `affine` that has been checked."""
+    """Returns the argument and the function of a call of `affine` that has been checked."""
     argument, *numbers = call.arguments
     p, q, r = (Fraction(whole_constant(number) or 0) for number in numbers)
     return argument, Affine(p / r, q / r)
 
 
 def whole_constant(expression: Expression) -> int | None:
-    """The number that a whole constant is, perhaps with a sign; `None` for other expressions."""
+    """Returns the value of a whole constant, which may have a sign; `None` for other expressions."""
     match expression:
         case Literal(int(value)) if not isinstance(value, bool):
             return value
@@ -145,7 +147,7 @@ def whole_constant(expression: Expression) -> int | None:
 
 
 def written_out(function: Affine, expression: Expression) -> Expression:
-    """The values of a function as arithmetic: `(x * p + q) / r`."""
+    """Writes the values of a function as arithmetic: `(x * p + q) / r`."""
     p, q, r = function.integers()
     result, span = expression, expression.span
     if p != 1:
@@ -158,7 +160,7 @@ def written_out(function: Affine, expression: Expression) -> Expression:
 def in_declared_unit(
     domain: SetPattern | RangePattern | TableColumn, unit: str | None
 ) -> SetPattern | RangePattern | TableColumn:
-    """A declared domain with its constants in the unit of its attribute. Raises RQ142, RQ143."""
+    """Converts the constants of a declared domain to the unit of its attribute. Raises RQ142, RQ143."""
 
     def value(literal: Literal) -> Literal:
         if literal.unit is None:
@@ -182,12 +184,12 @@ def in_declared_unit(
 
 
 def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
-    """The unit of what an aggregate function gives, from those of its arguments."""
+    """Returns the unit of an aggregate function's result, from those of its arguments."""
     unit = next(iter(arguments), None)
     if unit is None:
         return None
     match function:
-        case "sum":  # of points of a scale, as degC, whose zero it has many times
+        case "sum":  # the sum of points of a scale, as degC, contains the scale's zero many times
             return unit if unit == SECOND or not units.is_scale(unit) else None
         case "stddev":
             return unit if unit == SECOND else units.difference(unit)
@@ -199,14 +201,16 @@ def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
 
 
 def is_of_differences(unit: str | None, of: str | None) -> bool:
-    """Whether values in a unit, made of one attribute in another, are differences of points of a scale."""
+    """Returns True if values in `unit`, computed from one attribute in `of`, are differences of points of a
+    scale.
+    """
     if unit is None or of is None or unit == of:
         return False
     return units.is_scale(of) and not units.is_scale(unit)
 
 
 def number_of(value: Fraction, span: Span) -> Expression:
-    """A number as a constant; one that has no decimal notation as a quotient."""
+    """Writes a number as a constant, or as a quotient if it has no decimal notation."""
     if value < 0:
         return Unary("-", number_of(-value, span), span=span)
     if is_decimal(value):
@@ -220,7 +224,7 @@ def number_of(value: Fraction, span: Span) -> Expression:
 
 
 def is_decimal(value: Fraction) -> bool:
-    """Whether a number has a decimal notation."""
+    """Returns True if a number has a decimal notation."""
     rest = value.denominator
     for factor in (2, 5):
         while rest % factor == 0:
@@ -229,12 +233,12 @@ def is_decimal(value: Fraction) -> bool:
 
 
 def literal_of(value: Fraction, span: Span) -> Literal:
-    """A number with a decimal notation as a constant."""
+    """Writes a number with a decimal notation as a constant."""
     return Literal(exact(value), decimal_text(value) if value >= 0 else f"-{decimal_text(-value)}", span=span)
 
 
 def with_values(node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]) -> Expression:
-    """A set or range with its numbers in the unit of its operand."""
+    """Replaces the numbers of a set or range by those in the unit of its operand."""
     literals = [None if number is None else literal_of(number, node.span) for number in numbers]
     if isinstance(node, InSet):
         return evolve(node, operand=operand, values=tuple(each for each in literals if each is not None))
@@ -242,7 +246,7 @@ def with_values(node: InSet | InRange, operand: Expression, numbers: Sequence[Fr
 
 
 def spelt_out(node: InSet | InRange, operand: Expression, numbers: Sequence[Fraction | None]) -> Expression:
-    """The same in comparisons, for numbers that have no decimal notation."""
+    """Writes a set or range as comparisons, for numbers without a decimal notation."""
     span = node.span
 
     def test(operator: BinaryOperator, number: Fraction) -> Expression:
@@ -260,7 +264,7 @@ def spelt_out(node: InSet | InRange, operand: Expression, numbers: Sequence[Frac
 
 
 def taken_to_be_in(unit: str, what: str, span: Span | None) -> Diagnostic:
-    """Warning RQ162: a number without a unit, called `what`, takes the unit of what it meets."""
+    """Returns warning RQ162: a number without a unit, called `what`, is taken to be in another one's unit."""
     message = f"{what} has no unit, and is taken to be in {unit}"
     hint = "a declaration gives it one, `x: double unit ...`, or a projection, `x * 2 as y unit ...`"
     return Diagnostic("RQ162", "warning", message, span, help=hint)

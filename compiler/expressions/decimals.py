@@ -1,7 +1,7 @@
-"""Decimals: how many digits the results of exact arithmetic have, and SQL that says the same to every engine.
+"""Decimals: the digits of results of exact arithmetic, and SQL that is equal on every engine.
 
-A result has all the digits that it may need, as in SQL. Where these are more than `DIGITS`, a value that does need more
-is undefined; where that would leave too few digits before the point, the result is a double.
+A result has all the digits that it may need, as in SQL. If these are more than `DIGITS`, a value that does
+need more is undefined. If that leaves too few digits before the point, the result is a double.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import Expression, Literal, Unary
 
 DIGITS = 37
-"""Of operands and products. Engines have 38, so the sum of two operands has always room."""
+"""The most digits of operands and products. Engines have 38, which always fits the sum of two operands."""
 PLACES = 20
 """The most digits after the point of a result that may need more than `DIGITS`."""
 _MOST = 38
 _OF_LONG = 19
 _OF_DOUBLE = 15
-"""A decimal of so many digits is converted to the nearest double by every engine."""
+"""Every engine converts a decimal of this many digits to the nearest double."""
 
 
 class Digits(NamedTuple):
@@ -37,7 +37,7 @@ class Digits(NamedTuple):
 
 
 def digits_of(expression: Expression, type_: Type) -> Digits:
-    """The digits of an exact number: a constant has its own, other numbers those of their type."""
+    """Returns the digits of an exact number: a constant has its own, other numbers those of their type."""
     if isinstance(expression, Unary) and expression.operator == "-":
         return digits_of(expression.operand, type_)
     if isinstance(expression, Literal) and isinstance(expression.value, int | Fraction):
@@ -47,14 +47,16 @@ def digits_of(expression: Expression, type_: Type) -> Digits:
 
 @lru_cache(maxsize=1024)
 def digits_of_number(value: int | Fraction) -> Digits:
-    """The digits that a number with a decimal notation is written with."""
+    """Returns the digits in the decimal notation of a number."""
     after = places_of(value)
     before = len(str(int(abs(value)))) if abs(value) >= 1 or not after else 0
     return Digits(before, after)
 
 
 def places_of(value: int | Fraction) -> int:
-    """Returns the number of digits after the point; one more than decimals hold where they do not hold the number."""
+    """Returns the number of digits after the point; a number that decimals cannot hold gets one more than
+    they have.
+    """
     places = 0
     while value.denominator != 1 and places <= _MOST:
         places, value = places + 1, value * 10
@@ -62,7 +64,7 @@ def places_of(value: int | Fraction) -> int:
 
 
 def digits_of_type(type_: Type) -> Digits:
-    """The digits of a type of whole numbers or decimals."""
+    """Returns the digits of a type of whole numbers or decimals."""
     if type_.name == "decimal":
         precision, scale = type_.parameters
         return Digits(precision - scale, scale)
@@ -70,12 +72,14 @@ def digits_of_type(type_: Type) -> Digits:
 
 
 def is_exact(type_: Type) -> bool:
-    """Whether numbers of a type are exact: whole numbers and decimals."""
+    """Returns True if numbers of a type are exact: whole numbers and decimals."""
     return type_.is_numeric and type_ != DOUBLE
 
 
 def type_of_constant(value: Fraction) -> Type:
-    """The decimal of a constant; a double where it has too many digits, or needs more than 64 bits before the point."""
+    """Returns the decimal type of a constant; double if it has too many digits, or more than 64 bits before
+    the point.
+    """
     digits = digits_of_number(value)
     if abs(value) >= 2**63 or digits.after > PLACES or digits.total > DIGITS:
         return DOUBLE
@@ -83,14 +87,14 @@ def type_of_constant(value: Fraction) -> Type:
 
 
 def _type(digits: Digits, needed: int, most: int = DIGITS) -> Type:
-    """The type of so many digits; `needed`: what computing it may need in all."""
+    """Returns the type with these digits. `needed`: the digits that its computation may need in total."""
     if needed <= most:
         return Type("decimal", (max(1, digits.total), digits.after))
     return Type("decimal", (min(most, digits.total), digits.after)) if digits.after <= PLACES else DOUBLE
 
 
 def arithmetic_type(operator: str, sides: Sequence[tuple[Expression, Type]]) -> Type:
-    """The type of `+`, `-`, `*`, `/`, `%` or `pmod` of two numbers."""
+    """Returns the type of `+`, `-`, `*`, `/`, `%` or `pmod` of two numbers."""
     types = [type_ for _, type_ in sides]
     if operator == "/" or DOUBLE in types:
         return DOUBLE
@@ -101,7 +105,7 @@ def arithmetic_type(operator: str, sides: Sequence[tuple[Expression, Type]]) -> 
 
 
 def type_of_result(operator: str, left: Digits, right: Digits) -> Type:
-    """The type of `+`, `-`, `*`, `%` or `pmod` of exact numbers of which one is a decimal."""
+    """Returns the type of `+`, `-`, `*`, `%` or `pmod` of exact numbers, at least one of them a decimal."""
     after = max(left.after, right.after)
     before = max(left.before, right.before)
     match operator:
@@ -116,14 +120,14 @@ def type_of_result(operator: str, left: Digits, right: Digits) -> Type:
 
 
 def common_type(each: Iterable[Digits]) -> Type:
-    """The decimal that holds numbers of all these digits, or as many of them as there is room for."""
+    """Returns the decimal that holds numbers of all these digits, or as many of them as possible."""
     all_ = list(each)
     digits = Digits(max(d.before for d in all_), max(d.after for d in all_))
     return _type(digits, digits.total, _MOST)
 
 
 def rounded_type(type_: Type, places: int) -> Type:
-    """The type of a decimal that is rounded to so many digits after the point."""
+    """Returns the type of a decimal rounded to `places` digits after the point."""
     before, after = digits_of_type(type_)
     return type_ if places >= after else Type("decimal", (before + 1 + places, places))
 
@@ -132,22 +136,25 @@ def rounded_type(type_: Type, places: int) -> Type:
 
 
 def as_decimal(text: str, expression: Expression, type_: Type) -> str:
-    """An exact number as a decimal. `text`: its SQL, that may stand beside an operator."""
+    """Writes an exact number as a decimal. `text`: its SQL, as an operand."""
     if isinstance(expression, Literal) and isinstance(expression.value, int):
         return f"{expression.value}BD"
     return text if type_.name == "decimal" else f"CAST({text} AS DECIMAL({digits_of_type(type_).total}, 0))"
 
 
 def as_double(text: str, type_: Type) -> str:
-    """A number as the nearest double. Sail rounds twice where a decimal has more digits than a double, but not when it
-    reads a text."""
+    """Writes a number as the nearest double.
+
+    Sail rounds twice if a decimal has more digits than a double, but not if it reads a text.
+    """
     if type_ == DOUBLE or type_.name != "decimal" or type_.parameters[0] <= _OF_DOUBLE:
         return f"CAST({text} AS DOUBLE)"
     return f"CAST(CAST({text} AS STRING) AS DOUBLE)"
 
 
 def arithmetic_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Digits], result: Type) -> str:
-    """`+`, `-`, `*` or `%` of two decimals; undefined where an operand or a product has more than `DIGITS` digits.
+    """Writes `+`, `-`, `*` or `%` of two decimals; undefined if an operand or a product has more than
+    `DIGITS` digits.
 
     `result`: the type by `type_of_result`, not a double. The divisor is not zero.
     """
@@ -167,8 +174,10 @@ def arithmetic_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Di
 
 
 def _not_simplified(side: tuple[str, Digits], other: tuple[str, Digits]) -> tuple[str, Digits]:
-    """A side that may be undefined, as far as Sail knows, beside a constant 0 or 1: `x % 1` and `x * 0` of what is
-    always defined it takes for a 0 of another type."""
+    """Hides from Sail that a side next to a constant 0 or 1 is always defined.
+
+    Sail would simplify `x % 1` and `x * 0` to a 0 of another type.
+    """
     (text, digits), (constant, _) = side, other
     if constant not in ("0BD", "1BD"):
         return side
@@ -178,7 +187,7 @@ def _not_simplified(side: tuple[str, Digits], other: tuple[str, Digits]) -> tupl
 
 
 def within(sides: Sequence[tuple[str, Digits]]) -> list[str]:
-    """Decimals with room for the digits after the point of all; undefined where one has too many before."""
+    """Casts decimals to the most digits after the point among them; undefined if one has too many before it."""
     after = max(digits.after for _, digits in sides)
     return [
         text if digits.before + after <= DIGITS else f"try_cast({text} AS DECIMAL({DIGITS}, {after}))"
@@ -187,13 +196,15 @@ def within(sides: Sequence[tuple[str, Digits]]) -> list[str]:
 
 
 def opposite_sql(text: str, type_: Type) -> str:
-    """The opposite of a decimal. Spark's own sign rounds to 34 digits."""
+    """Writes the opposite of a decimal. Spark's own sign rounds to 34 digits."""
     return f"CAST(0BD - {text} AS {type_.spark})"
 
 
 def rounded_sql(name: str, x: str, type_: Type, places: int) -> str:
-    """A decimal with fewer digits after the point. Not by a cast: Sail compares `CAST(x AS DECIMAL(9, 0)) = 0` as
-    `x = 0`."""
+    """Rounds a decimal to fewer digits after the point.
+
+    Avoids a cast, because Sail compares `CAST(x AS DECIMAL(9, 0)) = 0` as `x = 0`.
+    """
     wanted = rounded_type(type_, places)
     if wanted == type_:
         return x
@@ -206,13 +217,13 @@ def rounded_sql(name: str, x: str, type_: Type, places: int) -> str:
 
 
 def is_scaled(left: Digits, right: Digits) -> bool:
-    """Whether a quotient is that of two whole numbers: both sides times the same power of ten."""
+    """Returns True if both sides of a quotient can be scaled to whole numbers by one power of ten."""
     after = max(left.after, right.after)
     return all(side.total + after <= _MOST for side in (left, right))
 
 
 def is_quotient_of_longs(sides: Sequence[tuple[Expression, Type]]) -> bool:
-    """Whether both sides of a quotient, times a power of ten that makes them whole, are longs."""
+    """Returns True if both sides of a quotient, scaled to whole numbers by a power of ten, are longs."""
     if not all(is_exact(type_) for _, type_ in sides):
         return False
     digits = [digits_of(*side) for side in sides]
@@ -221,7 +232,7 @@ def is_quotient_of_longs(sides: Sequence[tuple[Expression, Type]]) -> bool:
 
 
 def scaled_sql(text: str, digits: Digits, after: int) -> str:
-    """A decimal times a power of ten that makes it whole, as a double."""
+    """Writes a decimal times a power of ten that makes it whole, as a double."""
     scaled = f"CAST({text} * {10**after}BD AS DECIMAL({max(1, digits.before + after)}, 0))" if after else text
     return f"CAST({scaled} AS DOUBLE)"
 
@@ -232,7 +243,7 @@ _TURNED = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 
 
 def compared_with_constant(operator: str, text: str, type_: Type, value: int | Fraction) -> str:
-    """A comparison of an exact number and a constant, by all digits of both."""
+    """Compares an exact number and a constant by all digits of both."""
     mine, theirs = digits_of_type(type_), digits_of_number(value)
     fits = theirs.after <= _MOST and max(mine.before, theirs.before) + max(mine.after, theirs.after) <= _MOST
     if type_.name == "decimal" and fits:
@@ -249,7 +260,7 @@ def compared_with_constant(operator: str, text: str, type_: Type, value: int | F
 
 
 def _range(type_: Type) -> tuple[int, int]:
-    """The least and the greatest value of a type, in units of its last digit."""
+    """Returns the least and the greatest value of a type, in units of its last digit."""
     if type_.name == "decimal":
         end = 10 ** type_.parameters[0] - 1
         return -end, end
@@ -262,7 +273,7 @@ def _unscaled(number: int, type_: Type) -> str:
 
 
 def compared_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Digits]) -> str:
-    """A comparison of two decimals, by all digits of both."""
+    """Compares two decimals by all digits of both."""
     (x, a), (y, b) = left, right
     after = max(a.after, b.after)
     if max(a.before, b.before) + after <= _MOST:

@@ -1,4 +1,4 @@
-"""Lengths on an axis as programs write them: `300`, `"1/2"`, or `"5 minutes"` where the axis is of timestamps."""
+"""Lengths on an axis in programs: `300`, `"1/2"`, or `"5 minutes"` on an axis of timestamps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _UNITS = {
 
 
 def axis_length(value: int | str | Fraction) -> Fraction:
-    """A length in units of its axis. Raises `ValueError` if the text is neither a number nor a length of time."""
+    """Parses a length in units of its axis.
+
+    Raises `ValueError` if the text is neither a number nor a length of time.
+    """
     if isinstance(value, str) and " " in value:
         number, unit = value.split(" ")
         if (size := _UNITS.get(unit.removesuffix("s"))) is None:
@@ -28,7 +31,7 @@ def axis_length(value: int | str | Fraction) -> Fraction:
 
 
 def length_code(value: Fraction, axis: Type) -> str:
-    """The same as Python text, in the longest unit that has a whole number of it."""
+    """Writes a length as Python text, in the longest unit that has a whole number of it."""
     if value.denominator != 1:
         return repr(str(value))
     if axis.name != "timestamp":

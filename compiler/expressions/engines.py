@@ -1,7 +1,8 @@
-"""The engines that run a program, and what of the language one of them cannot do.
+"""The engines that run a program, and the calls that one of them cannot compute.
 
-Functions that engines compute differently are written such that all agree (`scalar_functions`). What is left is refused
-where a query is checked, never computed differently: this table is all of it, and docs/engines.md shows it.
+Functions that engines compute differently are written such that all agree (`scalar_functions`). Other
+differences are refused when a query is checked, never computed differently. This table lists them all, and
+docs/engines.md shows it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 @frozen
 class Refusal:
-    """`what`: the call, as people read it in Markdown; `because`: what the engine would do; `instead`: a way out;
-    `concerns`: whether a call of the function is meant."""
+    """A call that engines refuse.
+
+    `what`: the call in Markdown, for people. `because`: the engine's behaviour. `instead`: an alternative.
+    `concerns`: returns True if a call of the function is affected.
+    """
 
     function: str
     engines: tuple[Engine, ...]
@@ -36,7 +40,7 @@ class Refusal:
 
 
 def _text(call: Scalar, place: int) -> str:
-    """A constant argument, as a text."""
+    """Returns a constant argument as a text."""
     argument = call.arguments[place] if place < len(call.arguments) else None
     return str(argument.value) if isinstance(argument, syntax.Literal) else ""
 
@@ -83,11 +87,11 @@ REFUSALS = (
         for name in ("rlike", "regexp_extract", "regexp_replace")
     ),
 )
-"""All that an engine does not do as the others do."""
+"""All calls that an engine computes differently from the others."""
 
 
 def refused(expression: Expression, engine: Engine) -> Iterator[tuple[Scalar, Refusal]]:
-    """The calls in an expression that an engine does not do as the others, each with its reason."""
+    """Yields the calls in an expression that an engine computes differently, each with its reason."""
     for part in expressions.parts(expression):
         yield from refused(part, engine)
     if isinstance(expression, Scalar) and expression.name in scalars.FUNCTIONS:

@@ -1,7 +1,7 @@
-"""Whole numbers and decimals in another unit: exact where a decimal holds the result, else doubles (theory N12).
+"""Whole numbers and decimals in another unit: exact if a decimal holds the result, else doubles (theory N12).
 
-A conversion without a quotient is exact: its values are whole numbers or decimals. One that ends in a quotient gives
-doubles, of numbers that a double keeps to the last digit. Values beyond end the query (RQ310).
+A conversion without a quotient is exact: its values are whole numbers or decimals. One that ends in a
+quotient gives doubles, of numbers that a double keeps to the last digit. Values beyond end the query (RQ310).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Expression
 
 BEYOND = "RQ310 in another unit "
-"""How the message of a job begins that meets a value that is too large for its new unit; then its attribute."""
+"""The start of a job's message about a value that is too large for its new unit; its attribute follows."""
 
 _MOST = 38
 _LONGS = 2**63
 
 
 def exact_type(type_: Type, function: Affine) -> Type | None:
-    """The type that holds all values of a type in another unit to the last digit; `None` where there is none."""
+    """Returns the type that holds all values of a type in another unit exactly, or `None`."""
     if not is_exact(type_) or not is_decimal(function.slope) or not is_decimal(function.shift):
         return None
     if type_.is_integral and function.is_whole:
@@ -31,14 +31,14 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
     digits = digits_of_type(type_)
     most = function.slope * 10**digits.before + abs(function.shift)
     places = max(digits.after + places_of(function.slope), places_of(function.shift))
-    # The engines make the product before it is cast, in the digits of both sides and two more.
+    # Engines compute the product before its cast, in the digits of both sides and two more.
     if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > _MOST:
         return None
     return _decimal(len(str(int(most))), places)
 
 
 def common_type(a: Type, b: Type) -> Type:
-    """The type that holds the numbers of two exact types, to the last digit where there is one."""
+    """Returns the type that holds the numbers of two exact types, exactly if possible."""
     if a.is_integral and b.is_integral:
         return a if a == b else LONG
     one, other = digits_of_type(a), digits_of_type(b)
@@ -50,7 +50,7 @@ def _decimal(before: int, after: int) -> Type | None:
 
 
 def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
-    """The conversion without a quotient: `x * 0.001`."""
+    """Writes the conversion without a quotient: `x * 0.001`."""
     slope, shift, span = function.slope, function.shift, attribute.span
     result: Expression = attribute
     if slope != 1:
@@ -61,7 +61,7 @@ def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
 
 
 def as_double(function: Affine, attribute: Attribute) -> Expression:
-    """The conversion with a quotient, `x / 60`, whose values are doubles."""
+    """Writes the conversion with a quotient, `x / 60`, whose values are doubles."""
     if function.integers()[2] != 1:
         return written_out(function, attribute)
     return Binary(
@@ -70,19 +70,21 @@ def as_double(function: Affine, attribute: Attribute) -> Expression:
 
 
 def gives_doubles(conversion: Expression) -> bool:
-    """Whether a conversion ends in a quotient."""
+    """Returns True if a conversion ends in a quotient."""
     return isinstance(conversion, Binary) and conversion.operator == "/"
 
 
 def converted_type(conversion: Expression, function: Affine, type_: Type) -> Type:
-    """The type of values of a type in another unit."""
+    """Returns the type of values of a type in another unit."""
     exact = None if gives_doubles(conversion) else exact_type(type_, function)
     return exact or DOUBLE
 
 
 def _limit(conversion: Expression, function: Affine) -> int:
-    """The least absolute value that is too large for its new unit: beyond 64 bits there, or, as a double, 2^53 in
-    either unit before it is divided."""
+    """Returns the least absolute value that is too large for its new unit.
+
+    That is beyond 64 bits there, or, for a double, 2^53 in either unit before the division.
+    """
     p, q, r = function.integers()
     if not gives_doubles(conversion):
         return (_LONGS - abs(q) - 1) // p + 1
@@ -90,13 +92,13 @@ def _limit(conversion: Expression, function: Affine) -> int:
 
 
 def is_too_large(conversion: Expression, function: Affine, value: int | Fraction) -> bool:
-    """Whether an exact value has no place in the type of its new unit."""
+    """Returns True if an exact value does not fit the type of its new unit."""
     is_decimal_there = not gives_doubles(conversion) and not (function.is_whole and isinstance(value, int))
     return not is_decimal_there and abs(value) >= _limit(conversion, function)
 
 
 def conversion_sql(name: str, conversion: Expression, function: Affine, type_: Type) -> str:
-    """The SQL of a column of a type in another unit, in one rounding at most."""
+    """Writes the column of a type in another unit, rounded at most once."""
     value, wanted = column(name), converted_type(conversion, function, type_)
     if wanted == DOUBLE:
         plain = value if type_ == DOUBLE else decimals.as_double(value, type_)

@@ -1,4 +1,4 @@
-"""Expressions as Spark SQL."""
+"""Writes expressions as Spark SQL."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ROUNDED = ("floor", "ceil", "ceiling")
 
 
 def sql(expression: Expression, types: Types) -> str:
-    """The expression as Spark SQL; a part that may be undefined makes it undefined.
+    """Writes an expression as Spark SQL; an undefined part makes it undefined.
 
     No value ends the query: division by zero and whole numbers that grow too large are undefined.
     """
     text = _sql(expression, types)
     if isinstance(expression, Binary) and (type_ := type_of(expression, types)).name == "decimal":
-        return f"CAST({text} AS {type_.spark})"  # engines reckon with a digit more
+        return f"CAST({text} AS {type_.spark})"  # engines compute with one digit more
     return text
 
 
@@ -51,7 +51,7 @@ def _sql(expression: Expression, types: Types) -> str:
                     return f"try_subtract(0L, {_sql(operand, types)})"
                 case "decimal":
                     return decimals.opposite_sql(_operand(operand, types), type_of(operand, types))
-                case _:  # a sign of its own would make another NaN of NaN
+                case _:  # a sign of its own would create another NaN
                     return f"0D - {_operand(operand, types)}"
         case Unary(_, operand):
             return f"NOT {_operand(operand, types)}"
@@ -68,7 +68,7 @@ def _sql(expression: Expression, types: Types) -> str:
                     _with_constant("<=" if pattern.high_closed else "<", operand, pattern.high, types)
                 )
             tested = _operand(operand, types)
-            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined where the operand is
+            inside = " AND ".join(bounds) or f"{tested} = {tested}"  # undefined if the operand is
             return f"NOT ({inside})" if negated else inside
         case Binary("-", left, right) if TIMESTAMP in [type_of(side, types) for side in (left, right)]:
             return f"({_micros(left, types)} - {_micros(right, types)}) / 1000000D"
@@ -104,14 +104,16 @@ def _sql(expression: Expression, types: Types) -> str:
 
 
 def _micros(moment: Expression, types: Types) -> str:
-    """A timestamp as microseconds, in SQL."""
+    """Writes a timestamp as microseconds."""
     if isinstance(moment, Literal):
         return f"{patterns.value_of(TIMESTAMP, moment)}L"
     return f"unix_micros({_sql(moment, types)})"
 
 
 def _arithmetic_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
-    """Sum, difference, product, quotient or remainder of two numbers: exact where both are, else in doubles."""
+    """Writes sum, difference, product, quotient or remainder of two numbers: exact if both are, else in
+    doubles.
+    """
     sides = (left, right)
     of = [type_of(side, types) for side in sides]
     result = decimals.arithmetic_type(operator, list(zip(sides, of, strict=True)))
@@ -137,19 +139,19 @@ def _arithmetic_sql(operator: str, left: Expression, right: Expression, types: T
 
 
 def _divisor(text: str, expression: Expression, type_: Type) -> str:
-    """What something is divided by, undefined where it is zero."""
+    """Returns a divisor that is undefined if it is zero."""
     is_constant = isinstance(expression, Literal) and expression.value
     return text if is_constant else scalar_sql.not_zero(text, type_)
 
 
 def _decimal(side: Expression, types: Types) -> tuple[str, decimals.Digits]:
-    """An exact number as a decimal, and its digits."""
+    """Writes an exact number as a decimal, and returns its digits."""
     type_ = type_of(side, types)
     return decimals.as_decimal(_operand(side, types), side, type_), decimals.digits_of(side, type_)
 
 
 def _real(side: Expression, types: Types) -> str:
-    """A number beside a double: decimals as doubles, whole numbers as they are."""
+    """Writes a number next to a double: decimals as doubles, whole numbers unchanged."""
     type_ = type_of(side, types)
     return (
         scalar_calls.as_type(side, type_, _operand(side, types), DOUBLE)
@@ -159,7 +161,7 @@ def _real(side: Expression, types: Types) -> str:
 
 
 def _quotient_sql(left: Expression, right: Expression, types: Types) -> str:
-    """The double that is nearest to the quotient of two exact numbers, where both have few enough digits."""
+    """Writes the double nearest to the quotient of two exact numbers, if both have few enough digits."""
     sides = [_decimal(side, types) for side in (left, right)]
     first, second = (digits for _, digits in sides)
     after = max(first.after, second.after)
@@ -176,7 +178,9 @@ def _quotient_sql(left: Expression, right: Expression, types: Types) -> str:
 
 
 def _whole_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
-    """Sum, difference or product of whole numbers; those of 32 bits are widened first, and then never too large."""
+    """Writes sum, difference or product of whole numbers; those of 32 bits are widened first, and never too
+    large.
+    """
     first, second = (_widened(side, types) for side in (left, right))
     if LONG in (type_of(left, types), type_of(right, types)):
         return f"{_WITHOUT_OVERFLOW[operator]}({first}, {second})"
@@ -188,8 +192,10 @@ def _widened(side: Expression, types: Types) -> str:
 
 
 def _may_make_nan(operator: str, left: Expression, right: Expression, types: Types) -> bool:
-    """Whether arithmetic may make NaN of other numbers, as the difference of two infinities does. There are several,
-    which only Spark takes for one, so it is replaced by the one that all know."""
+    """Returns True if arithmetic may make NaN of other numbers, as the difference of two infinities does.
+
+    There are several NaNs, which only Spark treats as equal, so the result is replaced by the common one.
+    """
     endless = [_may_be_endless(side, types) for side in (left, right)]
     constant = [isinstance(side, Literal) for side in (left, right)]
     match operator:
@@ -202,21 +208,21 @@ def _may_make_nan(operator: str, left: Expression, right: Expression, types: Typ
 
 
 def _may_be_endless(side: Expression, types: Types) -> bool:
-    """Whether a number may be infinite."""
+    """Returns True if a number may be infinite."""
     if isinstance(side, Attribute):
         return types[side.name] == DOUBLE
     return not isinstance(side, Literal) and type_of(side, types) == DOUBLE
 
 
 def _rounded_sql(name: str, argument: Expression, types: Types) -> str:
-    """`floor` or `ceil`. What is affine is computed in one expression that is exact where it reaches a whole number."""
+    """Writes `floor` or `ceil`. An affine function becomes one expression that is exact at whole numbers."""
     of = type_of(argument, types)
     if of.is_integral:
         text = _sql(argument, types)
         return text if of == LONG else f"CAST({text} AS BIGINT)"
     part, function = single(argument) or (argument, IDENTITY)
     if of.name == "decimal" and not type_of(part, types).is_integral:
-        part, function = argument, IDENTITY  # computed with the digits that the language says
+        part, function = argument, IDENTITY  # computed with the digits that the language defines
     match part:
         case Attribute(name=attribute):
             return rounded_sql(name, column(attribute), types[attribute], function)
@@ -232,7 +238,7 @@ def _has_whole_sides(quotient: Binary, types: Types) -> bool:
 
 
 def _as_whole(side: Expression, quotient: Binary, types: Types) -> str:
-    """A side of a quotient times the power of ten that makes both whole, as a long."""
+    """Scales a side of a quotient by the power of ten that makes both whole, as a long."""
     after = max(_decimal(each, types)[1].after for each in (quotient.left, quotient.right))
     if not after:
         return _operand(side, types)
@@ -253,7 +259,7 @@ def _comparison_sql(operator: str, left: Expression, right: Expression, types: T
 
 
 def _with_constant(operator: str, operand: Expression, constant: Literal, types: Types) -> str:
-    """A comparison with a constant, exact where the operand is."""
+    """Compares with a constant, exactly if the operand is exact."""
     of, text = type_of(operand, types), _operand(operand, types)
     value = of.value(constant)
     if of.name == "decimal" or (

@@ -1,4 +1,4 @@
-"""Expressions over the attributes of one tuple: parts, types, where they are defined, affine form."""
+"""Expressions over the attributes of one tuple: parts, types, definedness, affine form."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange,
 Types = Mapping[str, Type]
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The comparison that says the same with its sides exchanged."""
+"""The equivalent comparison with exchanged sides."""
 _Part = TypeVar("_Part")
 
 
 def parts(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that an expression is made of."""
+    """Returns the direct parts of an expression."""
     match expression:
         case Attribute() | Literal():
             return ()
@@ -40,7 +40,7 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
 
 
 def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with each of its parts changed."""
+    """Rebuilds an expression with each of its parts changed."""
     match expression:
         case Attribute() | Literal():
             return expression
@@ -59,7 +59,7 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
 
 
 def attributes(expression: Expression) -> frozenset[str]:
-    """The attributes that an expression reads."""
+    """Returns the attributes that an expression reads."""
     if isinstance(expression, Attribute):
         return frozenset({expression.name})
     return frozenset[str]().union(*(attributes(part) for part in parts(expression)))
@@ -71,10 +71,10 @@ def defined(
     every: Callable[[Iterable[_Part]], _Part],
     some: Callable[[Iterable[_Part]], _Part],
 ) -> _Part:
-    """Where an expression may have a value, from where its attributes have (G20).
+    """Combines the definedness of attributes to that of an expression (G20).
 
-    `of` says so of an attribute; `every` and `some` combine what is said of parts that are all needed, or of which
-    one is enough. `every` of nothing is: always.
+    `of` returns it for an attribute. `every` combines parts that are all needed; `some` combines parts of
+    which one is enough. `every` of no parts means: always.
     """
 
     def inside(part: Expression) -> _Part:
@@ -105,7 +105,7 @@ def defined(
 
 
 def type_of(expression: Expression, types: Types) -> Type:
-    """The type of an expression.
+    """Returns the type of an expression.
 
     Raises `DiagnosticError` with RQ102 (unknown attribute) or RQ103 (type clash).
     """
@@ -156,7 +156,7 @@ def type_of(expression: Expression, types: Types) -> Type:
             argument, function = called(expression)
             return type_of(written_out(function, argument), types)
         case Scalar(_, arguments):
-            # Before its arguments, which may mean something in another language only.
+            # Check the function before its arguments, which may be valid in another language only.
             scalar_calls.known(expression)
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
@@ -167,7 +167,7 @@ def type_of(expression: Expression, types: Types) -> Type:
 
 
 def type_of_literal(value: int | Fraction | str | bool) -> Type:
-    """The narrowest type that a constant has."""
+    """Returns the narrowest type of a constant."""
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, str):
@@ -193,7 +193,7 @@ _MOMENTS = {
 
 
 def _check_difference(left: Expression, right: Expression, sides: Sequence[Type]) -> None:
-    """Raise RQ103 unless both sides of a difference are timestamps, one perhaps as a string in ISO form."""
+    """Raises RQ103 unless both sides of a difference are timestamps; one may be a string in ISO form."""
     for side, found in zip((left, right), sides, strict=True):
         if isinstance(side, Literal) and isinstance(side.value, str):
             patterns.value_of(TIMESTAMP, side)
@@ -227,12 +227,12 @@ def _check_comparison(left: Expression, right: Expression, types: Types, span: S
 
 
 def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
-    """The error of types that do not go together (RQ103)."""
+    """Returns the error of types that do not match (RQ103)."""
     return failure("RQ103", message, span, hint=hint)
 
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
-    """The error of a name that no attribute has (RQ102), with what was likely meant."""
+    """Returns the error of an unknown attribute (RQ102), with a suggestion."""
     help = meant(name, types, "attributes")
     if name.lower() in ("null", "none", "nil", "undefined"):
         help = "`x is null` and `x is not null` tell whether a value is undefined"
@@ -242,7 +242,7 @@ def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticE
 
 
 def affine(expression: Expression) -> tuple[str, Affine] | None:
-    """The one attribute and the function, where an expression is affine in exactly one (theory G20)."""
+    """Returns the attribute and the function of an expression that is affine in exactly one (theory G20)."""
     form = single(expression)
     if form is None or not isinstance(form[0], Attribute):
         return None
@@ -250,7 +250,10 @@ def affine(expression: Expression) -> tuple[str, Affine] | None:
 
 
 def single(expression: Expression) -> tuple[Expression, Affine] | None:
-    """The one part, an attribute or what no arithmetic looks into, of which an expression is an affine function."""
+    """Returns the part and the function of an expression that is affine in exactly one part.
+
+    A part is an attribute, or an expression that is not arithmetic.
+    """
     slopes, shift = _linear(expression)
     if len(slopes) != 1:
         return None
@@ -262,8 +265,10 @@ _Form = tuple[dict[Expression, Fraction], Fraction]
 
 
 def _linear(expression: Expression) -> _Form:
-    """Coefficients by part and the constant term. A part that is no attribute stays, even times zero: it may be
-    undefined where the rest is not."""
+    """Returns coefficients by part and the constant term.
+
+    A part that is not an attribute stays, even times zero: it may be undefined when the rest is defined.
+    """
     match expression:
         case Literal(value) if not isinstance(value, bool | str):
             return {}, Fraction(value)

@@ -1,7 +1,8 @@
-"""Units in expressions: what has which unit, what does not go together, and conversions written out as arithmetic.
+"""Infers units of expressions, checks that they match, and writes conversions out as arithmetic.
 
-`measured` gives an expression without conversions left to do: all that follows it, here and in a run, knows numbers
-only. Constants are converted exactly, other parts by one affine function. Pint is asked only where units are named.
+`measured` returns an expression without open conversions: all later code, here and in a run, handles plain
+numbers. Constants are converted exactly, other parts by one affine function. Pint is used only if units are
+named.
 """
 
 from __future__ import annotations
@@ -52,18 +53,18 @@ from cedilla.grammar.syntax import (
 )
 
 Units = Mapping[str, str]
-"""Attribute -> its unit, of those that have one."""
+"""Attribute -> its unit, for attributes with one."""
 
 _IMPLIED = {SECOND, RADIAN, DEGREE, NUMBER}
-"""What has a unit though no text names one: differences of timestamps, angles, quotients."""
+"""Units that no text names: differences of timestamps, angles, quotients."""
 
 _LOST = ""
-"""The unit of what is computed from values with units, and has none that is known. No attribute is in it."""
+"""The unit of a value that is computed from values with units but has no known one. No attribute is in it."""
 
 
 @frozen
 class Measured:
-    """An expression, the unit of its values, and its value where it is a constant."""
+    """An expression, the unit of its values, and its value if it is a constant."""
 
     expression: Expression
     unit: str | None = None
@@ -71,17 +72,17 @@ class Measured:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is made of constants."""
+        """True if it consists of constants."""
         return not expressions.attributes(self.expression)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is made of numbers without units, which take the unit of what they meet."""
+        """True if it consists of numbers without units, which take the unit of the value that they meet."""
         return self.unit is None and self.is_fixed
 
 
 def has_units(expression: Expression) -> bool:
-    """Whether an expression has a constant with a unit; a length of time is a number of seconds."""
+    """Returns True if an expression has a constant with a unit; a length of time is a number of seconds."""
     if isinstance(expression, Literal):
         return expression.unit not in (None, SECOND)
     return any(map(has_units, expressions.parts(expression)))
@@ -90,11 +91,11 @@ def has_units(expression: Expression) -> bool:
 def measured(
     expression: Expression, types: Mapping[str, Type], of: Units, warn: Callable[[Diagnostic], object]
 ) -> Measured:
-    """An expression over attributes with units. `warn` takes RQ162, where a number without a unit meets one that has
-    one.
+    """Infers the unit of an expression, and converts its parts.
 
-    Raises `DiagnosticError`: RQ142 where units do not go together, RQ143 where one is unknown, RQ144 where a constant
-    with a unit meets what is no number, RQ163 where a unit is lost and is needed.
+    `warn` takes RQ162, if a number without a unit meets one with a unit. Raises `DiagnosticError`: RQ142 if
+    units do not match, RQ143 if one is unknown, RQ144 if a constant with a unit meets a value that is not a
+    number, RQ163 if a lost unit is needed.
     """
     result = _Reader(types, of, warn).read(expression)
     return evolve(result, unit=result.unit or None)
@@ -163,7 +164,7 @@ class _Reader:
     # --- what meets each other ---
 
     def _alike(self, sides: Sequence[Measured], span: Span) -> tuple[list[Expression], str | None]:
-        """Values that are compared or stand for each other, all in one unit: that of the first that is computed."""
+        """Converts values that are compared, or alternatives, to one unit: that of the first computed one."""
         with_unit = [side for side in sides if side.unit]
         computed = [side for side in with_unit if side.constant is None] or with_unit
         if not computed:
@@ -176,11 +177,14 @@ class _Reader:
 
     @staticmethod
     def _shared(sides: Sequence[Measured]) -> str | None:
-        """The unit of values of which none has one that is known."""
+        """Returns the unit of values without a known one."""
         return _LOST if any(side.unit == _LOST for side in sides) else None
 
     def _check_others(self, measured: Measured, sides: Sequence[Measured]) -> None:
-        """Look at what has no unit and meets something in one. Raises RQ163 where a unit is lost; warns of RQ162."""
+        """Checks values without a unit that meet one with a unit.
+
+        Raises RQ163 if a unit is lost; warns of RQ162.
+        """
         unit = measured.unit or ""
         for side in sides:
             written, span = format_expression(side.expression), side.expression.span
@@ -192,7 +196,7 @@ class _Reader:
                 self.warn(taken_to_be_in(unit, f"`{written}`", span))
 
     def _in_unit(self, side: Measured, unit: str, span: Span) -> Expression:
-        """A value in a unit; one that has none is taken to be in it."""
+        """Converts a value to a unit; a value without one is taken to be in it."""
         if not side.unit or side.unit == unit:
             return _bare(side)
         try:
@@ -207,8 +211,10 @@ class _Reader:
         return failure("RQ142", message, span, hint=str(problem))
 
     def _refuse_bare(self, constant: Measured, others: Sequence[Measured]) -> None:
-        """Raise where a constant with a unit meets an attribute without one. A length of time is a number of
-        seconds, too."""
+        """Raises RQ142 if a constant with a unit meets an attribute without one.
+
+        A length of time is a number of seconds, too.
+        """
         if constant.unit == SECOND:
             return
         for other in others:
@@ -225,7 +231,7 @@ class _Reader:
     def _type_of(self, expression: Expression) -> Type | None:
         try:
             return expressions.type_of(expression, self.types)
-        except DiagnosticError:  # said where the operator is checked
+        except DiagnosticError:  # reported when the operator is checked
             return None
 
     # --- arithmetic ---
@@ -276,7 +282,7 @@ class _Reader:
         )
 
     def _refuse_point(self, operator: str, side: Measured) -> None:
-        """Raise RQ163 for a constant that is a point of a scale: `x * 1 degC` does not give a number a unit."""
+        """Raises RQ163 for a constant that is a point of a scale: `x * 1 degC` does not give a number a unit."""
         if side.constant is None or not side.unit or side.unit in _IMPLIED or not units.is_scale(side.unit):
             return
         point = format_expression(side.expression)
@@ -344,7 +350,7 @@ class _Reader:
         return Measured(plain)
 
     def _refuse_parted(self, operator: str, left: Expression, right: Expression) -> None:
-        """Raise RQ102 where a unit of several words is in no quotes, `10 km/h`."""
+        """Raises RQ102 if a unit of several words is not quoted, `10 km/h`."""
         match left, right:
             case Literal(unit=str() as unit), Attribute(name) if unit != SECOND and name not in self.types:
                 whole = f"{unit}{operator}{name}"
@@ -359,7 +365,7 @@ class _Reader:
         return None if unit is None or unit in _IMPLIED else _or_lost(unit and units.power(unit, exponent))
 
     def _read_in(self, part: Measured, unit: str, span: Span) -> Expression:
-        # A difference of timestamps is a number of seconds to functions of numbers, as it always was.
+        # A difference of timestamps is a number of seconds for functions of numbers.
         if part.unit in _IMPLIED and unit == NUMBER:
             return part.expression
         if part.unit == NUMBER and unit == RADIAN:  # a quotient of two lengths is an angle in radians
@@ -372,14 +378,14 @@ def _or_lost(unit: str | None) -> str:
 
 
 def _bare(side: Measured) -> Expression:
-    """A constant without its unit; a length of time stays as it is written."""
+    """Returns a constant without its unit; a length of time stays unchanged."""
     if side.constant is None or side.unit in (None, SECOND):
         return side.expression
     return number_of(side.constant, side.expression.span)
 
 
 def _changed(side: Measured, function: Affine, types: Mapping[str, Type]) -> Expression:
-    """A value in another unit; `function` leads there."""
+    """Converts a value to another unit by `function`."""
     if function.is_identity:
         return _bare(side)
     if side.constant is not None:

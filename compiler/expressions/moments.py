@@ -1,8 +1,8 @@
-r"""The texts that mean a timestamp, a date or a number: one table for sources, constants, casts and every engine.
+r"""The texts of timestamps, dates and numbers: one table for sources, constants, casts and every engine.
 
-Spark's own cast takes a missing part for today or for the first of a month, and a bare number for seconds or days; a
-text that does not say all of its moment is none here. The patterns are those of Python, Java and Rust alike: they have
-no `\d` and look nowhere ahead.
+Spark's own cast completes a missing part by today or the first of a month, and reads a bare number as seconds
+or days. Texts that do not define their whole moment are invalid here. The patterns are valid in Python, Java
+and Rust: they contain no `\d` and no lookahead.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ DAY = re.compile(_DAY)
 NO_SECONDS = re.compile(rf"{_DAY}[T ]{_MINUTE}{_ZONE}")
 """A timestamp with a zone and without seconds, which Spark's cast does not take."""
 WITH_SECONDS = re.compile(rf"{_DAY}(?:[T ]{_MINUTE}(?:{_SECOND}{_ZONE}?)?)?")
-"""Any other timestamp: a date, hours and minutes, seconds with nine places at most, a zone. What is left out is zero,
-or UTC."""
+"""Any other timestamp: a date, hours and minutes, seconds with nine places at most, a zone.
+
+Missing parts are zero, or UTC.
+"""
 _LOST = re.compile(r"\.[0-9]{6}[0-9]*[1-9]")
 """Places beyond microseconds that are not zero."""
 WHOLE = "[+-]?[0-9]+"
@@ -30,12 +32,14 @@ WHOLE = "[+-]?[0-9]+"
 REAL = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
 """Any number in a text that is cast, and the words for an infinity."""
 BLANKS = " \t\n\r"
-"""What may stand around a text that is cast."""
+"""The characters allowed around a text that is cast."""
 
 
 def moment_of(text: str) -> datetime:
-    """The moment of a text, in UTC, without what is less than a microsecond. `ValueError` where the text is none, or
-    the moment lies outside the years 1 to 9999."""
+    """Parses a moment, in UTC, and truncates it to microseconds.
+
+    Raises `ValueError` for other texts, and for moments outside the years 1 to 9999.
+    """
     if WITH_SECONDS.fullmatch(text) or NO_SECONDS.fullmatch(text):
         with suppress(ValueError, OverflowError):
             moment = datetime.fromisoformat(text)
@@ -44,13 +48,15 @@ def moment_of(text: str) -> datetime:
 
 
 def loses_digits(text: str) -> bool:
-    """Whether a moment has digits beyond microseconds, which a constant must not lose: a value that is compared with
-    it would be on its wrong side."""
+    """Returns True if a moment has digits beyond microseconds.
+
+    A constant must not lose them: a compared value would be on the wrong side.
+    """
     return _LOST.search(text) is not None
 
 
 def day_of(text: str) -> date:
-    """The day of a text. `ValueError` where it is none."""
+    """Parses a day. Raises `ValueError` for other texts."""
     if DAY.fullmatch(text):
         with suppress(ValueError):
             return date.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""The value of a set that lies nearest to another value: what was likely meant."""
+"""Finds the value of a set that is nearest to another value, for suggestions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
-    """The member nearest to a value; of strings the most similar one. `None` where there is none."""
+    """Returns the member nearest to a value, for strings the most similar one; may be `None`."""
     if not isinstance(members, Level) or isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -26,7 +26,7 @@ def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
 
 
 def _candidates(type_: Type, members: Level) -> Iterator[int | Fraction]:
-    """The points of a set of numbers, and the values at the ends of its pieces."""
+    """Yields the points of a set of numbers, and the values at the ends of its pieces."""
     yield from (v for v, inside in members.points.items() if inside and not isinstance(v, str))
     for low, high, inside in members.piece_bounds():
         if inside:
@@ -41,7 +41,7 @@ def _end(type_: Type, cut: Bound, side: int) -> int | Fraction:
 
 
 def written(attribute: str, type_: Type, members: Tree) -> str | None:
-    """A set of values as a condition, `s in {1, 2}`, where that is short; without ⊥."""
+    """Writes a set of values without ⊥ as a condition, `s in {1, 2}`, if that is short."""
     inside = regions.intersection(members, regions.defined(attribute))
     texts = [text for (text,) in patterns.texts({attribute: inside}, {attribute: type_}, outer=False)]
     text = " or ".join(texts)

@@ -21,17 +21,17 @@ _UNBOUNDED: Universe = {}
 
 
 def before(type_: Type, value: Value) -> Bound:
-    """The cut just before a value."""
+    """Returns the cut just before a value."""
     return (-(-value // 1), 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 0)
 
 
 def after(type_: Type, value: Value) -> Bound:
-    """The cut just after a value."""
+    """Returns the cut just after a value."""
     return (value // 1 + 1, 0) if type_.is_integral and not isinstance(value, str | bool) else (value, 1)
 
 
 def value_of(type_: Type, literal: Literal) -> Value:
-    """A constant's value, or diagnostic RQ103 where the type does not fit."""
+    """Returns a constant's value. Raises RQ103 if the type does not fit."""
     try:
         return type_.value(literal)
     except ValueError as problem:
@@ -53,7 +53,7 @@ _HINTS = {
 
 
 def value_set(attribute: str, type_: Type, pattern: Pattern) -> Tree:
-    """The values that match a pattern; `True` for the wildcard, which alone matches ⊥."""
+    """Returns the values that match a pattern; `True` for the wildcard, which alone matches ⊥."""
     match pattern:
         case Wildcard():
             return True
@@ -73,7 +73,7 @@ def value_set(attribute: str, type_: Type, pattern: Pattern) -> Tree:
 
 
 def compare(attribute: str, type_: Type, operator: str, value: Value) -> Tree:
-    """The values v with `v operator value`."""
+    """Returns the values v with `v operator value`."""
     match operator:
         case "=":
             return regions.values(attribute, [value])
@@ -90,7 +90,7 @@ def compare(attribute: str, type_: Type, operator: str, value: Value) -> Tree:
 
 
 def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> Tree:
-    """The region of a conjunction of conditions, or diagnostic RQ102 for an unknown attribute."""
+    """Returns the region of a conjunction of conditions. Raises RQ102 for an unknown attribute."""
     result: Tree = True
     for condition in conditions:
         if condition.attribute not in types:
@@ -111,11 +111,12 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
 def texts(
     box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
 ) -> Iterator[tuple[str, ...]]:
-    """The conjunctions that together describe a box in the wire format, but for ranges that no value of the `universe`
-    lies in: `k != 1` is no `k < 1` where 1 is the least (RQ216).
+    """Yields the conjunctions that together describe a box in the wire format.
 
-    Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set with ⊥
-    is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is left out (right for the rest).
+    Omits ranges without a value of the `universe`: `k != 1` does not yield `k < 1` if 1 is the least value
+    (RQ216). Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set
+    with ⊥ is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is omitted (right for
+    the rest).
     """
     for conditions, _ in conjunctions(box, types, outer=outer, universe=universe):
         yield conditions
@@ -124,7 +125,7 @@ def texts(
 def conjunctions(
     box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
 ) -> Iterator[tuple[tuple[str, ...], regions.Box]]:
-    """The same as `texts`, each with the box that it describes."""
+    """Yields the same as `texts`, each with the box that it describes."""
     alternatives: dict[str, list[tuple[str, Tree]]] = {}
     for attribute, members in box.items():
         if members is True or (outer and members.undefined):
@@ -140,7 +141,7 @@ def conjunctions(
 
 
 def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree:
-    """What `texts` says of a set without ⊥: without the ranges that no value of the domain lies in."""
+    """Returns a set without ⊥ as `texts` writes it: without ranges that contain no value of the domain."""
     if not isinstance(members, Level):
         return members
     written = _written(attribute, members, type_, {attribute: domain})
@@ -148,9 +149,9 @@ def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree
 
 
 def _written(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
-    """The conditions that together describe a set without ⊥, each with the values that meet it."""
+    """Yields the conditions that together describe a set without ⊥, each with the values that meet it."""
     if type_.name == "boolean" and any(members.pieces) and not all(map(members.at, (False, True))):
-        # Nothing lies before, between or behind the two values.
+        # No value is before, between or after the two values.
         if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Level):
             yield from _written(attribute, only, type_, domain)
         return
@@ -170,7 +171,7 @@ def _list(attribute: str, values: list[Value], type_: Type) -> str:
 def _ranges(
     attribute: str, members: Level, type_: Type, domain: Universe
 ) -> Iterator[tuple[Bound | None, Bound | None]]:
-    """The ranges of a set, between those of its points that are none of it, in which some value of the domain lies."""
+    """Yields the ranges of a set, split at excluded points, that contain a value of the domain."""
     holes = sorted(v for v, hit in members.points.items() if not hit)
     for low, high, hit in members.piece_bounds():
         if hit:
@@ -191,7 +192,7 @@ def _pieces(
 
 
 def _writable(type_: Type, cut: Bound | None) -> Bound | None:
-    """The same cut by a value that has a text: there is none after the last moment of the year 9999."""
+    """Returns the same cut by a value that has a text: no value follows the last moment of the year 9999."""
     return (cut[0] - 1, 1) if cut is not None and type_.last is not None and cut[0] > type_.last else cut
 
 

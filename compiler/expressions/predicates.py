@@ -1,4 +1,4 @@
-"""Regions of predicates: outside of which one is never true (theory 1.3, Select)."""
+"""Bounds predicates by regions outside which they are never true (theory 1.3, Select)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from cedilla.grammar.syntax import (
 
 
 def possible(predicate: Expression, types: Types) -> Tree:
-    """A region outside which the predicate is never true; `True` where nothing is known (theory 1.3, Select)."""
+    """Returns a region outside which the predicate is never true; `True` if none is known (theory 1.3,
+    Select).
+    """
     return _bounds(predicate, types)[0]
 
 
 def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
-    """Regions outside which the predicate is never true, and never false."""
+    """Returns regions outside which the predicate is never true, and never false."""
     match predicate:
         case Unary("not", operand):
             true, false = _bounds(operand, types)

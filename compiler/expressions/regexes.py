@@ -1,4 +1,4 @@
-"""Regular expressions: the part of the language that Java, Rust and Python share, and how it is written for engines."""
+"""Regular expressions: the common language of Java, Rust and Python, and its text for engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t\n\x0B\f\r"}
 
 
 def is_regex(text: str) -> bool:
-    """Whether all read the expression, and read it alike."""
+    """Returns True if all engines accept the expression with one meaning."""
     try:
         return bool(_ALLOWED.fullmatch(text)) and bool(re.compile(text))
     except re.error:
@@ -21,7 +21,9 @@ def is_regex(text: str) -> bool:
 
 
 def written(pattern: str) -> str:
-    """The expression for an engine: classes are of ASCII, `.` is all but `\\n`, `$` is the very end of the text."""
+    """Writes the expression for an engine: classes are of ASCII, `.` is all but `\\n`, `$` is the very end of
+    the text.
+    """
     return "".join(map(_written, _TOKEN.findall(pattern)))
 
 
@@ -47,12 +49,14 @@ def _in_class(escape: re.Match[str]) -> str:
 
 
 def has_boundary(pattern: str) -> bool:
-    """Whether the expression asks for the edge of a word, which engines see differently beside letters beyond ASCII."""
+    """Returns True if the expression tests the edge of a word, on which engines differ next to letters beyond
+    ASCII.
+    """
     return any(token in (r"\b", r"\B") for token in _TOKEN.findall(pattern))
 
 
 def may_be_empty(pattern: str) -> bool:
-    """Whether the expression may match a text of no signs."""
+    """Returns True if the expression may match an empty text."""
     anchors = ("^", "$", r"\b", r"\B")
     bare = ("(?:)" if token in anchors else token for token in _TOKEN.findall(pattern))
     return re.fullmatch("".join(bare), "") is not None

@@ -1,7 +1,7 @@
 """Floor and ceiling of affine functions as Spark SQL.
 
-Whole numbers and decimals are divided as such, never by way of a double, which has no odd numbers beyond 2^53. A result
-of more than 64 bits, and that of NaN or of an infinity, is undefined.
+Whole numbers and decimals are divided as such, never as doubles, which have no odd numbers beyond 2^53.
+Results of more than 64 bits, and those of NaN or infinities, are undefined.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from cedilla.compiler.regions.affine import Affine
 
 _LEAST, _BEYOND = -(2**63), 2**63
 _DIGITS = 38
-"""Of Spark's widest decimal."""
+"""The digits of Spark's widest decimal."""
 _WIDEST = 10**_DIGITS
 _OF_LONG = 20
-"""Digits of the decimal that holds a long."""
+"""The digits of the decimal that holds a long."""
 
 
 def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
-    """`floor` or `ceil` of an affine function of a value, a BIGINT; `type_`: of the value."""
+    """Writes `floor` or `ceil` of an affine function of a value, as a BIGINT; `type_`: of the value."""
     if _is_in_longs(type_, function):
         _, q, r = function.integers()
         return _of_long(name, value, q, r)
@@ -32,14 +32,14 @@ def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
 
 
 def is_exact(type_: Type, function: Affine) -> bool:
-    """Whether an affine function of a number is computed in longs or decimals; else it is in doubles."""
+    """Returns True if an affine function of a number is computed in longs or decimals, not in doubles."""
     scale = type_.parameters[1] if type_.parameters else 0
     has_room = max(map(abs, function.integers())) * 10**scale < _WIDEST // 10
     return _is_in_longs(type_, function) or ((type_.is_integral or type_.name == "decimal") and has_room)
 
 
 def limit_of(type_: Type, function: Affine) -> int | None:
-    """The digits before the point that a number may have where more would have no place in 38 digits; `None`: all."""
+    """Returns the digits before the point that a number may have so that 38 digits suffice; `None`: any."""
     if _is_in_longs(type_, function):
         return None
     p, q, _ = function.integers()
@@ -54,7 +54,7 @@ def _is_in_longs(type_: Type, function: Affine) -> bool:
 
 
 def _of_long(name: str, value: str, shift: int, divisor: int) -> str:
-    """Of `(value + shift) / divisor`, without ever adding to a value near the end of its range."""
+    """Rounds `(value + shift) / divisor`, without ever adding to a value near the end of its range."""
     if divisor == 1:
         return f"try_add(CAST({value} AS BIGINT), {shift}L)" if shift else f"CAST({value} AS BIGINT)"
     whole, rest = divmod(shift, divisor)
@@ -72,7 +72,7 @@ def _signed(number: int) -> str:
 
 
 def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
-    """Of `(value * p + q) / r` in decimals. What has no place in 38 digits is undefined."""
+    """Rounds `(value * p + q) / r` in decimals. Values that do not fit 38 digits are undefined."""
     p, q, r = function.integers()
     scale = type_.parameters[1] if type_.parameters else 0
     scaled = f"CAST({value} AS DECIMAL({_OF_LONG}, 0))" if type_.is_integral else value
@@ -85,10 +85,10 @@ def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
         off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
     else:
         off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _LEAST - 1), ("<=", _BEYOND - 1))
-    # What has more digits than the value has room for is beyond all its values.
+    # A bound with more digits than the value is beyond all its values.
     room = _WIDEST // 10**scale
     inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < room)
-    if r == 1:  # not by a remainder: Sail takes `x % 1` for 0
+    if r == 1:  # without a remainder: Sail simplifies `x % 1` to 0
         rounded = f"CAST({name}({scaled}) AS BIGINT)"
     else:
         whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
@@ -97,7 +97,7 @@ def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
 
 
 def _between(value: str, digits: int, text: str) -> str:
-    """What is computed of a decimal with so many digits before the point at most; undefined of others."""
+    """Writes `text` for decimals with at most `digits` digits before the point; undefined for others."""
     end = f"{10**digits}BD"
     return f"CASE WHEN {value} > -{end} AND {value} < {end} THEN {text} END"
 
@@ -107,7 +107,7 @@ def _of_double(name: str, value: str) -> str:
 
 
 def sum_sql(value: str, type_: Type, number: int | Fraction) -> str:
-    """A value of a column plus a positive constant, undefined where it is too large for the type."""
+    """Adds a positive constant to a column, undefined if the sum is too large for the type."""
     match type_.name:
         case "double":
             return Affine(1, number).sql(value)
@@ -119,7 +119,7 @@ def sum_sql(value: str, type_: Type, number: int | Fraction) -> str:
 
 
 def bound_sql(number: str, type_: Type, bound: Affine) -> str:
-    """A bound of a window, of a type, from the column of its number; undefined beyond that type."""
+    """Writes a bound of a window, of a type, from the column of its number; undefined beyond that type."""
     step, shift, _ = bound.integers()
     if type_.first is None or type_.last is None:
         if not type_.is_integral:
@@ -132,9 +132,10 @@ def bound_sql(number: str, type_: Type, bound: Affine) -> str:
 
 
 def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction) -> str:
-    """The numbers of the windows that a value lies in, as an array: the k with `k * step <= value < k * step + length`.
+    """Writes the numbers of the windows that contain a value as an array: all k with `k * step <= value < k *
+    step + length`.
 
-    Numbers of more than 64 bits are left out; null where that leaves none.
+    Omits numbers of more than 64 bits; null if no number remains.
     """
     last = rounded_sql("floor", value, type_, Affine(1 / step, 0))
     first = rounded_sql("floor", value, type_, Affine(1 / step, 1 - length / step))
@@ -143,7 +144,7 @@ def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction
 
 
 def quotient_sql(name: str, dividend: str, divisor: str) -> str:
-    """`floor` or `ceil` of a quotient of two whole numbers, undefined where the divisor is 0."""
+    """Writes `floor` or `ceil` of a quotient of two whole numbers, undefined if the divisor is 0."""
     by = f"nullif({divisor}, 0)"
     sign = "!=" if name == "floor" else "="
     off = f"int({dividend} % {by} != 0 AND ({dividend} < 0) {sign} ({divisor} < 0))"

@@ -1,4 +1,4 @@
-"""Calls of scalar functions: their types, what is wrong with them, their SQL."""
+"""Calls of scalar functions: their types, their errors, their SQL."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _CHANGING = {
 
 
 def check(node: Scalar, types: Sequence[Type]) -> Type:
-    """The type of a call whose arguments have these types.
+    """Returns the type of a call with arguments of these types.
 
-    Raises `DiagnosticError`: RQ117 (no such function), RQ103 (other arguments than it takes).
+    Raises `DiagnosticError`: RQ117 for an unknown function, RQ103 for invalid arguments.
     """
     function = known(node)
     kinds = _kinds(function, node)
@@ -69,7 +69,10 @@ _WIDTH = (INT, LONG, DOUBLE)
 
 
 def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
-    """The one type of several values, numbers widened; RQ103 at the first that does not fit."""
+    """Returns the common type of several values, with numbers widened.
+
+    Raises RQ103 at the first that does not fit.
+    """
     result = parts[0][1]
     for part, type_ in parts[1:]:
         if type_ != result and not (result.is_numeric and type_.is_numeric):
@@ -81,7 +84,7 @@ def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
 
 
 def _widest(parts: Sequence[tuple[Expression, Type]]) -> Type:
-    """The type of several values of one kind: of numbers, the one that holds all of them."""
+    """Returns the type that holds several values of one kind."""
     types = [type_ for _, type_ in parts]
     if all(type_ == types[0] for type_ in types):
         return types[0]
@@ -94,12 +97,12 @@ _PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
 
 
 def is_changing(name: str) -> bool:
-    """Whether a name without parentheses calls in SQL what gives another value each time."""
+    """Returns True if a name without parentheses is a SQL function whose value changes."""
     return name.lower() in _CHANGING - _PLAIN
 
 
 def known(node: Scalar) -> Function:
-    """The function of a call. Raises RQ117 where there is none, RQ109 where it has `distinct` or a condition."""
+    """Returns the function of a call. Raises RQ117 for an unknown one, RQ109 for `distinct` or a condition."""
     if node.name in FUNCTIONS and (node.distinct or node.where is not None):
         message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"
         raise failure("RQ109", message, node.span, hint="`if(condition, a, b)` chooses between two values")
@@ -130,7 +133,7 @@ def known(node: Scalar) -> Function:
 
 
 def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
-    """The kind of each argument, or RQ103 where there are too few or too many."""
+    """Returns the kind of each argument. Raises RQ103 for too few or too many."""
     count, most = len(node.arguments), len(function.takes)
     if count < function.required or (count > most and not function.repeats):
         required = f"{function.required}" + (f" or {most}" if most > function.required else "")
@@ -191,7 +194,7 @@ _CONSTANTS: dict[str, Callable[[str], bool]] = {
 
 
 def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
-    """A checked call in Spark SQL. `types` and `texts`: those of the arguments."""
+    """Writes a checked call in Spark SQL. `types` and `texts`: those of the arguments."""
     function = FUNCTIONS[node.name]
     kinds = _kinds(function, node)
     if function.sql != f"{function.name}({{all}})":
@@ -222,11 +225,11 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
 
 _MOMENTS = (TIMESTAMP, DATE)
 _COUNTS = {"number", "whole", *BOUNDS}
-"""Kinds of arguments by which a moment may come to lie in any year."""
+"""Kinds of arguments that may move a moment to any year."""
 
 
 def is_atom(expression: Expression) -> bool:
-    """Whether the SQL of an expression can stand beside an operator: that of `floor` is a sum."""
+    """Returns True if the SQL of an expression can be an operand; that of `floor` is a sum."""
     if isinstance(expression, Scalar):
         return FUNCTIONS[expression.name].name not in ("floor", "ceil")
     return isinstance(expression, Attribute | Literal)
@@ -239,8 +242,10 @@ def _numbers(
     types: Sequence[Type],
     texts: Sequence[str],
 ) -> tuple[list[Type], list[str]]:
-    """Types and SQL of the arguments, where decimals are among the numbers: all are decimals, with the digits that
-    they may have, or doubles for a function that computes in doubles."""
+    """Returns types and SQL of the arguments if decimals are among the numbers.
+
+    All are decimals, with the digits that they may have, or doubles for a function that computes in doubles.
+    """
     changed, written = list(types), list(texts)
     numbers = [place for place, kind in enumerate(kinds) if kind == "number"]
     if "decimal" not in [types[place].name for place in numbers]:
@@ -258,8 +263,7 @@ def _numbers(
 
 
 def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
-    """The SQL of a value as one of a type that it has or is widened to: engines differ in what they widen by
-    themselves."""
+    """Widens a value to a type explicitly, because engines differ in their own widening."""
     if type_ == wanted:
         return text
     if isinstance(value, Literal) and wanted in (LONG, DOUBLE):
@@ -274,7 +278,7 @@ def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
 
 
 def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
-    """An argument as what the function takes."""
+    """Converts an argument to the kind that the function takes."""
     if kind in ("timestamp", "date"):
         wanted = Type(kind)
         if isinstance(argument, Literal):
@@ -291,11 +295,11 @@ def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
         ):
             return text
         if type_ == DOUBLE:
-            text = f"round({text})"  # an altered whole number may be a hair off
+            text = f"round({text})"  # an altered whole number may be slightly off
         elif type_.name == "decimal":
             text = f"round({text}, 0)"
         whole = scalar_sql.as_int(text, type_, low, high)
-        # A negative length is as good as none, but not for every engine.
+        # A negative length means none, but not on every engine.
         return f"IF({whole} < 0, 0, {whole})" if kind == "length" else whole
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
         return quote(argument.value.lower())

@@ -1,8 +1,8 @@
 """Scalar functions by their names in Spark SQL: arguments, result type, SQL (Spark 4, ANSI mode, UTC).
 
-All give the same for the same arguments, whenever they are computed, and never end a query: where a function has no
-value it is undefined. Numbers mean the same as whole numbers and as doubles, since an Alter turns one into the
-other. `runtime/reference/scalars/` says in plain Python what each computes.
+Each returns the same for the same arguments at any time, and none ends a query: a function without a value is
+undefined. Whole numbers and doubles give equal results, because an Alter turns one into the other.
+`runtime/reference/scalars/` computes the same in plain Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TI
 from cedilla.grammar.syntax import Expression
 
 Defined = OneOf["every", "some", "rest", "first", "always"]
-"""Which arguments a result needs: every one, some, some after the first, the first, none."""
+"""The arguments that a result needs: every one, some, some after the first, the first, none."""
 
 INT, DATE = Type("int"), Type("date")
 
@@ -29,7 +29,7 @@ BOUNDS = {
     "days": (-3_652_058, 3_652_058),
     "months": (-119_988, 119_988),
 }
-"""Kinds of whole numbers that must not be too large: outside, the result is undefined."""
+"""Kinds of whole numbers with bounds: outside, the result is undefined."""
 
 UNITS = (*LENGTHS, *MONTHS)
 
@@ -62,10 +62,11 @@ FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
 
 @frozen
 class Function:
-    """`takes`: kinds of the arguments, those after `required` may be missing; with `repeats` the last may come again.
+    """A scalar function.
 
-    `gives`: the result's type, or `same` (that of all arguments of this kind), or what makes it of the arguments and
-    their types; then decimals are taken as they are, else as doubles.
+    `takes`: kinds of the arguments. Those after `required` are optional; with `repeats` the last may be
+    repeated. `gives`: the result's type, or `same` (that of all arguments of this kind), or a function of the
+    arguments and their types. With a function, decimals stay decimals; else they become doubles.
     """
 
     name: str
@@ -87,7 +88,10 @@ def _row(
     sql: str | Writer | None = None,
     defined: Defined = "every",
 ) -> dict[str, Function]:
-    """`takes`: kinds, with `?` where the argument may be missing, `*` where it may come again."""
+    """Returns a function by its names.
+
+    `takes`: kinds, with `?` for an optional argument, `*` for a repeated one.
+    """
     kinds = takes.split()
     first, *_ = names.split()
     function = Function(
@@ -244,4 +248,4 @@ FUNCTIONS: dict[str, Function] = {
     **_row("timestamp to_timestamp", "dated", TIMESTAMP, conversion_sql.timestamp),
     **_row("date to_date", "dated", DATE, conversion_sql.date),
 }
-"""Every name, second names too, with its function."""
+"""Every name, including synonyms, with its function."""

@@ -1,7 +1,7 @@
-"""SQL of scalar functions that says the same to every engine (docs/engines.md).
+"""SQL of scalar functions that is equal on every engine (docs/engines.md).
 
-Each writer gets the SQL of the arguments and their types. Nothing is left to what an engine takes for granted: how it
-widens numbers, what it makes of negative places, of NaN and -0.0, how it writes a double.
+Each writer gets the SQL of the arguments and their types. The SQL does not rely on engine defaults: widening
+of numbers, negative places, NaN and -0.0, texts of doubles.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from cedilla.compiler.expressions.types import (
 Writer = Callable[[Sequence[str], Sequence[Type]], str]
 
 LENGTHS = {"microsecond": 1, **MICROSECONDS}
-"""Microseconds of the units that are equally long."""
+"""Microseconds of the units with a fixed length."""
 MONTHS = {"month": "month({})", "quarter": "quarter({}) * 3 - 2", "year": "1"}
-"""The first month of the units that are not."""
+"""The first month of the other units."""
 
 
 def not_nan(name: str) -> str:
-    """The form of a call that is undefined where its result is NaN."""
+    """Writes a call that is undefined if its result is NaN."""
     return f"nanvl({name}({{all}}), NULL)"
 
 
 def log(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The natural logarithm, or that to a base; undefined where one of them has none."""
+    """Writes the natural logarithm, or that to a base; undefined if an argument has none."""
     if len(arguments) == 1:
         return not_nan("ln").format(all=arguments[0])
     base, x = arguments
@@ -38,29 +38,32 @@ def log(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def log2(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The logarithm to base 2."""
+    """Writes the logarithm to base 2."""
     return _whole_exponent("2D", arguments[0], f"log2({arguments[0]})")
 
 
 def _whole_exponent(base: str, x: str, logarithm: str) -> str:
-    """A logarithm, exact where it is whole: a quotient of two others may be a little off there."""
+    """Writes a logarithm, exact if it is whole: a quotient of two others may be slightly off."""
     nearest = f"rint({logarithm})"
     return f"(nanvl(IF(pow({base}, {nearest}) = {x}, {nearest}, {logarithm}), NULL) + 0D)"
 
 
 def sign(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """1, 0 or -1; the sign of a zero is 0."""
+    """Writes 1, 0 or -1; the sign of a zero is 0."""
     return f"(nanvl(sign({arguments[0]}), NULL) + 0D)"
 
 
 def atan2(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """An angle. It jumps between the two zeros, which are one."""
+    """Writes an angle. Both zeros become one, because the angle jumps between them."""
     y, x = arguments
     return f"nanvl(atan2({y} + 0D, {x} + 0D), NULL)"
 
 
 def hypot(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The root of the sum of two squares. A factor, a power of two, rounds nothing and keeps the squares in range."""
+    """Writes the root of the sum of two squares.
+
+    A factor, a power of two, keeps the squares in range without rounding.
+    """
     x, y = (as_double(each, type_) for each, type_ in zip(arguments, types, strict=True))
     greater = f"greatest(abs({x}), abs({y}))"
     plain, large, small = (_root_of_squares(x, y, scale) for scale in (1.0, 2.0**-600, 2.0**600))
@@ -78,12 +81,12 @@ def _root_of_squares(x: str, y: str, scale: float) -> str:
 
 
 def as_double(number: str, type_: Type) -> str:
-    """A number as a double; what is computed of whole numbers would overflow."""
+    """Casts a number to a double, because whole numbers would overflow."""
     return number if type_ == DOUBLE else f"CAST({number} AS DOUBLE)"
 
 
 def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A power; engines differ on 0 to a negative exponent, which is infinite."""
+    """Writes a power; engines differ on 0 to a negative exponent, which is infinite."""
     x, y = arguments
     power = f"nanvl(pow({x}, {y}), NULL)"
     if re.fullmatch(r"[\d.]+(e\d+)?D?", y):
@@ -92,14 +95,14 @@ def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def log1p(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """ln(1 + x), to the last digits where x is near zero: by `ln` they are lost."""
+    """Writes ln(1 + x) to the last digits near zero, where `ln` loses them."""
     x = as_double(arguments[0], types[0])
     near = f"IF(abs({x}) < 1E-17D, {x}, 2D * atanh({x} / ({x} + 2D)))"
     return f"IF(abs({x}) < 0.5D, {near}, nanvl(ln({x} + 1D), NULL))"
 
 
 def remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A remainder with the sign of the dividend: undefined by zero, NaN of doubles that have none."""
+    """Writes a remainder with the sign of the dividend: undefined for zero, NaN for doubles without one."""
     if "decimal" in [type_.name for type_ in types]:
         return _of_decimals("%", arguments, types)
     text = f"({arguments[0]} % {not_zero(arguments[1], types[1])})"
@@ -107,7 +110,7 @@ def remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def positive_remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The remainder plus a positive divisor where it is negative; no sum of the two overflows."""
+    """Writes the remainder plus a positive divisor if it is negative; the sum does not overflow."""
     if "decimal" in [type_.name for type_ in types]:
         return _of_decimals("pmod", arguments, types)
     rest, divisor = remainder(arguments, types), not_zero(arguments[1], types[1])
@@ -117,7 +120,7 @@ def positive_remainder(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def _of_decimals(operator: str, arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A remainder of two decimals."""
+    """Writes a remainder of two decimals."""
     (x, y), (left, right) = arguments, map(decimals.digits_of_type, types)
     result = decimals.type_of_result(operator, left, right)
     if result == DOUBLE:
@@ -132,13 +135,18 @@ def _of_decimals(operator: str, arguments: Sequence[str], types: Sequence[Type])
 
 
 def not_zero(number: str, type_: Type) -> str:
-    """A divisor, undefined where it is zero. `nullif` does not take -0.0 for it everywhere, and Sail's widens
-    decimals."""
+    """Writes a divisor, undefined if it is zero.
+
+    `nullif` does not recognise -0.0 on every engine, and Sail's widens decimals.
+    """
     return f"nullif({number}, 0)" if type_.is_integral else f"IF({number} = 0, NULL, {number})"
 
 
 def rounded(name: str) -> Writer:
-    """By the digits that a double is written with, as 1.005 is a little less than it seems. A zero has no sign."""
+    """Rounds by the decimal text of a double, because 1.005 is slightly less than it seems.
+
+    A zero has no sign.
+    """
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
         x, digits = arguments[0], arguments[1] if len(arguments) > 1 else "0"
@@ -159,11 +167,11 @@ def rounded(name: str) -> Writer:
 
 
 _WRITTEN_OUT = 1e-4
-"""Engines may write a smaller number with an exponent, and do not all read it as a decimal."""
+"""Engines may write a smaller number with an exponent, and not all parse that as a decimal."""
 
 
 def _digits(x: str, *, small: bool) -> str:
-    """A double in decimal notation."""
+    """Writes a double in decimal notation."""
     text = f"CAST({x} AS STRING)"
     if not small:
         return text
@@ -176,12 +184,15 @@ def _digits(x: str, *, small: bool) -> str:
 
 
 def rint(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The nearest whole number as a double, the even one of two."""
+    """Writes the nearest whole number as a double; of two, the even one."""
     return f"(bround({arguments[0]}, 0) + 0D)" if types[0] == DOUBLE else f"CAST({arguments[0]} AS DOUBLE)"
 
 
 def best(name: str) -> Writer:
-    """A writer of the greatest or the least of some values. Of two zeros, it is the one without a sign."""
+    """Returns a writer of the greatest or the least of some values.
+
+    Of two zeros, it is the one without a sign.
+    """
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
         text = f"{name}({', '.join(arguments)})"
@@ -191,7 +202,7 @@ def best(name: str) -> Writer:
 
 
 def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The absolute value; undefined for the least long, which has none."""
+    """Writes the absolute value; undefined for the least long, which has none."""
     (x,) = arguments
     if types[0].name == "decimal":
         return f"IF({x} < 0, {decimals.opposite_sql(x, types[0])}, {x})"
@@ -199,7 +210,10 @@ def absolute(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Places before the first sign count, so a negative place may take something off the length."""
+    """Writes a substring.
+
+    Positions before the first character count, so a negative one may shorten the result.
+    """
     text, place, *rest = arguments
     if not rest:
         return _unless_null([place], f"substring({text}, {place})")
@@ -214,13 +228,13 @@ def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def _unless_null(arguments: Sequence[str], text: str) -> str:
-    """What is undefined where an argument is; constants are not."""
+    """Writes a text that is undefined if an argument is; constants are defined."""
     tests = [f"{each} IS NULL" for each in arguments if not re.fullmatch(r"-?\d+", each)]
     return f"IF({' OR '.join(tests)}, NULL, {text})" if tests else text
 
 
 def not_below_zero(name: str) -> Writer:
-    """A writer of a call whose second argument counts from 0: below it is read as 0."""
+    """Returns a writer of a call whose second argument counts from 0; negative ones count as 0."""
     return lambda given, types: f"{name}({given[0]}, {_at_least_zero(given[1])})"
 
 
@@ -229,7 +243,7 @@ def _at_least_zero(number: str) -> str:
 
 
 def truncated_time(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A unit of equal lengths begins at a multiple of it, a week on Monday; the others with a date."""
+    """Truncates a moment: a fixed unit begins at a multiple of it, a week on Monday, other units with a date."""
     unit, moment = arguments[0].strip("'"), arguments[1]
     if unit in MONTHS:
         return f"CAST({_first_day(moment, unit)} AS TIMESTAMP)"
@@ -239,29 +253,29 @@ def truncated_time(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def truncated_date(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """The first day of a day's week, which is a Monday, or of its month, quarter or year."""
+    """Truncates a day to its week, which begins on Monday, or its month, quarter or year."""
     day, unit = arguments[0], arguments[1].strip("'")
     return f"date_sub({day}, (dayofweek({day}) + 5) % 7)" if unit == "week" else _first_day(day, unit)
 
 
 def _first_day(day: str, unit: str) -> str:
-    """The first day of a month, quarter or year."""
+    """Writes the first day of a month, quarter or year."""
     return f"make_date(year({day}), {MONTHS[unit].format(day)}, 1)"
 
 
 def whole_units(micros: int) -> str:
-    """Times before 1970 are rounded down, too."""
+    """Counts whole units; times before 1970 are rounded down, too."""
     return f"(unix_micros({{0}}) div {micros} - int(unix_micros({{0}}) % {micros} < 0))"
 
 
 def hashed(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """A hash in which equal numbers of different types are equal."""
+    """Writes a hash in which equal numbers of different types are equal."""
     parts = (decimals.as_double(x, t) if t.is_numeric else x for x, t in zip(arguments, types, strict=True))
     return f"hash({', '.join(parts)})"
 
 
 def since_1970(units: int) -> Writer:
-    """A writer of a moment from a count of so many `units` a second, to the microsecond."""
+    """Returns a writer of a moment from a count of `units` per second, to the microsecond."""
     factor = 1_000_000 // units
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
@@ -274,16 +288,19 @@ def since_1970(units: int) -> Writer:
 
 
 _SECONDS = 300_000_000_000
-"""More than there are from 1970 to the years 1 and 9999; as microseconds they are no more than a long has room for."""
+"""More seconds than from 1970 to the years 1 and 9999; their microseconds fit a long."""
 
 
 def within_years(moment: str, type_: Type) -> str:
-    """A timestamp or date, undefined beyond the years 1 to 9999, of which no text says it."""
+    """Writes a timestamp or date, undefined beyond the years 1 to 9999, which have no text."""
     return f"CASE WHEN {type_.axis(moment)} BETWEEN {type_.first}L AND {type_.last}L THEN {moment} END"
 
 
 def as_int(number: str, type_: Type, low: int = -(2**31), high: int = 2**31 - 1) -> str:
-    """A whole number as an INT, undefined outside its bounds. Of a mere cast, Sail compares the number that is cast."""
+    """Writes a whole number as an INT, undefined outside its bounds.
+
+    Sail ignores a mere cast in comparisons.
+    """
     if type_.name == "int" and high - low == 2**32 - 1:
         return number
     mark = "D" if type_ == DOUBLE else "L"

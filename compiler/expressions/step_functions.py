@@ -1,7 +1,8 @@
-"""Step functions of an axis, `floor(x / 300)` or `date_trunc('hour', ts)`, and what they make of sets of values.
+"""Step functions of an axis, `floor(x / 300)` or `date_trunc('hour', ts)`, and their images of sets of
+values.
 
-Many values fall into one cell, so what holds of some value in a cell holds of the cell (outer image), and a cell is
-closed once all its values are (inner image): theory 1.3, computed y := g(x); G25.
+Many values fall into one cell, so a fact about some value holds of its cell (outer image). A cell is closed
+once all its values are (inner image): theory 1.3, computed y := g(x); G25.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _Range = tuple[int | None, int | None]
 class Extents:
     """Cell k holds the values from `start + k·step` on and before `start + k·step + length`.
 
-    With `slack`, relative to the value, cells may also hold values that are as much outside.
+    With `slack`, relative to the value, cells may also hold values outside by that much.
     """
 
     length: Number
@@ -38,7 +39,8 @@ class Extents:
     slack: Number = 0
 
     def image(self, members: Level, cells: str, whole: bool) -> Tree:
-        """The cells that have a value in a set, as a set of whole numbers of the attribute `cells`; ⊥ stays.
+        """Returns the cells that contain a value of a set, as a set of whole numbers of the attribute
+        `cells`; ⊥ stays.
 
         `whole`: only whole numbers occur.
         """
@@ -50,7 +52,7 @@ class Extents:
         return _set(cells, ranges, members.undefined)
 
     def _cells(self, low: Bound | None, high: Bound | None) -> _Range:
-        """The half-open range of cells that meet the values between two cuts."""
+        """Returns the half-open range of cells that meet the values between two cuts."""
         first = end = None
         if low is not None:
             first = floor((self._away(low[0], -1) - self.length) / self.step) + 1
@@ -64,7 +66,7 @@ class Extents:
         return moved + sign * self.slack * (abs(value) + abs(self.start))
 
     def _without_used_up(self, members: Level, low: Bound | None, high: Bound | None) -> Iterator[_Range]:
-        """The same without the cells whose every whole number between the cuts is a point of its own."""
+        """Yields these ranges without cells whose whole numbers between the cuts are all points of their own."""
         first, end = self._cells(low, high)
         for cell in sorted(self._used_up(members, low, high)) if members.points and not self.slack else ():
             yield first, cell
@@ -91,17 +93,17 @@ class Extents:
 
 
 def _set(attribute: str, ranges: list[_Range], undefined: Tree) -> Tree:
-    """The union of half-open ranges of whole numbers."""
+    """Returns the union of half-open ranges of whole numbers."""
     cuts: list[Bound] = []
     pieces: list[Tree] = [False]
     for first, end in sorted(ranges, key=lambda r: (r[0] is not None, r[0] or 0)):
         if first is not None and end is not None and first >= end:
             continue
-        if pieces[-1] is True:  # the range before is not bounded above
+        if pieces[-1] is True:  # the previous range is not bounded above
             break
         if first is None:
             pieces = [True]
-        elif cuts and (first, 0) <= cuts[-1]:  # it meets the range before
+        elif cuts and (first, 0) <= cuts[-1]:  # it meets the previous range
             if end is not None and (end, 0) <= cuts[-1]:
                 continue
             cuts.pop()
@@ -129,7 +131,7 @@ class Step:
     def extents(self) -> Extents:
         """The values of x for each value of the floor.
 
-        Where computing `inner` in doubles may come out below a whole number that it reaches, with slack.
+        Has slack if computing `inner` in doubles may fall below a whole number that it reaches.
         """
         length = 1 / self.inner.slope
         exact = self.inner.integers()[0] == 1
@@ -137,11 +139,11 @@ class Step:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the values are whole numbers."""
+        """True if the values are whole numbers."""
         return self.outer.is_whole
 
     def image(self, members: Level, target: str, whole: bool) -> Tree:
-        """The values of the step function over a set, as a set of values of the attribute `target`."""
+        """Returns the values of the step function over a set, as a set of values of the attribute `target`."""
         return regions.transform(self.extents.image(members, target, whole), target, self.outer)
 
 
@@ -151,11 +153,13 @@ _TO_MONDAY = 3 * LENGTHS["day"]  # 1970-01-01 was a Thursday
 
 
 def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
-    """The one attribute and the function, where an expression is an increasing step function of exactly one."""
+    """Returns the attribute and the function of an expression that is an increasing step function of exactly
+    one.
+    """
     match expression:
         case Scalar("date_trunc", (Literal(str(unit)), Attribute(name))) if types.get(name) == TIMESTAMP:
             length = LENGTHS.get(unit.lower())
-            if length is None:  # months and years are not equally long
+            if length is None:  # months and years have no fixed length
                 return None
             shift = _TO_MONDAY if unit.lower() == "week" else 0
             return name, Step(Affine(Fraction(1, length), Fraction(shift, length)), Affine(length, -shift))

@@ -29,15 +29,15 @@ _SPARK = {
     "timestamp": "TIMESTAMP",
     "date": "DATE",
 }
-# The only words that Spark 4 takes for something else where a column of that name is there.
+# Spark 4 reads only these words differently if a column has that name.
 _VALUES = {
     *("null", "true", "false", "not", "current_path"),
-    # Of Sail; the others of this kind are no values there, as they are none of Spark.
+    # Sail's words of this kind; Spark's others are not values in Sail either.
     *("all", "distinct", "table", "current_date", "current_timestamp", "current_user"),
 }
 _LARGEST = Fraction(sys.float_info.max)
 FARTHEST = 2 * Fraction(sys.float_info.max)
-"""What infinities and NaN are in the control plane: no constant lies beyond."""
+"""The value of infinities and NaN in the control plane: no constant is beyond it."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = {
@@ -57,12 +57,12 @@ MICROSECONDS = {
     "day": 86_400_000_000,
     "week": 604_800_000_000,
 }
-"""Of the units of durations."""
+"""The microseconds of units of durations."""
 
 
 @frozen
 class Type:
-    """An attribute's type; `str()` gives it as the language writes it.
+    """An attribute's type; `str()` writes it as the language does.
 
     `element` is the type of an array's elements. Only aggregates make arrays: no source can declare one.
     """
@@ -77,7 +77,7 @@ class Type:
 
     @classmethod
     def parse(cls, text: str) -> Type:
-        """The type from its own `str()`."""
+        """Parses a type from its own `str()`."""
         if text.startswith("array<"):
             return array_of(cls.parse(text[len("array<") : -1]))
         name, _, rest = text.partition("(")
@@ -94,22 +94,22 @@ class Type:
 
     @property
     def has_units(self) -> bool:
-        """Whether an Alter can change the values: numbers, and arrays of numbers element by element."""
+        """True if an Alter can change the values: numbers, and arrays of numbers element by element."""
         return self.is_numeric if self.element is None else self.element.has_units
 
     @property
     def is_integral(self) -> bool:
-        """Whether control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
+        """True if control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
         return self.name in ("int", "long", "timestamp", "date")
 
     @property
     def first(self) -> int | None:
-        """The first value that has a text, where there is one."""
+        """The first value that has a text, if there is one."""
         return _FIRST.get(self.name)
 
     @property
     def last(self) -> int | None:
-        """The last value that has a text, where there is one."""
+        """The last value that has a text, if there is one."""
         return _LAST.get(self.name)
 
     @property
@@ -120,7 +120,10 @@ class Type:
         return str(self).upper() if self.name == "decimal" else _SPARK[self.name]
 
     def value(self, literal: Literal) -> Value:
-        """The control-plane value of a constant; `ValueError` says why it is none of this type."""
+        """Returns the control-plane value of a constant.
+
+        Raises `ValueError` with the reason if it is not of this type.
+        """
         value = literal.value
         if self.is_numeric:
             if isinstance(value, bool | str):
@@ -145,13 +148,16 @@ class Type:
         return moment
 
     def moment(self, text: str) -> int:
-        """The control-plane value of a text in a stream, of a timestamp or a date; `ValueError` where it is none."""
+        """Parses a timestamp or a date of a stream to its control-plane value.
+
+        Raises `ValueError` for other texts.
+        """
         if self.name == "date":
             return (day_of(text) - _EPOCH.date()).days
         return (moment_of(text) - _EPOCH) // _MICROSECOND
 
     def measure(self, measure: Measure) -> int | Fraction:
-        """A length or delay on this type's axis; `ValueError` where the unit does not fit."""
+        """Returns a length or delay on this type's axis. Raises `ValueError` if the unit does not fit."""
         if self.name == "timestamp":
             if measure.unit is None:
                 raise ValueError("a length of time requires a unit, for example `5 minutes`")
@@ -163,11 +169,11 @@ class Type:
         return exact(measure.value)
 
     def axis(self, value: str) -> str:
-        """The SQL of a value as the control plane has it: moments and days are whole numbers."""
+        """Writes a value as a control-plane value in SQL: moments and days are whole numbers."""
         return f"{_AXES[self.name]}({value})" if self.name in _AXES else value
 
     def sql(self, value: Value) -> str:
-        """The value as a Spark SQL literal."""
+        """Writes the value as a Spark SQL literal."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, str):
@@ -185,12 +191,15 @@ class Type:
         return f"{float(value)!r}D"
 
     def member(self, text: str, values: Iterable[Value]) -> str:
-        """Whether a value, as SQL, is one of several. A long list is hashed, where -0.0 is no 0.0 to all engines."""
+        """Writes a test that a value is one of several.
+
+        Engines hash a long list, and some then distinguish -0.0 from 0.0.
+        """
         tested = f"{text} + 0D" if self.name == "double" else text
         return f"{tested} IN ({', '.join(map(self.sql, values))})"
 
     def wire(self, value: Value) -> str:
-        """The value as a constant in an accent or punctuation."""
+        """Writes the value as a constant in an accent or punctuation."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, str):
@@ -206,7 +215,7 @@ class Type:
 
 
 def finite(value: float) -> float | Fraction:
-    """A double as the control plane has it, which does not tell NaN from infinity."""
+    """Returns a double for the control plane, which does not distinguish NaN from infinity."""
     if isfinite(value):
         return value
     return -FARTHEST if value < 0 else FARTHEST
@@ -224,48 +233,50 @@ _MOST_DIGITS = 38
 
 
 def _literal(value: int | Fraction) -> str | None:
-    """The number as a decimal of Spark SQL, where one has all its digits."""
+    """Writes the number as a decimal of Spark SQL, if one has all its digits."""
     exactly = _decimal(value, _MOST_DIGITS)
     text = "" if exactly is None else f"{exactly:f}"
     return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MOST_DIGITS else None
 
 
 def _decimal(value: int | Fraction, most: int) -> Decimal | None:
-    """The number in decimal notation, where that has so many digits behind the point at most."""
+    """Returns the number in decimal notation, if that has at most `most` digits after the point."""
     number = Fraction(value)
     for digits in range(most + 1):
         scaled = number * 10**digits
         if scaled.denominator == 1:
-            # Not by arithmetic, which rounds to 28 digits.
+            # Without arithmetic, which rounds to 28 digits.
             return Decimal((int(scaled < 0), tuple(map(int, str(abs(int(scaled))))), -digits))
     return None
 
 
 def decimal_notation(value: int | Fraction) -> str | None:
-    """The number in digits, where it has so few."""
+    """Writes the number in digits, if it has few enough."""
     exactly = _decimal(value, _MOST_DIGITS)
     return None if exactly is None else f"{exactly:f}"
 
 
 def quote(text: str) -> str:
-    """A Spark SQL string literal."""
+    """Writes a Spark SQL string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def column(name: str) -> str:
-    """An attribute's name as a Spark SQL column."""
+    """Writes an attribute's name as a Spark SQL column."""
     plain = name.isidentifier() and name.isascii() and name.lower() not in _VALUES
     return name if plain else f"`{name.replace('`', '``')}`"
 
 
 def array_of(element: Type) -> Type:
-    """The type of arrays of a type."""
+    """Returns the type of arrays of a type."""
     return Type("array", element=element)
 
 
 DOUBLE = Type("double")
 LARGEST = 2**53
-"""A double keeps every whole number whose absolute value is below; it cannot tell this one from the next (RQ310)."""
+"""Doubles hold every whole number with a smaller absolute value; they cannot distinguish this one from the
+next (RQ310).
+"""
 LONG = Type("long")
 BOOLEAN = Type("boolean")
 STRING = Type("string")

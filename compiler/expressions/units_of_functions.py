@@ -1,4 +1,4 @@
-"""Scalar functions and units: the unit that each reads its arguments in, and that of its result."""
+"""Units of scalar functions: the unit in which each reads its arguments, and that of its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = {
 """Functions whose result has the unit of their first argument."""
 ALIKE = {"greatest", "least", "coalesce", "ifnull", "nvl", "hypot", "mod", "pmod", "nullif"}
 CHOSEN = {"nvl2", "if"}
-"""Functions that give one of their arguments, all in one unit; those of `CHOSEN` after the first."""
+"""Functions that return one of their arguments, all in one unit; those of `CHOSEN` after the first."""
 _ANGLES = {"sin", "cos", "tan"}
 _INVERSE = {"asin", "acos", "atan"}
 _PURE = {"exp", "expm1", "ln", "log", "log10", "log2", "log1p", "sinh", "cosh", "tanh"}
@@ -29,7 +29,7 @@ READ_IN = {
     "timestamp_millis": "millisecond",
     "timestamp_micros": "microsecond",
 }
-"""Functions that read their arguments in one unit, where these have any."""
+"""Functions that read their arguments in one unit, if these have any."""
 GIVEN = {**dict.fromkeys((*_INVERSE, "atan2", "radians"), RADIAN), "degrees": DEGREE}
 """Functions whose result has a unit of its own."""
 ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
