@@ -28,7 +28,7 @@ _TUPLES = "$tuples"
 
 
 class AggregateDataflow(Dataflow):
-    """The rows of the groups that passed in this epoch; partial results of the others are kept."""
+    """Returns the rows of the groups that passed in this epoch; stores partial results of the others."""
 
     def run(self, epoch: Epoch, operator: Aggregate, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         if operator.complete is not None:
@@ -48,7 +48,7 @@ class AggregateDataflow(Dataflow):
         passing = _passing(epoch, operator)
         passed = rows.where(sql.predicate(passing, epoch.after[name].types))
         finished = _finished(operator, results, _merged(passed, operator.by, results))
-        # Without `by`, engines give a row for no tuples at all: that of the one group, once it is closed.
+        # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
         return finished if operator.by or passing is not False else without_rows(finished)
 
     def busy(self, epoch: Epoch, operator: Operator) -> bool:
@@ -73,7 +73,8 @@ class AggregateDataflow(Dataflow):
 
 
 def _passing(epoch: Epoch, operator: Aggregate) -> Tree:
-    """The groups that this epoch closes. The first one closes the group of all tuples where no tuple can come."""
+    """Returns the groups that this epoch closes. If no tuple can come, the first epoch closes the group of all
+    tuples."""
     if not operator.by and epoch.is_first:
         return epoch.after[operator.name].closed
     return epoch.newly_closed(operator.name)
@@ -88,7 +89,7 @@ class _Computed:
 
 
 def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None) -> dict[str, _Computed]:
-    """The results over what the input may have; `frame`: its rows, whose engine is to compute them."""
+    """Returns the results over the attributes of the input. `frame`: its rows; their engine computes the results."""
 
     def over(call: Call) -> Function:
         how = call.over(source.types)
@@ -100,8 +101,8 @@ def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None
 
 
 def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
-    """Over count windows: groups pass as soon as they have all their tuples, so state has few rows, the open
-    group of each key, and is written anew whenever it changes."""
+    """Returns the rows of an aggregate over count windows. A group passes as soon as it has all its tuples. State has
+    one open group for each key, and is rewritten at every change."""
     name = operator.name
     (source,) = epoch.inputs(name)
     results = _computed(operator, source, frame)
@@ -147,10 +148,10 @@ def _partials(by: Sequence[str], results: Mapping[str, _Computed], frame: DataFr
 
 
 def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
-    """What the templates of a call's function name: arguments are null where a tuple does not count."""
+    """Returns the arguments for the templates of a call's function; they are null for tuples that do not count."""
     written = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
     conditions = [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
-    if len(written) > 1:  # of two, both have to be there
+    if len(written) > 1:  # of two arguments, both have to be defined
         conditions += [f"{each} IS NOT NULL" for each in written]
     if conditions:
         written = [f"IF({' AND '.join(conditions)}, {each}, NULL)" for each in written]

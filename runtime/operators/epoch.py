@@ -1,4 +1,4 @@
-"""What generated programs call: one epoch's canonical data flow (design, section 5)."""
+"""The canonical data flow of one epoch, called by generated programs (design, section 5)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ from cedilla.runtime.state.segments import StateStore
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
-    Stateful operators write their new state while their output is being planned, once per epoch.
-    `length`: bytes of input, as JSON would have them; `regions_read`: source -> what gives a region that its tuples lie
-    in.
+    Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
+    input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
     """
 
     plan: Plan
@@ -51,20 +50,20 @@ class Epoch:
     # --- called by generated code ---
 
     def read(self, source: Source) -> DataFrame:
-        """This epoch's tuples of a source, canonical and valid."""
+        """Returns this epoch's tuples of a source, canonical and valid."""
         return self.frames[source.name]
 
     def select(self, operator: Select, frame: DataFrame) -> DataFrame:
-        """The rows for which the predicate is true. Its SQL depends on the types that accents have widened."""
+        """Returns the rows that satisfy the predicate. Its SQL depends on the types that accents have widened."""
         return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
     def sample(self, operator: Sample, frame: DataFrame) -> DataFrame:
-        """The rows whose hash is in the share."""
+        """Returns the rows whose hash is in the share."""
         return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
     def project(self, operator: Project, frame: DataFrame) -> DataFrame:
-        """The named expressions; those over attributes that do not exist are left out. What has a unit of its own is a
-        double, or refused where a double does not keep it (RQ310)."""
+        """Returns the named expressions, without those over missing attributes. Attributes with their own unit become
+        doubles, or fail if a double cannot keep them (RQ310)."""
         if operator.absorb:
             frame = with_doubles(frame, operator.conversions)
         items = items_sql(operator, types_of(frame))
@@ -78,8 +77,8 @@ class Epoch:
         )
 
     def window(self, operator: Window, frame: DataFrame) -> DataFrame:
-        """The rows, a copy for each window that they lie in, with the window's number, null where it has none; or
-        with its bounds, where they have names."""
+        """Returns a copy of the rows for each window that contains them, with the window's number (null without a
+        window), or with its bounds if they have names."""
         self._before_windows[operator.name] = frame
         return self._result(operator, with_windows(operator, window_sql(operator, types_of(frame)), frame))
 
@@ -88,7 +87,7 @@ class Epoch:
         return self._before_windows[operator.name]
 
     def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
-        """The same rows with other names for some attributes."""
+        """Returns the same rows with other names for some attributes."""
         names = operator.names
         names_out = [n for n in frame.columns if n in names or n not in names.values()]
         return self._result(
@@ -96,8 +95,10 @@ class Epoch:
         )
 
     def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
-        """The rows of both; a column that one lacks is null there. What only the query's declarations mix is doubles
-        with rounding; what an Alter has made doubles on one side only is refused where it cannot be kept (RQ310)."""
+        """Stacks the rows of both inputs; a column that one input lacks is null there. Attributes that the query
+        declares with mixed types become doubles with rounding. If an Alter has turned only one side into doubles,
+        values that a double cannot keep fail (RQ310).
+        """
         if (rows := self._of_one_side(operator, left, right)) is not None:
             return self._result(operator, rows)
         types = self.plan.start[operator.name].types
@@ -105,7 +106,7 @@ class Epoch:
         return self._result(operator, stacked(left, right, declared))
 
     def _of_one_side(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame | None:
-        """The rows of one input, where the other has none in this epoch, and the columns of both are the same."""
+        """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""
         quiet = [not self.is_busy(name) for name in operator.inputs]
         if not any(quiet):
             return None
@@ -115,7 +116,7 @@ class Epoch:
         return left if quiet[1] else right
 
     def stateful(self, operator: Operator, *frames: DataFrame) -> DataFrame:
-        """The output of a stateful operator over its inputs' tuples of this epoch."""
+        """Returns the output of a stateful operator over its inputs' tuples of this epoch."""
         needed = (
             frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
             for side, frame in enumerate(frames)
@@ -126,18 +127,19 @@ class Epoch:
     join = left_join = semi_join = anti_join = session = count_window = user = stateful
 
     def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
-        """An operator's rows; those that are used more than once are computed once per epoch."""
+        """Returns an operator's rows; rows with several uses are computed once in each epoch."""
         return self.reused(frame) if operator.name in self.plan.shared else frame
 
     def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
-        """Rows that are read so many times: computed once, and kept until the epoch after this one is committed."""
+        """Caches rows that are read `times` times, until the next epoch is committed."""
         if times < 2:
             return frame
         self.cached.callback(frame.unpersist)
         return frame.persist()
 
     def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
-        """The order of an operator's input as columns to sort by: the place, if tuples have one, then the values."""
+        """Returns the order of an operator's input as columns to sort by: the position, if tuples have one, then the
+        values."""
         types = types_of(frame)
         places = [F.col(column(ORDER))] if self.plan.takes_places(operator, 0) else []
         return [*places, *(sortable(name, types) for name in sorted(types))]
@@ -146,11 +148,11 @@ class Epoch:
 
     @property
     def is_first(self) -> bool:
-        """Whether no epoch of the query came before it."""
+        """True for the first epoch of the query."""
         return self.number == 0
 
     def is_busy(self, name: str) -> bool:
-        """Whether a relation can have rows in this epoch."""
+        """Returns True if a relation can have rows in this epoch."""
         if name not in self._busy:
             operator = self.plan.operator_of.get(name)
             if operator is None:
@@ -162,7 +164,7 @@ class Epoch:
         return self._busy[name]
 
     def passing(self, name: str) -> Tree:
-        """A region that all rows of a relation in this epoch lie in."""
+        """Returns a region around all rows of a relation in this epoch."""
         if name not in self._passing:
             operator = self.plan.operator_of.get(name)
             if operator is None:
@@ -175,15 +177,15 @@ class Epoch:
         return self._passing[name]
 
     def arriving(self, name: str) -> Tree:
-        """A region that all rows of a relation in this epoch lie in, by what files say of their tuples."""
+        """Returns a region around all rows of a relation in this epoch, from file statistics."""
         operator = self.plan.operator_of.get(name)
         if operator is None:
             return self.regions_read[name]() if name in self.regions_read else True
         return True if type(operator) in DATAFLOWS else self._carried(operator, self.arriving)
 
     def _carried(self, operator: Operator, region_of: Callable[[str], Tree]) -> Tree:
-        """A region of an operator without state, from those of its inputs: what lies outside is as if it were closed
-        (theory 1.2)."""
+        """Returns the output region of an operator without state, from those of its inputs. The parts outside are
+        treated as closed (theory 1.2)."""
         outside = [regions.complement(region_of(each)) for each in operator.inputs]
         if not any(outside):
             return True
@@ -192,24 +194,24 @@ class Epoch:
         return regions.complement(operator.facts(narrow).closed)
 
     def may_enter_state(self, name: str, purged: Tree) -> bool:
-        """Whether rows of a relation in this epoch may lie outside a region that no state keeps (E7)."""
+        """Returns True if rows of a relation in this epoch may be outside `purged`, so that state stores them (E7)."""
         if not self.is_busy(name) or purged is True:
             return False
         left = regions.difference(self.passing(name), purged)
         return not regions.is_empty(left, self.after[name].universe)
 
     def newly_closed(self, name: str) -> Tree:
-        """What this epoch closes of a relation."""
+        """Returns the region of a relation that this epoch closes."""
         after = self.after[name]
         return regions.possible_difference(after.closed, self.before[name].closed, after.universe)
 
     def inputs(self, name: str) -> tuple[Facts, ...]:
-        """The facts of an operator's inputs at the end of the epoch."""
+        """Returns the facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
     def report_closed(self, name: str, closed: Tree) -> None:
-        """What an operator's state shows never to come again; its own facts and those of all that is computed from it
-        follow."""
+        """Records that an operator's state closes a region, and derives the facts of this operator and its consumers
+        again."""
         self.closed_by_state[name] = StateFacts(closed=closed)
         sources = {source: self.after[source] for source in self.plan.source_of}
         self.after = derive(self.plan, sources, self.closed_by_state)
@@ -226,7 +228,7 @@ class Epoch:
         in_memory: DataFrame | None = None,
         in_parts: bool = False,
     ) -> None:
-        """Add new rows to a state; purge (theory 1.3) at insertion (E7) and when it is compacted, with `merge`.
+        """Adds new rows to a state. Purges (theory 1.3) at insertion (E7) and at compaction, with `merge`.
 
         `in_memory`: as for `StateStore.append`; `in_parts`: as for `StateStore.compact`.
         """
@@ -242,19 +244,19 @@ class Epoch:
         self.state.compact(key, self.number, lambda rows: merge(live(rows)), in_parts=in_parts)
 
     def is_small_input(self, key: str, region: Tree = True) -> bool:
-        """Whether this epoch's tuples are so few, and what is read of a state so large, that they are better sent to it
-        than grouped with it, which would move all of it."""
+        """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are
+        broadcast to the state, because grouping both would move all of it."""
         return self.length <= costs.SENT_INPUT and self.state.length_of(key, region) >= costs.LARGE_STATE
 
     def is_read_from_memory(self, name: str) -> bool:
-        """Whether the epoch after this one may read from memory what an operator's state is computed from: no state
-        is, and the engine keeps something."""
+        """Returns True if the next epoch may read the input of an operator's state from memory: the input depends on no
+        other state, and the engine can cache."""
         above = self.plan.ancestors(name)[:-1]
         is_first = not any(isinstance(node, Operator) and node.stateful for node in above)
         return is_first and self.state.keeps_in_memory
 
     def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
-        """Rows to those outside a region."""
+        """Returns a function that removes the rows in a region."""
 
         def outside(rows: DataFrame) -> DataFrame:
             return rows if purged is False else rows.where(f"NOT {_inside(purged, rows)}")
@@ -262,7 +264,8 @@ class Epoch:
         return outside
 
     def state_has(self, name: str, attribute: str, region: Tree) -> bool:
-        """Whether state has rows of a region that are defined on an attribute (G13). At most one Spark job each."""
+        """Returns True if state has rows of a region that are defined on an attribute (G13). Runs at most one Spark job
+        for each state."""
         operator: Operator = self.plan.operator_of[name]
         states = DATAFLOWS[type(operator)].attribute_states(self, operator, attribute)  # type: ignore[arg-type]
         return any(self._some(each, region) for each in states)
@@ -277,6 +280,6 @@ class Epoch:
 
 
 def _inside(region: Tree, rows: DataFrame) -> str:
-    """Whether a row lies in a region, as SQL; rows lack attributes that came after them."""
+    """Returns SQL that is true if a row is inside a region; older rows lack newer attributes."""
     missing = regions.attributes(region) - set(rows.columns)
     return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))

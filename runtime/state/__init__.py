@@ -1,4 +1,4 @@
-"""Rows that operators keep from epoch to epoch: Parquet segments, and what waits in them.
+"""Rows that operators keep between epochs: Parquet segments, and the rows that wait in them.
 
 In: canonical DataFrames. Out: the same, by region; counts. Imports `engines` and `storage`.
 """

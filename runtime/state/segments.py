@@ -20,20 +20,20 @@ from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import damaged, missing, read_parquet, written
 
 _AXES = frozenset({"int", "bigint", "timestamp", "date"})
-"""The types whose values are whole numbers to regions."""
+"""The types whose values are whole numbers in regions."""
 
 _MEASURES = "length", "bounds", "rows", "files", "checksum"
 
 Bounds = Mapping[str, tuple[int, int]]
-"""Attribute -> its least and its greatest value in some rows, of one that all of them have."""
+"""Maps attributes to their least and greatest value in some rows, for attributes that all of these rows have."""
 
 
 @frozen
 class Segment:
-    """Rows that one epoch added; `schema` as a Spark DDL text, `length` in bytes.
+    """Rows that one epoch added. `schema`: as a Spark DDL text. `length`: in bytes.
 
-    `bounds`: attribute -> the least and the greatest of its values, where that is known. `rows`: how many; `files`: how
-    many files hold them; both `None` in records of old. `checksum`: that of its files, if it is known.
+    `bounds`: attribute -> the least and the greatest of its values, if known. `rows`, `files`: the numbers of rows and
+    files; `None` in records of earlier versions. `checksum`: that of its files, if known.
     """
 
     path: str
@@ -46,15 +46,15 @@ class Segment:
 
     @property
     def epoch(self) -> int:
-        """Which epoch wrote it."""
+        """The number of the epoch that wrote it."""
         return int(self.path.rpartition("/epoch=")[2].partition("-")[0])
 
     def is_of(self, epoch: int) -> bool:
-        """Whether an epoch wrote it."""
+        """Returns True if an epoch wrote it."""
         return f"/epoch={epoch:012d}-" in self.path
 
     def lies_in(self, region: Tree) -> bool:
-        """Whether all its rows lie in a region, as far as bounds tell."""
+        """Returns True if its bounds prove that all its rows are inside a region."""
         is_small = isinstance(region, Level) and len(region.points) <= costs.COMPARED_POINTS
         return is_small and _lies_in(self.bounds, region)
 
@@ -64,8 +64,8 @@ Segments = Mapping[str, tuple[Segment, ...]]
 
 @frozen
 class _Written:
-    """Of the files of a segment: their bytes, 0 where they have no rows, how many these are, bounds of all, how many
-    files there are, and their checksum."""
+    """The files of a segment: their bytes (0 without rows), the number of rows, bounds of all rows, the number of
+    files, and their checksum."""
 
     length: int
     rows: int
@@ -75,32 +75,35 @@ class _Written:
 
 
 class StateStore:
-    """The segments of every state, by key. Changes are real once an epoch commits `segments`."""
+    """The segments of every state, by key. Changes take effect when an epoch commits `segments`."""
 
     def __init__(self, spark: SparkSession, files: Files, root: str, jobs: Jobs, run: int = 0) -> None:
-        """`run`: the number of the run, which the names of its segments have: another one never writes over them."""
+        """`run`: the number of the run. The names of its segments contain it, so that another run never overwrites
+        them."""
         self._spark = spark
         self._files = files
         self._root = root
         self._run = run
         self._jobs = jobs
         self.segments: dict[str, tuple[Segment, ...]] = {}
-        self._writes: dict[str, Future[_Written]] = {}  # of epochs that are not committed, by path
-        self._in_memory: dict[
-            str, tuple[int, DataFrame]
-        ] = {}  # path -> its epoch and what is read in its place, in memory
-        self._purged: dict[str, Tree] = {}  # key -> what no later epoch asks for
-        self._known: dict[
-            str, Segment
-        ] = {}  # the last commit's, as measured; one in flight lists them as planned
-        self._seen: set[str] = set()  # segments that were seen in a store
-        self._empty: frozenset[str] = frozenset()  # what the last commit left out, and one in flight may list
+        # Of epochs that are not committed, by path.
+        self._writes: dict[str, Future[_Written]] = {}
+        # Path -> its epoch, and the rows in memory to read in its place.
+        self._in_memory: dict[str, tuple[int, DataFrame]] = {}
+        # Key -> the region that no later epoch reads.
+        self._purged: dict[str, Tree] = {}
+        # Those of the last commit, as measured; the epoch in flight lists them as planned.
+        self._known: dict[str, Segment] = {}
+        # Segments that were found in a store.
+        self._seen: set[str] = set()
+        # Left out by the last commit; the epoch in flight may list them.
+        self._empty: frozenset[str] = frozenset()
 
     def read(self, key: str, region: Tree = True) -> DataFrame | None:
-        """All rows of a state but perhaps some of what is purged or outside a region, `None` where there are none.
-        Columns that a segment lacks are null.
+        """Returns the rows of a state; purged rows and rows outside `region` may be missing. Columns that a segment
+        lacks are null. `None` if there are no rows.
 
-        Waits for what is still being written and is not at hand.
+        Waits for segments that are still being written, unless their rows are in memory.
         """
         self._forget(key)
         return self._rows(self.segments.get(key, ()), regions.complement(region))
@@ -124,7 +127,8 @@ class StateStore:
         return reduce(stacked, frames) if frames else None
 
     def _check_there(self, segment: Segment) -> None:
-        """Raise as `check_files`: not all engines miss files. Stores are asked once, as they take some time."""
+        """Raises the errors of `check_files`, because not all engines notice missing files. Stores are asked once,
+        because they are slow."""
         if segment.path in self._seen:
             return
         check_files(self._files, segment)
@@ -133,11 +137,11 @@ class StateStore:
 
     @property
     def length(self) -> int:
-        """Of all states, in bytes, as far as it is known."""
+        """The length of all states in bytes, as far as known."""
         return sum(map(self.length_of, self.segments))
 
     def length_of(self, key: str, region: Tree = True) -> int:
-        """Of what is read of one state, in bytes, as far as it is known."""
+        """Returns the length of the rows to read from one state in bytes, as far as known."""
         unasked = regions.complement(region)
         return sum(self._length(s) for s in self.segments.get(key, ()) if not s.lies_in(unasked))
 
@@ -147,10 +151,10 @@ class StateStore:
         return write.result().length if write is not None and done else segment.length
 
     def purge(self, key: str, region: Tree) -> None:
-        """What no epoch after this one asks for. Segments that lie in it wholly are forgotten without being read.
+        """Sets the region that no later epoch reads. Segments inside it are dropped without being read.
 
-        With that, and with the rows of the epoch before in memory (`append`), a window query went from 0.76 of Spark's
-        speed to 0.92 (tests/benchmarks/tuning-notes.md).
+        With that, and with the rows of the previous epoch in memory (`append`), a window query went from 0.76 of
+        Spark's speed to 0.92 (tests/benchmarks/tuning-notes.md).
         """
         self._purged[key] = region
 
@@ -162,16 +166,16 @@ class StateStore:
 
     @property
     def keeps_in_memory(self) -> bool:
-        """Whether the engine keeps what is persisted; not all do that speak Spark Connect."""
+        """True if the engine keeps persisted rows; not all engines with Spark Connect do."""
         return not is_connect(self._spark)
 
     def append(self, key: str, rows: DataFrame, epoch: int, *, in_memory: DataFrame | None = None) -> None:
-        """Add rows; written beside other jobs, over leftovers of an epoch that did not commit.
+        """Adds rows, written in parallel to other jobs, and replaces remains of an epoch that did not commit.
 
-        `in_memory`: rows that the epoch after this one may read in their place, without waiting: the same, or others
-        that come to the same beside all older rows of this state. They are in memory until that epoch is committed, and
-        computed from no state: what Spark would do to compute them again may need files that are deleted by then, and
-        its plans would grow from epoch to epoch.
+        `in_memory`: rows that the next epoch may read instead, without waiting: the same rows, or rows with the same
+        effect together with all older rows of this state. They stay in memory until that epoch is committed. They must
+        not be computed from state: to recompute them, Spark might need files that are deleted by then, and its plans
+        would grow from epoch to epoch.
         """
         before = self.segments.get(key, ())
         segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
@@ -180,24 +184,24 @@ class StateStore:
         self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
-        """Write the rows of a state anew, in the place of all it had."""
+        """Replaces all rows of a state."""
         self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows),)
 
     def clear(self, key: str) -> None:
-        """Forget every row of a state."""
+        """Removes every row of a state."""
         self.segments.pop(key, None)
 
     def is_full(self, key: str) -> bool:
-        """Whether a state has as many segments as it may have before it is rewritten."""
+        """Returns True if a state has the maximum number of segments before it is rewritten."""
         return len(self.segments.get(key, ())) >= costs.SEGMENTS
 
     def compact(
         self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame], *, in_parts: bool = False
     ) -> None:
-        """Rewrite a state of many segments as one; `live` drops what is purged and merges what can be.
+        """Rewrites a state of many segments as one. `live` drops purged rows and merges others if possible.
 
-        `in_parts`: what is in memory stays beside it, as what is read in its place may be more than is written; and so
-        do segments that are large beside all newer ones, for some time.
+        `in_parts`: keeps the segment in memory separate, because the rows to read in its place may be more than it has.
+        Also keeps segments that are large compared with all newer ones, for some time.
         """
         if len(self.segments.get(key, ())) <= costs.SEGMENTS:
             return
@@ -214,8 +218,8 @@ class StateStore:
         self.segments[key] = (*far[:first], *compacted, *near)
 
     def _first_small(self, segments: Sequence[Segment], epoch: int) -> int:
-        """The number of the first segment behind the last one that is larger than all behind it, of which there are two
-        at least."""
+        """Returns the index after the last segment that is larger than all later ones together; at least two segments
+        follow it."""
         rest = sum(map(self._length, segments[-2:]))
         for number in range(len(segments) - 3, -1, -1):
             segment = segments[number]
@@ -236,7 +240,7 @@ class StateStore:
             footers = [read_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
             bounds = _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
-            # Spark writes a file even if it has nothing to write.
+            # Spark writes a file even without rows.
             length = sum(file.length for file in files) if count else 0
             self._files.sync([file.path for file in files], self._root)
             return _Written(length, count, bounds, len(files), self._files.checksum(files))
@@ -247,15 +251,15 @@ class StateStore:
     # --- epochs ---
 
     def begin(self, epoch: int) -> None:
-        """Before the jobs of an epoch: only what the one before it made is still in memory."""
+        """Called before the jobs of an epoch: keeps only the previous epoch's rows in memory."""
         self._in_memory = {path: (n, rows) for path, (n, rows) in self._in_memory.items() if n >= epoch - 1}
 
     def release_memory(self) -> None:
-        """Nothing is in memory any more."""
+        """Releases all rows in memory."""
         self._in_memory.clear()
 
     def reset(self, segments: Segments) -> None:
-        """Go on from the segments of an epoch; later ones were given up, and their writes are over."""
+        """Continues from the segments of an epoch. Later epochs were abandoned, and their writes are finished."""
         self.segments = dict(segments)
         used = paths(segments)
         self._writes = {path: write for path, write in self._writes.items() if path in used}
@@ -263,11 +267,11 @@ class StateStore:
         self._purged.clear()
 
     def unused(self, before: Segments) -> frozenset[str]:
-        """What was in use before or was written since, and is not in use any more."""
+        """Returns the segments that were in use before, or written since, and are not in use any more."""
         return frozenset({*paths(before), *self._writes}) - paths(self.segments)
 
     def measured(self, segments: Segments) -> dict[str, tuple[Segment, ...]]:
-        """Segments with their lengths, when all of them are written; without those that have no rows."""
+        """Returns segments with their lengths, after all of them are written; without empty ones."""
 
         def measure(segment: Segment) -> Iterator[Segment]:
             write = self._writes.get(segment.path)
@@ -284,8 +288,8 @@ class StateStore:
         }
 
     def commit(self, planned: Segments, segments: Segments, unused: Iterable[str]) -> None:
-        """The segments of an epoch that is committed, as they were planned and as measured; delete the files that it
-        has no more use for."""
+        """Records the segments of a committed epoch, as planned and as measured, and deletes files that are not used
+        any more."""
         self._empty = paths(planned) - paths(segments)
         unused = {*unused, *self._empty}
         self._known = {segment.path: segment for listed in segments.values() for segment in listed}
@@ -302,7 +306,7 @@ class StateStore:
 
 
 def paths(segments: Segments) -> frozenset[str]:
-    """The folders of segments."""
+    """Returns the folders of segments."""
     return frozenset(segment.path for listed in segments.values() for segment in listed)
 
 
@@ -311,8 +315,8 @@ def _measured(segment: Segment, written: _Written) -> Segment:
 
 
 def check_files(files: Files, segment: Segment, *, content: bool = False) -> None:
-    """Raise `DiagnosticError` where the files of a segment are not those that were written: RQ451 where some are gone,
-    RQ478 where they are others, by number and length and, if `content` is asked for, by what is in them."""
+    """Raises `DiagnosticError` if the files of a segment differ from those written: RQ451 if some are missing, RQ478 if
+    their number or length differs. `content`: compares their contents too."""
     found = files.list(segment.path)
     length = sum(file.length for file in found)
     if not found or (segment.files is not None and len(found) < segment.files):
@@ -326,7 +330,7 @@ def check_files(files: Files, segment: Segment, *, content: bool = False) -> Non
 
 
 def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
-    """Between what the values of attributes lie that all rows have, as far as the statistics of the files tell."""
+    """Returns the bounds of attributes that all rows have, from statistics of the files."""
     footers = [footer for footer in footers if footer.num_rows]
     bounds: dict[str, tuple[int, int]] = {}
     for name in names:
@@ -345,7 +349,7 @@ def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
 
 
 def _lies_in(bounds: Bounds, region: Tree) -> bool:
-    """Whether all rows between some bounds lie in a region. Attributes without bounds may have any value."""
+    """Returns True if all rows within some bounds are inside a region. Attributes without bounds may have any value."""
     known = {n: bounds[n] for n in regions.attributes(region) & bounds.keys()}
     if not known:
         return False

@@ -1,4 +1,5 @@
-"""Rows that wait for punctuation: how many, where, and for which; told by what writers of state have counted."""
+"""Rows that wait for punctuation: their number, their operator, and the missing punctuation, from counts recorded when
+state was written."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cedilla.runtime.state.segments import Segment, Segments
 def rows_that_wait(
     releases: Sequence[Release], segments: Segments, facts: Mapping[str, Facts], epoch: int
 ) -> tuple[Waiting, ...]:
-    """What waits after an epoch; `facts`: of every relation at its end. No row is read."""
+    """Returns the waiting rows after an epoch, without reading any. `facts`: those of every relation at its end."""
     return tuple(waiting for release in releases for waiting in _waiting(release, segments, facts, epoch))
 
 
@@ -33,7 +34,7 @@ def _waiting(
 
 
 def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch: int) -> bool:
-    """Whether every row that is stored waits, and is stored once: no epoch stores what it has released."""
+    """Returns True if every stored row waits and is stored once: an epoch never stores rows that it releases."""
     if isinstance(operator, Sort | Session | User):
         return released is False or all(segment.is_of(epoch) for segment in kept)
     return (
@@ -44,7 +45,7 @@ def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch
 
 
 def _released(operator: Operator, inputs: tuple[Facts, ...], output: Facts) -> Tree:
-    """The region of an operator's state in which no row waits any more."""
+    """Returns the region of an operator's state in which rows do not wait any more."""
     if isinstance(operator, Aggregate | Top):
         return output.closed
     if isinstance(operator, Sort):
@@ -55,7 +56,7 @@ def _released(operator: Operator, inputs: tuple[Facts, ...], output: Facts) -> T
 
 
 def _key(release: Release) -> str:
-    """The state that holds the rows that wait."""
+    """Returns the key of the state that contains the waiting rows."""
     operator = release.operator
     if isinstance(operator, LeftJoin):
         return f"{operator.name}.waiting"

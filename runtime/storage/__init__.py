@@ -1,6 +1,6 @@
-"""Where files live: local folders, object stores, HDFS, tables of Delta, footers of Parquet files.
+"""Access to files: local folders, object stores, HDFS, Delta tables, footers of Parquet files.
 
-In: paths as users write them. Out: files, listings, metadata; a refusal with a code where one cannot be read or
-written. No session is opened here; one is asked only whether it writes to where files are read (`written`). Imports
+In: paths as users write them. Out: files, listings, metadata; a coded error if one cannot be read or written. This
+package opens no session, and uses one only to check that the engine writes to the same place (`written`). Imports
 `items`.
 """

@@ -1,4 +1,4 @@
-"""The library that knows tables of Delta, with the account and the address of a store that other files have."""
+"""The library for Delta tables, with the same account and store address that other files use."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.storage.stores import scheme_of
 
 _ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
-"""What the library's messages have for terminals."""
+"""Terminal decorations in the library's messages."""
 _TAKEN_APART = re.compile(r"[\[\]\\%]")
-"""The signs of local paths by which the library panics, or finds another folder."""
+"""Characters of local paths that make the library panic, or find another folder."""
 
 
 def load_deltalake() -> Any:
-    """The library. Raises `DiagnosticError` RQ471 where it is not installed."""
+    """Returns the library. Raises `DiagnosticError` RQ471 if it is not installed."""
     try:
         import deltalake
     except ImportError:
@@ -29,9 +29,9 @@ def load_deltalake() -> Any:
 
 
 def storage_options(table: str) -> dict[str, str]:
-    """What is to be said to the library of the store of a table; the rest it takes from its environment, as others do.
+    """Returns options for the store of a table that the library does not take from its environment.
 
-    Of S3 it knows the address by one of its two names only, and asks to be told that one without TLS is meant.
+    For S3 it knows only one of the two names for the address, and needs an option for an address without TLS.
     """
     address = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if address is None or scheme_of(table) not in ("s3", "s3a"):
@@ -41,8 +41,8 @@ def storage_options(table: str) -> dict[str, str]:
 
 
 def opened_table(table: str, version: int | None = None) -> Any:
-    """A table, at its last version or at another one; `None` where there is none. Raises `DiagnosticError`: RQ431,
-    RQ434, RQ471."""
+    """Opens a table at its last version or at another one; `None` if it does not exist. Raises `DiagnosticError`:
+    RQ431, RQ434, RQ471."""
     if scheme_of(table) == "" and (found := _TAKEN_APART.search(str(Path(table).absolute()))):
         message = f"the library of Delta does not take the path {table}, as it has `{found[0]}` in it"
         raise failure("RQ434", message, hint="a folder with a plain name")
@@ -53,7 +53,7 @@ def opened_table(table: str, version: int | None = None) -> Any:
 
 @contextmanager
 def table_refusals(table: str) -> Iterator[None]:
-    """Raise RQ431 for what the library says of a table that it cannot read or write."""
+    """Converts the library's errors about a table that it cannot read or write to `DiagnosticError` RQ431."""
     try:
         yield
     except (OSError, load_deltalake().exceptions.DeltaError) as problem:

@@ -1,4 +1,4 @@
-"""Files wherever the engine finds them: local folders, object stores, HDFS. No engine is asked."""
+"""Files in any store that the engine supports: local folders, object stores, HDFS. Works without an engine."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class FoundFile:
 
 
 def epoch_name(number: int) -> str:
-    """The name of what an epoch has written."""
+    """Returns the name of an epoch's folder."""
     return f"epoch={number:012d}"
 
 
 class Files:
     """File operations; paths are strings as users write them.
 
-    Every operation raises `DiagnosticError`: RQ430 where the scheme of a path is unknown or its library is missing,
-    RQ431 where the store refuses.
+    Every operation raises `DiagnosticError`: RQ430 if the scheme of a path is unknown or its library is missing, RQ431
+    if the store refuses.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Files:
             yield self._stores[scheme]
         except DiagnosticError:
             raise
-        except Exception as problem:  # of whatever kind the library of a store has
+        except Exception as problem:  # libraries of stores raise errors of any type
             if not isinstance(problem, OSError) and scheme in ("", "file"):
                 raise
             raise _refused(path, problem) from problem
@@ -60,18 +60,18 @@ class Files:
             return store.exists(path)
 
     def absolute(self, path: str) -> str:
-        """The same place as a URI that does not depend on the current directory."""
+        """Returns the path as a URI that does not depend on the current directory."""
         with self._of(path) as store:
             return store.absolute(path)
 
     def for_engine(self, path: str) -> str:
-        """The same place for an engine, whose current directory may be another. What has no scheme gets none: engines
-        differ in what they make of `file:`."""
+        """Returns the path for an engine with another current directory. A path without a scheme gets none, because
+        engines treat `file:` differently."""
         with self._of(path) as store:
             return store.for_engine(path)
 
     def list(self, path: str) -> list[FoundFile]:
-        """The visible files of a folder (or the file itself), by name; nothing where there is none."""
+        """Returns the visible files of a folder (or the file itself) by name; empty if the path does not exist."""
         with self._of(path) as store:
             found = [
                 FoundFile(entry.path, entry.modified, entry.length)
@@ -81,50 +81,50 @@ class Files:
         return sorted(found, key=lambda file: file.path)
 
     def tree(self, path: str) -> list[FoundFile]:
-        """The visible files of a folder and of those below it, by their paths; nothing where there is none."""
+        """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist."""
         below = (name for name in self.folders(path, "") if not is_hidden(name))
         return [*self.list(path), *(f for name in below for f in self.tree(f"{path.rstrip('/')}/{name}"))]
 
     def folders(self, path: str, prefix: str) -> list[str]:
-        """The names of a folder's folders that start with a prefix; nothing where there is none."""
+        """Returns the names of a folder's subfolders with a prefix; empty if the path does not exist."""
         with self._of(path) as store:
             names = [name_of(entry.path) for entry in store.entries(path) if entry.is_folder]
         return sorted(name for name in names if name.startswith(prefix))
 
     def make(self, path: str) -> None:
-        """A folder and those above it, where the store has folders."""
+        """Creates a folder and its parents, in stores with folders."""
         with self._of(path) as store:
             store.make(path)
 
     def delete(self, path: str) -> None:
-        """Remove a file or a folder with all in it, if it is there."""
+        """Removes a file, or a folder with its contents, if it exists."""
         with self._of(path) as store:
             store.delete(path)
 
     def rename(self, old: str, new: str) -> None:
-        """Move a file inside a store; `new` does not exist, and appears whole."""
+        """Moves a file inside a store; `new` does not exist yet, and appears as a whole."""
         with self._of(new) as store:
             store.rename(old, new)
 
     def publish(self, old: str, new: str) -> None:
-        """Move a folder of files, if it is there: in one step where the store has such a step; else file by file in
-        the order of their names, `old` being the last to go. Done again after a crash, it comes to the same."""
+        """Moves a folder of files, if it exists, in one step if the store can. Otherwise it moves file by file in the
+        order of their names, and removes `old` last. It can be repeated after a crash."""
         with self._of(new) as store:
             store.publish(old, new)
 
     def read(self, path: str) -> str:
-        """The text of a file."""
+        """Returns the text of a file."""
         with self._of(path) as store, store.open(path) as file:
             return file.read().decode()
 
     def blocks(self, path: str) -> Iterator[bytes]:
-        """The bytes of a file, a few megabytes at a time."""
+        """Yields the bytes of a file in blocks of a few megabytes."""
         with self._of(path) as store, store.open(path) as file:
             while block := file.read(_BLOCK):
                 yield block
 
     def count(self, path: str, sign: bytes) -> int:
-        """How often some bytes stand in a file, none of which are in two places at once."""
+        """Counts occurrences of some bytes that do not overlap in a file."""
         total, rest = 0, b""
         for block in self.blocks(path):
             seen = rest + block
@@ -133,34 +133,34 @@ class Files:
         return total
 
     def open(self, path: str) -> BinaryIO:
-        """A file to read from and to seek in."""
+        """Opens a file for reading and seeking."""
         with self._of(path) as store:
             return store.open(path)
 
     def checksum(self, found: Iterable[FoundFile]) -> str | None:
-        """The checksum of the names and the contents of files of one folder, by name; `None` where they are in a store,
-        which checks contents itself."""
+        """Returns the checksum of the names and contents of files of one folder, by name; `None` for stores that check
+        contents themselves."""
         paths = [file.path for file in found]
         with self._of(paths[0] if paths else "") as store:
             return store.checksum(paths)
 
     def sync(self, paths: Iterable[str], root: str) -> None:
-        """Make files last through a loss of power, and the folders that name them, up to `root`."""
+        """Makes files, and the folders up to `root` that name them, durable through a loss of power."""
         with self._of(root) as store:
             store.sync(paths, root)
 
     def write(self, path: str, content: str | bytes, *, durable: bool = True) -> None:
-        """Write a whole file in one step, over what was there; `durable`: it lasts through a loss of power."""
+        """Writes a whole file in one step, and replaces an old one. `durable`: it survives a loss of power."""
         with self._of(path) as store:
             store.write(path, content.encode() if isinstance(content, str) else content, durable=durable)
 
     def create(self, path: str, content: str) -> bool:
-        """Write a whole file in one step where none is; False where a file of another content is there already."""
+        """Writes a new file in one step. Returns False if a file with other content exists."""
         with self._of(path) as store:
             try:
                 store.create(path, content.encode())
             except FileExistsError:
-                # A store may have taken the file and lost its answer: a second try finds its own content.
+                # A store may have written the file although its answer was lost; a retry then finds its own content.
                 return self.read(path) == content
         return True
 

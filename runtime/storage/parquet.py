@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file tells: rows, and of a column its nulls, its least and its greatest value."""
+"""Reads the footer of a Parquet file: rows, and for a column its nulls, its least and its greatest value."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cedilla.runtime.storage.files import Files
 Metadata = Any
 """A `pyarrow.parquet.FileMetaData`."""
 UNREADABLE = (pa.ArrowException, OSError)
-"""What pyarrow raises where a file is no Parquet, or damaged."""
+"""Errors of pyarrow for files that are not Parquet, or damaged."""
 
 
 def reason(error: Exception) -> str:
-    """What is wrong with a file, in a line."""
+    """Returns the error in a file on one line."""
     return str(error).strip().partition("\n")[0]
 
 
 @frozen
 class Values:
-    """The values of a column. `nulls`: how many of its rows have none; `least`, `greatest`: of the others, as regions
-    have them (days, microseconds), where that is known."""
+    """The values of a column. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the other
+    values as in regions (days, microseconds), if known."""
 
     nulls: int
     least: int | None = None
@@ -34,34 +34,34 @@ class Values:
 
 @frozen
 class RowGroup:
-    """Rows of a file that are read by themselves: how many, and how many bytes they unpack to."""
+    """Rows of a file that are read separately: their number, and their unpacked length in bytes."""
 
     rows: int
     length: int
 
 
 def row_groups_of(metadata: Metadata) -> tuple[RowGroup, ...]:
-    """The row groups of a file, in the order of its rows."""
+    """Returns the row groups of a file, in the order of its rows."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     return tuple(RowGroup(group.num_rows, group.total_byte_size) for group in groups)
 
 
 def read_metadata(files: Files, path: str) -> Metadata:
-    """The footer of a file. Raises `DiagnosticError` RQ431 where the file cannot be opened, and `UNREADABLE`
-    where it is no Parquet."""
+    """Returns the footer of a file. Raises `DiagnosticError` RQ431 if the file cannot be opened, and `UNREADABLE` if it
+    is not Parquet."""
     with files.open(path) as file:
         return parquet.read_metadata(file)
 
 
 def leaf_of(metadata: Metadata, name: str) -> int | None:
-    """The number of a column that is no list, map or structure."""
+    """Returns the number of a column that is not a list, map or structure."""
     schema = metadata.schema
     found = (number for number in range(len(schema)) if schema.column(number).path == name)
     return next(found, None)
 
 
 def values_of(metadata: Metadata, leaf: int) -> Values | None:
-    """What statistics tell of a column; `None` where some of its row groups do not tell."""
+    """Returns the statistics of a column; `None` if some of its row groups have none."""
     scale = _scale(metadata.schema.column(leaf))
     nulls, ends = 0, list[int]()
     for number in range(metadata.num_row_groups):
@@ -80,7 +80,7 @@ def values_of(metadata: Metadata, leaf: int) -> Values | None:
 
 
 def _scale(column: Any) -> int | None:
-    """By what a value as it is stored is multiplied to be one of regions; `None`: it has no such place."""
+    """Returns the factor from stored values to those of regions; `None` if regions cannot represent them."""
     if column.physical_type not in ("INT32", "INT64"):
         return None
     logical = json.loads(column.logical_type.to_json())

@@ -1,7 +1,7 @@
-"""Documents of a checkpoint: JSON objects that carry their own length and checksum.
+"""Documents of a checkpoint: JSON objects that contain their own length and checksum.
 
-The seal is the first member of the object, over the document's name and its bytes: a part of a document, another one,
-and a copy under another name are noticed before they are believed.
+The seal is the first member of the object. It covers the document's name and its bytes, so that partial, exchanged and
+copied documents are detected before they are used.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from cedilla.runtime.storage.written import damaged, missing
 
 _SEAL = re.compile(r'\{"\$sealed": "(\d+) ([0-9a-f]{8})"(?:, |(?=\}))')
 _BROKEN_SEAL = re.compile(r'.{0,3}sealed|[^"]*"[^"]*"[^"]*"\d+ [0-9a-f]{8}"', re.DOTALL)
-"""How a document begins whose seal is damaged itself; those of earlier versions have none."""
+"""The start of a document with a damaged seal; documents of earlier versions have none."""
 
 
 def seal(name: str, text: str) -> str:
-    """A JSON object with its seal; `name`: the place of its file in the checkpoint."""
+    """Returns a JSON object with its seal. `name`: the path of its file in the checkpoint."""
     rest = "{" + text[1:]
     return f'{{"$sealed": "{_sum(name, rest)}"{"" if rest == "{}" else ", "}{rest[1:]}'
 
 
 def unseal(name: str, text: str) -> str:
-    """The JSON object that `seal` took; one of an earlier version, without a seal, as it is. Raises `ValueError`."""
+    """Returns the JSON object that `seal` took; an object of an earlier version, without a seal, is unchanged. Raises
+    `ValueError`."""
     found = _SEAL.match(text)
     if found is None:
         if _BROKEN_SEAL.match(text):
@@ -48,17 +49,17 @@ def _sum(name: str, text: str) -> str:
 
 @frozen
 class SealedFiles:
-    """The documents below the folder of a checkpoint, by their names there."""
+    """The documents in a checkpoint's folder, by their names there."""
 
     files: Files
     root: str
 
     def text(self, name: str) -> str:
-        """The text of a document. Raises `DiagnosticError`: RQ451 where it is gone, RQ478 where it is damaged."""
+        """Returns the text of a document. Raises `DiagnosticError`: RQ451 if it is missing, RQ478 if it is damaged."""
         path = f"{self.root}/{name}"
         try:
             return unseal(name, self.files.read(path))
-        except ValueError as problem:  # bytes that are no UTF-8, too
+        except ValueError as problem:  # also bytes that are not UTF-8
             raise damaged(path, str(problem)) from None
         except DiagnosticError as problem:
             if isinstance(problem.__cause__, FileNotFoundError):
@@ -66,23 +67,24 @@ class SealedFiles:
             raise
 
     def read(self, name: str) -> Any:
-        """The content of a document. Raises as `text`; `ValueError` where one without a seal is no JSON."""
+        """Returns the content of a document. Raises the errors of `text`, and `ValueError` if one without a seal is not
+        JSON."""
         return json.loads(self.text(name))
 
     def exists(self, name: str) -> bool:
         return self.files.exists(f"{self.root}/{name}")
 
     def names(self, folder: str = "") -> list[str]:
-        """The names of the files in a folder of the checkpoint, in order."""
+        """Returns the names of the files in a folder of the checkpoint, in order."""
         path = f"{self.root}/{folder}" if folder else self.root
         return [file.path.rpartition("/")[2] for file in self.files.list(path)]
 
     def write(self, name: str, text: str) -> None:
-        """Write a document over what was there."""
+        """Writes a document, and replaces an old one."""
         self.files.write(f"{self.root}/{name}", seal(name, text))
 
     def create(self, name: str, text: str) -> bool:
-        """Write a document where none is; False where another one is there already."""
+        """Writes a new document. Returns False if another one exists."""
         return self.files.create(f"{self.root}/{name}", seal(name, text))
 
     def delete(self, name: str) -> None:

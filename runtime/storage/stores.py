@@ -1,7 +1,7 @@
-"""Where files can lie: on this machine, or in a store behind fsspec (S3, Google Cloud Storage, Azure, HDFS).
+"""Stores of files: this machine, or a store supported by fsspec (S3, Google Cloud Storage, Azure, HDFS).
 
-Paths go in as users write them and come out in the same form, for the engine is given them too. Every store puts a
-whole file in one step, which is what makes a commit record atomic. What `publish` does in one step depends on it.
+Paths come in as users write them and are returned in the same form, because the engine gets them too. Every store
+writes a whole file in one step, which makes a commit record atomic. The atomic part of `publish` depends on the store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 
 @frozen
 class Entry:
-    """A file or a folder of a listing: its path, when it was modified, in milliseconds, and its length in bytes."""
+    """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes."""
 
     path: str
     is_folder: bool
@@ -39,30 +39,32 @@ class Entry:
 
 
 def name_of(path: str) -> str:
-    """The last part of a path."""
+    """Returns the last part of a path."""
     return path.rstrip("/").rpartition("/")[2]
 
 
 def is_hidden(path: str) -> bool:
-    """Whether neither Spark nor Cedilla sees a file or folder, by its name. Cedilla sees the markers of its outputs."""
+    """Returns True if Spark and Cedilla ignore a file or folder by its name. Cedilla reads the markers of its
+    outputs."""
     name = name_of(path)
     is_aside = name.startswith((".", "_")) or name.endswith("._COPYING_")
     return is_aside and not is_marker_file(path)
 
 
 def scheme_of(path: str) -> str:
-    """What stands before the colon, as Hadoop has it: nothing is escaped, and `?` and `#` are as other signs."""
+    """Returns the part of a path before the colon, as in Hadoop: without escapes, and `?` and `#` are ordinary
+    characters."""
     scheme, colon, _ = path.partition(":")
     return scheme if colon and "/" not in scheme else ""
 
 
 def is_pattern(path: str) -> bool:
-    """Whether Spark takes a path that it is to read for a pattern of many."""
+    """Returns True if Spark treats a path to read as a pattern."""
     return any(sign in path for sign in "*?[]{}\\")
 
 
 def is_utf8(path: str) -> bool:
-    """Whether all names of a path are UTF-8; bytes that are not show as surrogates."""
+    """Returns True if all names of a path are UTF-8; other bytes appear as surrogates."""
     return not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 
@@ -71,60 +73,62 @@ class Store(ABC):
 
     @abstractmethod
     def exists(self, path: str) -> bool:
-        """Whether there is a file or a folder."""
+        """Returns True if a file or folder exists."""
 
     @abstractmethod
     def absolute(self, path: str) -> str:
-        """The same place as a URI that does not depend on the current directory."""
+        """Returns the path as a URI that does not depend on the current directory."""
 
     def for_engine(self, path: str) -> str:
-        """The same for an engine, whose current directory may be another."""
+        """Returns the path for an engine with another current directory."""
         return path
 
     @abstractmethod
     def entries(self, path: str) -> Iterable[Entry]:
-        """What is in a folder; of a file, the file itself; nothing where there is none. In no order."""
+        """Returns the entries of a folder; for a file, the file itself; empty if the path does not exist. In no
+        order."""
 
     @abstractmethod
     def make(self, path: str) -> None:
-        """A folder and those above it, where a store has folders."""
+        """Creates a folder and its parents, in stores with folders."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Remove a file or a folder with all in it, if it is there."""
+        """Removes a file, or a folder with its contents, if it exists."""
 
     @abstractmethod
     def rename(self, old: str, new: str) -> None:
-        """Move a file. `new` appears whole."""
+        """Moves a file; `new` appears as a whole."""
 
     @abstractmethod
     def publish(self, old: str, new: str) -> None:
-        """Move a folder of files, if it is there. Done again after a crash, it comes to the same."""
+        """Moves a folder of files, if it exists. It can be repeated after a crash."""
 
     @abstractmethod
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
-        """Write a whole file in one step, over what was there; `durable`: it lasts through a loss of power."""
+        """Writes a whole file in one step, and replaces an old one. `durable`: it survives a loss of power."""
 
     @abstractmethod
     def create(self, path: str, content: bytes) -> None:
-        """Write a whole file in one step. Raises `FileExistsError` where one is there."""
+        """Writes a new file in one step. Raises `FileExistsError` if it exists."""
 
     @abstractmethod
     def open(self, path: str) -> BinaryIO:
-        """A file to read from and to seek in."""
+        """Opens a file for reading and seeking."""
 
     @abstractmethod
     def checksum(self, paths: Iterable[str]) -> str | None:
-        """The checksum of the names and the contents of files, which are in their order; `None` where a store checks
-        contents itself."""
+        """Returns the checksum of the names and contents of files, given in order; `None` for stores that check
+        contents themselves."""
 
     @abstractmethod
     def sync(self, paths: Iterable[str], root: str) -> None:
-        """Make files last through a loss of power, and the folders that name them, up to `root`, where they may not."""
+        """Makes files, and the folders up to `root` that name them, durable through a loss of power, in stores where
+        they may not be."""
 
 
 class LocalStore(Store):
-    """The file system of this machine, with all that is mounted there."""
+    """The file system of this machine, including mounted ones."""
 
     def exists(self, path: str) -> bool:
         return _local(path).exists()
@@ -133,11 +137,11 @@ class LocalStore(Store):
         return f"file:{_local(path)}"
 
     def for_engine(self, path: str) -> str:
-        """What has no scheme gets none: engines differ in what they make of `file:`."""
+        """A path without a scheme gets none, because engines treat `file:` differently."""
         return f"file://{_local(path)}" if scheme_of(path) else str(_local(path))
 
     def entries(self, path: str) -> Iterator[Entry]:
-        """As Spark lists: links are what they point to, and those that point nowhere are not there."""
+        """Lists like Spark: links are replaced by their targets, and broken links are left out."""
         place = _local(path)
         try:
             found = list(place.iterdir())
@@ -146,7 +150,7 @@ class LocalStore(Store):
         except NotADirectoryError:
             found = [place]
         for each in found:
-            with suppress(FileNotFoundError):  # gone meanwhile, or a link to nothing
+            with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
                 seen = each.stat()
                 modified = seen.st_mtime_ns // 1_000_000
                 yield Entry(f"file:{each}", S_ISDIR(seen.st_mode), modified, seen.st_size)
@@ -168,12 +172,12 @@ class LocalStore(Store):
         _local(old).rename(_local(new))
 
     def publish(self, old: str, new: str) -> None:
-        """In one step."""
+        """Moves the folder in one step."""
         if self.exists(old):
             self.rename(old, new)
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
-        """Aside, under a name that nobody sees, then renamed over what was there."""
+        """Writes a hidden file, then renames it over the old one."""
         place = _local(path)
         aside = place.with_name(f".{place.name}.writing")
         try:
@@ -184,8 +188,8 @@ class LocalStore(Store):
         aside.replace(place)
 
     def create(self, path: str, content: bytes) -> None:
-        """The lock of a checkpoint keeps other runs away between the look and the write. After a loss of power the file
-        is whole, not there, or torn: whoever reads it has to notice that."""
+        """The lock of a checkpoint prevents other runs from writing between the check and the write. After a loss of
+        power the file is whole, missing, or torn; its reader has to detect that."""
         place = _local(path)
         if place.exists():
             raise _taken(path)
@@ -218,7 +222,7 @@ def _write(place: Path, content: bytes, durable: bool) -> None:
 
 
 def _sync(places: Collection[Path]) -> None:
-    """Have the disk keep files, and the names in folders: all at once, which takes hardly longer than one of them."""
+    """Makes the disk keep files, and names in folders, in parallel, which takes about as long as one of them."""
     list(_SYNCS.map(_sync_one, places))
 
 
@@ -235,14 +239,14 @@ def _taken(old: str) -> FileExistsError:
 
 
 def _local(path: str) -> Path:
-    """The file of this machine that a path means to Spark."""
+    """Returns the local file of a path in Spark's notation."""
     place = local_path(path)
     assert place is not None
     return Path(os.path.normpath(Path.cwd() / place))
 
 
 class RemoteStore(Store):
-    """A store that fsspec reaches. It asks the service each time: others write there, too."""
+    """A store of fsspec. Listings are not cached, because others write there, too."""
 
     def __init__(self, scheme: str) -> None:
         import fsspec
@@ -277,12 +281,12 @@ class RemoteStore(Store):
             name = str(each["name"])
             is_folder = each["type"] == "directory"
             if name.rstrip("/") == own and (is_folder or name.endswith("/")):
-                continue  # an empty object in the place of a folder, as some programs leave them
+                continue  # an empty object in place of a folder, which some programs create
             place = path if name == own else f"{path}/{name_of(name)}"
             yield Entry(place, is_folder, _modified(each), int(each.get("size") or 0))
 
     def make(self, path: str) -> None:
-        """Nothing in object stores: a folder is there where a file is in it."""
+        """Does nothing in object stores: a folder exists if it contains a file."""
         if self._renames:
             self._system.makedirs(path, exist_ok=True)
 
@@ -291,7 +295,7 @@ class RemoteStore(Store):
             self._system.rm(path, recursive=True)
 
     def rename(self, old: str, new: str) -> None:
-        """An object is copied within the store, and the old one deleted."""
+        """Copies an object within the store, and deletes the old one."""
         if self._renames:
             self._system.mv(old, new)
         else:
@@ -299,8 +303,8 @@ class RemoteStore(Store):
             self._system.rm_file(old)
 
     def publish(self, old: str, new: str) -> None:
-        """Object by object in the order of the names, so that what is seen is at any time the beginning of the whole.
-        The old folder stays until all are there."""
+        """Copies objects in the order of their names, so that readers always see the beginning of the whole. Deletes
+        the old folder last."""
         if not self.exists(old):
             return
         if self._renames:
@@ -313,7 +317,7 @@ class RemoteStore(Store):
         self.delete(old)
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
-        """One put; where there is a rename, aside first."""
+        """Writes with one put; in stores with a rename, into a hidden file first."""
         if not self._renames:
             self._system.pipe_file(path, content)
             return
@@ -325,7 +329,7 @@ class RemoteStore(Store):
         self._system.mv(aside, path)
 
     def create(self, path: str, content: bytes) -> None:
-        """One conditional put, which the service refuses where an object is."""
+        """Writes with one conditional put, which the service refuses if an object exists."""
         if self._renames:
             if self.exists(path):
                 raise _taken(path)
@@ -337,10 +341,10 @@ class RemoteStore(Store):
         return cast(BinaryIO, self._system.open(path, "rb", block_size=_BLOCK))
 
     def checksum(self, paths: Iterable[str]) -> None:
-        """None: a store keeps checksums of its own, and reading all back would cost a network's time."""
+        """Returns `None`: stores have their own checksums, and reading everything back would take a long time."""
 
     def sync(self, paths: Iterable[str], root: str) -> None:
-        """Nothing: a store answers once it has kept an object."""
+        """Does nothing: a store answers only after it has kept an object."""
 
 
 _EXTRAS = {
@@ -348,16 +352,16 @@ _EXTRAS = {
     **dict.fromkeys(("gs", "gcs"), "gcs"),
     **dict.fromkeys(("abfs", "abfss", "az"), "azure"),
 }
-"""Scheme -> the extra of the package that brings its library."""
+"""Maps schemes to the extra of the package with their library."""
 _RENAMING = frozenset({"hdfs"})
-"""The schemes of stores that move a folder in one step."""
+"""Schemes of stores that move a folder in one step."""
 _BLOCK = 4 << 20
 _MOMENTS = ("LastModified", "last_modified", "mtime", "updated", "created")
-"""What libraries call the moment when a file was written."""
+"""Names of the modification time in different libraries."""
 
 
 def _modified(entry: dict[str, Any]) -> int:
-    """In milliseconds since 1970; 0 where a store does not tell."""
+    """Returns the modification time in milliseconds since 1970; 0 if the store has none."""
     found = next((entry[name] for name in _MOMENTS if entry.get(name) is not None), 0)
     if isinstance(found, str):
         found = datetime.fromisoformat(found)

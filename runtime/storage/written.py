@@ -1,4 +1,4 @@
-"""The files that a job of the engine has left: read again by the engine, and as this process sees them."""
+"""The files that a job of the engine has written: read again by the engine, and listed by this process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.stores import is_pattern
 
 _AS_IT_IS = "__globPaths__", "false"
-"""The option that keeps Spark from taking a path for a pattern. Of several paths in one read, Spark would read each
-again for each that looks like a pattern."""
+"""The option that stops Spark from treating a path as a pattern. With several paths in one read, Spark would read each
+one again for each path that looks like a pattern."""
 
 
 def read_parquet(spark: SparkSession, schema: str, paths: Sequence[str]) -> Iterator[DataFrame]:
-    """The rows of Parquet folders or files, in one frame or several; no path is a pattern."""
+    """Yields frames with the rows of Parquet folders or files; paths are not patterns."""
     if plain := [path for path in paths if not is_pattern(path)]:
         yield spark.read.schema(schema).parquet(*plain)
     for path in paths:
@@ -26,10 +26,11 @@ def read_parquet(spark: SparkSession, schema: str, paths: Sequence[str]) -> Iter
 
 
 def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
-    """The files of a folder that was written, by name. Of no rows Spark leaves a file, other engines nothing.
+    """Returns the files of a written folder, by name. Without rows, Spark writes a file, and other engines write
+    nothing.
 
-    Raises `DiagnosticError` RQ432 where the engine writes into another place than the one that is seen from here: a
-    path without a scheme where another file system is the default, or disks of other machines.
+    Raises `DiagnosticError` RQ432 if the engine writes to a place that this process does not see. Examples are a path
+    without a scheme while another file system is the default, and disks of other machines.
     """
     found = files.list(path)
     if not found and (files.exists(path) or _has_files(spark, files.for_engine(path))):
@@ -39,24 +40,24 @@ def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
 
 
 def _has_files(spark: SparkSession, path: str) -> bool:
-    """Whether an engine sees files in a folder."""
+    """Returns True if an engine sees files in a folder."""
     try:
         return (
             spark.read.format("binaryFile").option(*_AS_IT_IS).load(path).select("path").limit(1).count() > 0
         )
-    except PySparkException:  # there is no such folder
+    except PySparkException:  # the folder does not exist
         return False
 
 
 def missing(path: str) -> DiagnosticError:
-    """RQ451: a file or folder of a checkpoint that its last commit needs is gone."""
+    """Returns RQ451: a file or folder of a checkpoint that its last commit needs is missing."""
     message = f"{path} is not there any more, which the checkpoint needs to go on"
     hint = "the checkpoint as it was, and the next run goes on; else a new one, with other outputs"
     return failure("RQ451", message, hint=hint)
 
 
 def damaged(path: str, why: str) -> DiagnosticError:
-    """RQ478: a file or folder of a checkpoint is not what was written."""
+    """Returns RQ478: a file or folder of a checkpoint is not what was written."""
     hint = (
         "the checkpoint from a backup, with the outputs of that time; else a new one, with other outputs; "
         "`cedilla doctor CHECKPOINT` shows what else is damaged"
@@ -65,6 +66,6 @@ def damaged(path: str, why: str) -> DiagnosticError:
 
 
 def older(what: str, other: str) -> DiagnosticError:
-    """RQ479: files of one checkpoint, or a checkpoint and its output, are of two times."""
+    """Returns RQ479: files of one checkpoint, or a checkpoint and its output, are of different times."""
     hint = "both as they were at one time, from a backup; else a new checkpoint, with other outputs"
     return failure("RQ479", f"{what}; it is older than {other}, so rows would be lost or doubled", hint=hint)
